@@ -1,0 +1,18 @@
+# Libraries from the distribution. `common/setup/lab setup` installs them on Debian and Ubuntu.
+
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(ZLIB REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+
+if(CONVLAB_TESTS)
+  # Debian 12 has Catch2 2.13, newer distributions 3.x; common/testing/catch.hpp hides the difference.
+  find_package(Catch2 CONFIG REQUIRED)
+  include(Catch)
+endif()
+
+if(CONVLAB_BENCHMARKS)
+  find_package(benchmark CONFIG QUIET)
+  find_package(dnnl CONFIG QUIET)
+endif()

@@ -1,0 +1,55 @@
+# What a user may switch, and the compile flags that every target of the workbook shares.
+
+option(CONVLAB_WERROR "Treat compiler warnings as errors" OFF)
+option(CONVLAB_TESTS "Build the tests (needs Catch2)" ON)
+option(CONVLAB_BENCHMARKS "Build the benchmarks where Google Benchmark is found" ON)
+option(CONVLAB_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(CONVLAB_NATIVE "Compile the CPU stages for exactly this machine's processor" ON)
+set(CONVLAB_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "ConvLab needs GCC 12 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}. "
+                      "On Debian or Ubuntu: common/setup/lab setup")
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  message(FATAL_ERROR "ConvLab needs clang 14 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}. "
+                      "On Debian or Ubuntu: common/setup/lab setup")
+endif()
+
+# convlab_options: linked by every target.
+add_library(convlab_options INTERFACE)
+target_include_directories(convlab_options INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_options(
+  convlab_options
+  INTERFACE
+    # Results must not depend on the compiler's freedom to fuse a multiply and an add.
+    $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall
+    -Wextra
+    -Wpedantic
+    -Wshadow
+    -Wconversion
+    -Wno-sign-conversion>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CONVLAB_WERROR}>>:-Werror>)
+if(CONVLAB_SANITIZE)
+  target_compile_options(
+    convlab_options INTERFACE -fsanitize=${CONVLAB_SANITIZE} -fno-omit-frame-pointer
+                              -fno-sanitize-recover=all)
+  target_link_options(convlab_options INTERFACE -fsanitize=${CONVLAB_SANITIZE})
+endif()
+
+# convlab_native: linked by CPU stages only, so that a student's loop uses the whole machine.
+# Everything else must run on any processor of the architecture.
+add_library(convlab_native INTERFACE)
+if(CONVLAB_NATIVE)
+  target_compile_options(convlab_native INTERFACE -march=native)
+endif()

@@ -1,0 +1,102 @@
+# The few ways in which a target of the workbook comes to be.
+
+# convlab_add_library(NAME SOURCES… [LINK LIBRARIES…])
+#
+# A static library under common/, reference/ or grader/. LINK names are public.
+# Each header beside the sources is also compiled alone (see convlab_check_headers).
+function(convlab_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  if(arg_UNPARSED_ARGUMENTS)
+    add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+    target_link_libraries(${name} PUBLIC convlab_options ${arg_LINK})
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE convlab_options ${arg_LINK})
+  endif()
+  convlab_check_headers(${name})
+endfunction()
+
+# Compiles every header of the current folder in a translation unit of its own, so that no
+# header leans on what its user happened to include before it.
+function(convlab_check_headers name)
+  if(NOT CONVLAB_TESTS)
+    return()
+  endif()
+  file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")
+  set(units "")
+  foreach(header IN LISTS headers)
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE relative)
+    string(MAKE_C_IDENTIFIER "${relative}" identifier)
+    set(unit "${CMAKE_BINARY_DIR}/header_selfcontained/${identifier}.cpp")
+    file(CONFIGURE OUTPUT "${unit}" CONTENT "#include \"${relative}\"\n")
+    list(APPEND units "${unit}")
+  endforeach()
+  if(units)
+    add_library(header_selfcontained_${name} OBJECT ${units})
+    target_link_libraries(header_selfcontained_${name} PRIVATE ${name})
+  endif()
+endfunction()
+
+# convlab_add_test(NAME SOURCES… [LINK LIBRARIES…] [LABELS LABELS…] [TIMEOUT SECONDS])
+#
+# One Catch2 executable; every TEST_CASE becomes one ctest test called NAME/CASE.
+function(convlab_add_test name)
+  if(NOT CONVLAB_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LINK;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE convlab_options Catch2::Catch2WithMain ${arg_LINK})
+  target_compile_definitions(
+    ${name} PRIVATE CONVLAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                    CONVLAB_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  catch_discover_tests(
+    ${name}
+    TEST_PREFIX "${name}/"
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+endfunction()
+
+# convlab_add_benchmark(NAME SOURCES… [LINK LIBRARIES…])
+#
+# A Google Benchmark executable build/bin/NAME; nothing happens where the library is missing.
+function(convlab_add_benchmark name)
+  if(NOT CONVLAB_BENCHMARKS OR NOT benchmark_FOUND)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE convlab_options benchmark::benchmark ${arg_LINK})
+endfunction()
+
+# convlab_add_isa_kernels(TARGET SOURCE)
+#
+# Compiles SOURCE once per instruction set and adds the objects to TARGET: with
+# CONVLAB_ISA=baseline everywhere, and on x86-64 also avx2 and avx512. The source puts its
+# functions into namespace CONVLAB_ISA and includes no standard header with inline functions: one
+# of them, compiled for AVX-512, could be the copy that the linker keeps for everybody.
+# common/simd/isa.hpp picks at run time.
+function(convlab_add_isa_kernels target source)
+  set(isas baseline)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND isas avx2 avx512)
+  endif()
+  set(flags_baseline "")
+  set(flags_avx2 -mavx2 -mfma)
+  set(flags_avx512 -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mprefer-vector-width=512)
+  cmake_path(GET source STEM stem)
+  foreach(isa IN LISTS isas)
+    set(object ${target}_${stem}_${isa})
+    add_library(${object} OBJECT ${source})
+    target_link_libraries(${object} PRIVATE convlab_options OpenMP::OpenMP_CXX)
+    target_compile_definitions(${object} PRIVATE CONVLAB_ISA=${isa})
+    # These kernels are the places that want fused multiply-adds.
+    target_compile_options(${object} PRIVATE ${flags_${isa}} -ffp-contract=fast -O3)
+    set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+endfunction()

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace convlab {
+
+/// What every program of the workbook returns to the shell.
+enum class ExitCode : int {
+  kPassed = 0,
+  kFallsShort = 1,   ///< the work: a wrong result, an unfinished exercise
+  kUsage = 2,        ///< the command line
+  kEnvironment = 3,  ///< the machine: no data, no device, no compiler, no memory
+};
+
+/// Base of the errors that a user may meet. The message is one sentence for a person: what is
+/// wrong, with the names and numbers, and how to mend it. Libraries throw, only a main prints.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode exit_code, const std::string& message)
+      : std::runtime_error(message), exit_code_(exit_code) {}
+
+  [[nodiscard]] ExitCode exit_code() const noexcept { return exit_code_; }
+
+ private:
+  ExitCode exit_code_;
+};
+
+/// A flag or argument that cannot be taken.
+class UsageError : public Error {
+ public:
+  explicit UsageError(const std::string& message) : Error(ExitCode::kUsage, message) {}
+};
+
+/// A missing or damaged file, device, compiler or resource.
+class EnvironmentError : public Error {
+ public:
+  explicit EnvironmentError(const std::string& message)
+      : Error(ExitCode::kEnvironment, message) {}
+};
+
+/// Sizes that do not describe a convolution.
+class ShapeError : public Error {
+ public:
+  explicit ShapeError(const std::string& message) : Error(ExitCode::kUsage, message) {}
+};
+
+/// An exercise that is still as it was handed out.
+class NotImplementedError : public Error {
+ public:
+  explicit NotImplementedError(const std::string& message)
+      : Error(ExitCode::kFallsShort, message) {}
+};
+
+}  // namespace convlab

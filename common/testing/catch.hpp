@@ -1,0 +1,9 @@
+#pragma once
+
+// One include for both major versions of Catch2: Debian 12 has 2.13, newer distributions have 3.x.
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+#endif
