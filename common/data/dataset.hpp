@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convlab {
+
+/// Images and labels as they come from disk.
+struct Dataset {
+  int count = 0;
+  int height = 0;
+  int width = 0;
+  std::vector<std::uint8_t> images;  ///< count × height × width
+  std::vector<std::uint8_t> labels;  ///< count
+};
+
+enum class Split { kTest, kTrain };
+
+/// Loads Fashion-MNIST (or a data set in the same four files).
+///
+/// The folder is the first of: `folder` if given; CONVLAB_DATA; the folder of Debian's package
+/// dataset-fashion-mnist. Files may be plain or .gz. Sizes and a CRC-32 of the decompressed bytes
+/// are verified: against the folder's own manifest.json if it has one, else against Fashion-MNIST.
+///
+/// @throws EnvironmentError: no data (says which package or folder), or a damaged file
+Dataset load_dataset(Split split, const std::optional<std::filesystem::path>& folder = {});
+
+/// A small data set with the shape of Fashion-MNIST, the same for a seed on every machine.
+Dataset synthetic_dataset(int count, std::uint32_t seed);
+
+/// Writes the data set as IDX files with a manifest.json, so that load_dataset takes the folder.
+void write_dataset(const std::filesystem::path& folder, Split split, const Dataset& dataset);
+
+}  // namespace convlab

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// How exactly a stage promises to compute; the grader's error bound follows from it.
+enum class Precision {
+  kFp32,  ///< inputs, products and sums in single precision
+  kTf32,  ///< inputs rounded to TF32 (10 bits of mantissa), sums in single precision
+  kFp16,  ///< inputs rounded to half precision, sums in single precision
+};
+
+/// "fp32", "tf32", "fp16".
+const char* to_string(Precision precision);
+
+/// One convolution in its three phases. The driver calls prolog, convolve, epilog in this order,
+/// once each or convolve several times, and may start again with another shape.
+class Convolution {
+ public:
+  Convolution() = default;
+  Convolution(const Convolution&) = delete;
+  Convolution& operator=(const Convolution&) = delete;
+  virtual ~Convolution() = default;
+
+  /// Allocates and copies in. The host arrays (laid out as ConvShape says) outlive epilog.
+  virtual void prolog(const ConvShape& shape, const float* input, const float* weights,
+                      float* output) = 0;
+
+  /// The convolution alone: its duration is the op time.
+  virtual void convolve() = 0;
+
+  /// Copies out and frees. Afterwards every element of prolog's `output` is written.
+  virtual void epilog() = 0;
+};
+
+/// One implementation of the convolution. A stage is one file that registers itself with a
+/// namespace-scope StageRegistration (or CpuStage); nothing else knows its name.
+struct Stage {
+  std::string id;        ///< what --stage takes: lower case, words joined by '-'
+  std::string title;     ///< a line for tables and plots
+  std::string baseline;  ///< id of the stage that this one is compared with; empty for the first
+  Precision precision = Precision::kFp32;
+  int order = 0;  ///< position on the ladder
+  std::function<std::unique_ptr<Convolution>()> make;
+};
+
+/// All stages that this executable links, by order, then id.
+std::vector<Stage> registered_stages();
+
+/// The stage with this id. @throws UsageError that lists the known ones.
+Stage find_stage(const std::string& id);
+
+/// Registers a stage while the program starts.
+struct StageRegistration {
+  explicit StageRegistration(Stage stage);
+};
+
+/// For an exercise that is still as handed out. @throws NotImplementedError that names the file.
+[[noreturn]] void not_implemented(const std::string& file);
+
+}  // namespace convlab

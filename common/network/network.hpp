@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/network/preset.hpp"
+#include "common/network/weights.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// Runs one convolution of the network; conv_index counts from 0.
+using ConvRunner = std::function<void(int conv_index, const ConvShape& shape, const float* input,
+                                      const float* weights, float* output)>;
+
+/// A preset with its weights: everything but the convolutions is computed here, multithreaded.
+class Network {
+ public:
+  /// @throws EnvironmentError if the weights do not fit the preset.
+  Network(Preset preset, Weights weights);
+
+  [[nodiscard]] const Preset& preset() const { return preset_; }
+  [[nodiscard]] const Weights& weights() const { return weights_; }
+
+  /// @param images  batch × image_size × image_size
+  /// @return logits, batch × classes
+  [[nodiscard]] std::vector<float> forward(const std::vector<float>& images, int batch,
+                                           const ConvRunner& run_convolution) const;
+
+ private:
+  Preset preset_;
+  Weights weights_;
+};
+
+/// load_preset plus its weight file weights/NAME.clw.
+Network load_network(const std::string& name);
+
+/// Index of the largest logit of each image; the first one wins a tie, a NaN never wins.
+std::vector<int> argmax(const std::vector<float>& logits, int classes);
+
+}  // namespace convlab

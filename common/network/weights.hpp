@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/network/preset.hpp"
+
+namespace convlab {
+
+/// How a tensor is stored on disk. In memory everything is float.
+enum class Encoding : std::uint32_t {
+  kFloat32 = 0,
+  kInt8PerRow = 1,  ///< row r of dims[0] rows: scale[r] · q, q in −127…127
+};
+
+/// One named parameter, "conv1.weights", "dense1.weights", "dense1.bias", …
+/// Convolution weights are out_channels × in_channels × kernel × kernel, dense weights
+/// units × inputs, biases units.
+struct Parameter {
+  std::string name;
+  Encoding encoding = Encoding::kFloat32;
+  std::vector<int> dims;
+  std::vector<float> values;  ///< for kInt8PerRow exactly the values that the file stands for
+};
+
+/// The parameters of a network, in the order of its layers.
+struct Weights {
+  std::vector<Parameter> parameters;
+
+  /// @throws EnvironmentError if there is none of this name.
+  [[nodiscard]] const Parameter& at(const std::string& name) const;
+};
+
+/// Names and dims that the preset asks for, values empty, dense weights encoded kInt8PerRow.
+Weights empty_weights(const Preset& preset);
+
+/// Reads a .clw file (format: docs/weights.md). @throws EnvironmentError in one sentence for a file
+/// that is missing, truncated, damaged (checksum), too large, or of another version.
+Weights read_weights(const std::filesystem::path& file);
+
+/// The same from bytes; `name` stands for the file in messages.
+Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string& name);
+
+/// Writes to a temporary file beside `file` and renames, so that an interrupted write loses
+/// nothing. kInt8PerRow values are quantised to the nearest step.
+void write_weights(const std::filesystem::path& file, const Weights& weights);
+
+/// The values that a round trip through the disk would leave.
+Weights as_stored(const Weights& weights);
+
+/// @throws EnvironmentError naming the first parameter that does not fit the preset.
+void check_weights(const Preset& preset, const Weights& weights);
+
+}  // namespace convlab
