@@ -43,9 +43,12 @@ class CpuConvolution final : public Convolution {
 
 const char* to_string(Precision precision) {
   switch (precision) {
-    case Precision::kFp32: return "fp32";
-    case Precision::kTf32: return "tf32";
-    case Precision::kFp16: return "fp16";
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
   }
   return "unknown";
 }
@@ -67,7 +70,9 @@ Stage find_stage(const std::string& id) {
   throw UsageError("There is no stage '" + id + "' here; the stages are: " + known + ".");
 }
 
-StageRegistration::StageRegistration(Stage stage) { registry().push_back(std::move(stage)); }
+StageRegistration::StageRegistration(Stage stage) {
+  registry().push_back(std::move(stage));
+}
 
 CpuStage::CpuStage(Stage stage, ConvForward conv_forward) {
   stage.make = [conv_forward] { return std::make_unique<CpuConvolution>(conv_forward); };

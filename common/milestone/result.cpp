@@ -1,0 +1,303 @@
+#include "common/milestone/result.hpp"
+
+#include <array>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "common/error/error.hpp"
+#include "common/milestone/atomic_file.hpp"
+
+namespace convlab {
+
+using Json = nlohmann::ordered_json;
+
+const char* to_string(Device device) {
+  switch (device) {
+    case Device::kCpu:
+      return "cpu";
+    case Device::kGpu:
+      return "gpu";
+    case Device::kEmulated:
+      return "emulated";
+  }
+  return "unknown";
+}
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kMeasured:
+      return "measured";
+    case Verdict::kPassed:
+      return "passed";
+    case Verdict::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+namespace {
+
+template <class Enum, std::size_t n>
+Enum from_string(const Json& json, const std::array<Enum, n>& values) {
+  const auto text = json.get<std::string>();
+  for (Enum value : values) {
+    if (text == to_string(value)) return value;
+  }
+  throw EnvironmentError("'" + text + "' is not a known value");
+}
+
+Verdict verdict_from(const Json& json) {
+  return from_string(json, std::array{Verdict::kMeasured, Verdict::kPassed, Verdict::kFailed});
+}
+
+Device device_from(const Json& json) {
+  return from_string(json, std::array{Device::kCpu, Device::kGpu, Device::kEmulated});
+}
+
+}  // namespace
+
+// Found by nlohmann-json through the name of the type; the field names are the file format.
+
+static void to_json(Json& json, const ConvShape& shape) {
+  json = {{"batch", shape.batch},
+          {"out_channels", shape.out_channels},
+          {"in_channels", shape.in_channels},
+          {"height", shape.height},
+          {"width", shape.width},
+          {"kernel", shape.kernel},
+          {"stride", shape.stride}};
+}
+static void from_json(const Json& json, ConvShape& shape) {
+  shape = {.batch = json.at("batch"),
+           .out_channels = json.at("out_channels"),
+           .in_channels = json.at("in_channels"),
+           .height = json.at("height"),
+           .width = json.at("width"),
+           .kernel = json.at("kernel"),
+           .stride = json.at("stride")};
+  validate(shape);
+}
+
+static void to_json(Json& json, const MachineInfo& machine) {
+  json = {{"cpu", machine.cpu},
+          {"cores", machine.cores},
+          {"memory_mib", machine.memory_mib},
+          {"gpu", machine.gpu},
+          {"driver", machine.driver},
+          {"compiler", machine.compiler},
+          {"build_type", machine.build_type},
+          {"commit", machine.commit}};
+}
+static void from_json(const Json& json, MachineInfo& machine) {
+  machine = {.cpu = json.at("cpu"),
+             .cores = json.at("cores"),
+             .memory_mib = json.at("memory_mib"),
+             .gpu = json.at("gpu"),
+             .driver = json.at("driver"),
+             .compiler = json.at("compiler"),
+             .build_type = json.at("build_type"),
+             .commit = json.at("commit")};
+}
+
+static void to_json(Json& json, const StageInfo& stage) {
+  json = {{"id", stage.id},
+          {"title", stage.title},
+          {"baseline", stage.baseline},
+          {"precision", stage.precision},
+          {"order", stage.order}};
+}
+static void from_json(const Json& json, StageInfo& stage) {
+  stage = {.id = json.at("id"),
+           .title = json.at("title"),
+           .baseline = json.at("baseline"),
+           .precision = json.at("precision"),
+           .order = json.at("order")};
+}
+
+static void to_json(Json& json, const ErrorMeasure& error) {
+  json = {{"compared", error.compared},
+          {"wrong", error.wrong},
+          {"worst_ratio", error.worst_ratio},
+          {"bound", error.bound}};
+}
+static void from_json(const Json& json, ErrorMeasure& error) {
+  error = {.compared = json.at("compared"),
+           .wrong = json.at("wrong"),
+           .worst_ratio = json.at("worst_ratio"),
+           .bound = json.at("bound")};
+}
+
+static void to_json(Json& json, const LayerResult& layer) {
+  json = {{"shape", layer.shape}, {"op_ms", layer.op_ms}, {"layer_ms", layer.layer_ms}};
+  if (layer.error) json["error"] = *layer.error;
+}
+static void from_json(const Json& json, LayerResult& layer) {
+  layer = {.shape = json.at("shape"),
+           .op_ms = json.at("op_ms"),
+           .layer_ms = json.at("layer_ms"),
+           .error = {}};
+  if (json.contains("error")) layer.error = json["error"].get<ErrorMeasure>();
+}
+
+static void to_json(Json& json, const TotalExecution& total) {
+  json = {{"user_s", total.user_s},
+          {"system_s", total.system_s},
+          {"elapsed_s", total.elapsed_s},
+          {"peak_memory_mib", total.peak_memory_mib}};
+}
+static void from_json(const Json& json, TotalExecution& total) {
+  total = {.user_s = json.at("user_s"),
+           .system_s = json.at("system_s"),
+           .elapsed_s = json.at("elapsed_s"),
+           .peak_memory_mib = json.at("peak_memory_mib")};
+}
+
+static void to_json(Json& json, const AccuracyResult& accuracy) {
+  json = {{"correct", accuracy.correct}, {"total", accuracy.total}};
+  if (accuracy.expected) json["expected"] = *accuracy.expected;
+  json["undecided"] = accuracy.undecided;
+}
+static void from_json(const Json& json, AccuracyResult& accuracy) {
+  accuracy = {.correct = json.at("correct"),
+              .total = json.at("total"),
+              .expected = {},
+              .undecided = json.at("undecided")};
+  if (json.contains("expected")) accuracy.expected = json["expected"].get<int>();
+}
+
+static void to_json(Json& json, const Finding& finding) {
+  json = {{"id", finding.id},
+          {"title", finding.title},
+          {"seen", finding.seen},
+          {"cause", finding.cause},
+          {"next", finding.next}};
+}
+static void from_json(const Json& json, Finding& finding) {
+  finding = {.id = json.at("id"),
+             .title = json.at("title"),
+             .seen = json.at("seen"),
+             .cause = json.at("cause"),
+             .next = json.at("next")};
+}
+
+static void to_json(Json& json, const CaseResult& result) {
+  json = {{"stage", result.stage},
+          {"name", result.name},
+          {"shape", result.shape},
+          {"seed", result.seed},
+          {"exact", result.exact},
+          {"error", result.error},
+          {"verdict", to_string(result.verdict)}};
+}
+static void from_json(const Json& json, CaseResult& result) {
+  result = {.stage = json.at("stage"),
+            .name = json.at("name"),
+            .shape = json.at("shape"),
+            .seed = json.at("seed"),
+            .exact = json.at("exact"),
+            .error = json.at("error"),
+            .verdict = verdict_from(json.at("verdict"))};
+}
+
+static void to_json(Json& json, const RunResult& run) {
+  json = {{"network", run.network},
+          {"batch", run.batch},
+          {"stage", run.stage},
+          {"device", to_string(run.device)},
+          {"layers", run.layers}};
+  if (run.total) json["total"] = *run.total;
+  if (run.accuracy) json["accuracy"] = *run.accuracy;
+  json["verdict"] = to_string(run.verdict);
+}
+static void from_json(const Json& json, RunResult& run) {
+  run = {.network = json.at("network"),
+         .batch = json.at("batch"),
+         .stage = json.at("stage"),
+         .device = device_from(json.at("device")),
+         .layers = json.at("layers"),
+         .total = {},
+         .accuracy = {},
+         .verdict = verdict_from(json.at("verdict"))};
+  if (json.contains("total")) run.total = json["total"].get<TotalExecution>();
+  if (json.contains("accuracy")) run.accuracy = json["accuracy"].get<AccuracyResult>();
+}
+
+static void to_json(Json& json, const ReferenceLine& line) {
+  json = {{"label", line.label},
+          {"kind", line.kind},
+          {"network", line.network},
+          {"batch", line.batch},
+          {"op_ms", line.op_ms}};
+}
+static void from_json(const Json& json, ReferenceLine& line) {
+  line = {.label = json.at("label"),
+          .kind = json.at("kind"),
+          .network = json.at("network"),
+          .batch = json.at("batch"),
+          .op_ms = json.at("op_ms")};
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+std::string to_json(const Result& result) {
+  const Json json = {{"schema", kResultSchema},
+                     {"program", result.program},
+                     {"milestone", result.milestone},
+                     {"solution", result.solution},
+                     {"created", result.created},
+                     {"machine", result.machine},
+                     {"cases", result.cases},
+                     {"runs", result.runs},
+                     {"findings", result.findings},
+                     {"references", result.references},
+                     {"verdict", to_string(result.verdict)}};
+  // What a crashed program printed may hold any bytes; they must not keep a result from being kept.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result parse_result(const std::string& text, const std::string& name) {
+  try {
+    const Json json = Json::parse(text);
+    const auto schema = json.at("schema").get<std::string>();
+    if (schema != kResultSchema) {
+      throw EnvironmentError("its schema is '" + schema + "'");
+    }
+    return {.program = json.at("program"),
+            .milestone = json.at("milestone"),
+            .solution = json.at("solution"),
+            .created = json.at("created"),
+            .machine = json.at("machine"),
+            .cases = json.at("cases"),
+            .runs = json.at("runs"),
+            .findings = json.at("findings"),
+            .references = json.at("references"),
+            .verdict = verdict_from(json.at("verdict"))};
+  } catch (const nlohmann::json::parse_error& error) {
+    throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
+                           std::to_string(error.byte) + "); run the command that wrote it again.");
+  } catch (const std::exception& error) {
+    // nlohmann-json starts its messages with "[json.exception.type_error.302] ".
+    std::string reason = error.what();
+    if (const auto end = reason.find("] "); reason.starts_with("[json") && end != std::string::npos)
+      reason.erase(0, end + 2);
+    throw EnvironmentError(name + " is not a result of the form " + kResultSchema + ": " + reason +
+                           ".");
+  }
+}
+
+void write_result(const std::filesystem::path& file, const Result& result) {
+  write_atomically(file, to_json(result));
+}
+
+Result read_result(const std::filesystem::path& file) {
+  return parse_result(read_text(file), file.string());
+}
+
+}  // namespace convlab
