@@ -95,7 +95,7 @@ function(convlab_add_isa_kernels target source)
     target_link_libraries(${object} PRIVATE convlab_options OpenMP::OpenMP_CXX)
     target_compile_definitions(${object} PRIVATE CONVLAB_ISA=${isa})
     # These kernels are the places that want fused multiply-adds.
-    target_compile_options(${object} PRIVATE ${flags_${isa}} -ffp-contract=fast -O3)
+    target_compile_options(${object} PRIVATE ${flags_${isa}} -ffp-contract=fast -O3 -Wno-psabi)
     set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()

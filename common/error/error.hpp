@@ -35,8 +35,7 @@ class UsageError : public Error {
 /// A missing or damaged file, device, compiler or resource.
 class EnvironmentError : public Error {
  public:
-  explicit EnvironmentError(const std::string& message)
-      : Error(ExitCode::kEnvironment, message) {}
+  explicit EnvironmentError(const std::string& message) : Error(ExitCode::kEnvironment, message) {}
 };
 
 /// Sizes that do not describe a convolution.

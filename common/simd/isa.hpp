@@ -18,9 +18,9 @@ const char* to_string(Isa isa);
 /// Yields the copy of the function NAME (declared beforehand in the namespaces
 /// baseline and, on x86-64, avx2 and avx512) that suits this processor.
 #if defined(__x86_64__)
-#define CONVLAB_ISA_SELECT(name)                                          \
-  (::convlab::best_isa() == ::convlab::Isa::kAvx512 ? avx512::name        \
-   : ::convlab::best_isa() == ::convlab::Isa::kAvx2 ? avx2::name          \
+#define CONVLAB_ISA_SELECT(name)                                   \
+  (::convlab::best_isa() == ::convlab::Isa::kAvx512 ? avx512::name \
+   : ::convlab::best_isa() == ::convlab::Isa::kAvx2 ? avx2::name   \
                                                     : baseline::name)
 #else
 #define CONVLAB_ISA_SELECT(name) (baseline::name)

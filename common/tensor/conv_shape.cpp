@@ -24,14 +24,13 @@ bool too_many(int a, int b, int c, int d) {
 }  // namespace
 
 void validate(const ConvShape& shape) {
-  const std::array<std::pair<const char*, int>, 7> sizes = {
-      {{"batch", shape.batch},
-       {"out_channels", shape.out_channels},
-       {"in_channels", shape.in_channels},
-       {"height", shape.height},
-       {"width", shape.width},
-       {"kernel", shape.kernel},
-       {"stride", shape.stride}}};
+  const std::array<std::pair<const char*, int>, 7> sizes = {{{"batch", shape.batch},
+                                                             {"out_channels", shape.out_channels},
+                                                             {"in_channels", shape.in_channels},
+                                                             {"height", shape.height},
+                                                             {"width", shape.width},
+                                                             {"kernel", shape.kernel},
+                                                             {"stride", shape.stride}}};
   for (const auto& [name, value] : sizes) {
     if (value < 1) {
       throw ShapeError("A convolution needs " + std::string(name) + " of at least 1, not " +

@@ -17,8 +17,8 @@ TEST_CASE("conv shape: sizes of the default network at 10 000 images") {
 }
 
 TEST_CASE("conv shape: a stride drops the rest that does not fill a step") {
-  const ConvShape shape{.out_channels = 3, .in_channels = 3, .height = 301, .width = 302,
-                        .kernel = 3, .stride = 2};
+  const ConvShape shape{
+      .out_channels = 3, .in_channels = 3, .height = 301, .width = 302, .kernel = 3, .stride = 2};
   CHECK(shape.out_height() == 150);
   CHECK(shape.out_width() == 150);
 }

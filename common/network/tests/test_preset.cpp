@@ -1,0 +1,110 @@
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/error/error.hpp"
+#include "common/network/preset.hpp"
+#include "common/testing/catch.hpp"
+
+using namespace convlab;
+
+namespace {
+
+// Writes a preset with the given text and returns load_preset's complaint.
+std::string complaint_about(const std::string& text) {
+  const auto file = std::filesystem::temp_directory_path() / "convlab_test_preset.json";
+  std::ofstream(file) << text;
+  try {
+    load_preset(file.string());
+  } catch (const Error& error) {
+    std::filesystem::remove(file);
+    return error.what();
+  }
+  std::filesystem::remove(file);
+  return "accepted";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("preset: every edition has the shapes of the course") {
+  struct Edition {
+    const char* name;
+    int image;
+    std::vector<ConvShape> convs;
+    int flattened;
+  };
+  const auto conv = [](int m, int c, int size, int k) {
+    return ConvShape{
+        .out_channels = m, .in_channels = c, .height = size, .width = size, .kernel = k};
+  };
+  const std::vector<Edition> editions = {
+      {"fa16", 28, {conv(32, 1, 28, 5), conv(64, 32, 12, 5)}, 1024},
+      {"fa17-high", 28, {conv(50, 1, 28, 5)}, 7200},
+      {"fa17-low", 28, {conv(50, 1, 28, 5)}, 7200},
+      {"sp18", 64, {conv(6, 1, 64, 5), conv(16, 6, 30, 5)}, 10816},
+      {"fa18", 72, {conv(12, 1, 72, 7), conv(24, 12, 33, 7)}, 17496},
+      {"sp19", 48, {conv(6, 1, 48, 5), conv(16, 6, 22, 5)}, 5184},
+      {"fa19", 70, {conv(12, 1, 70, 5), conv(24, 12, 33, 5)}, 20184},
+      {"fa23", 86, {conv(4, 1, 86, 7), conv(16, 4, 40, 7)}, 1296}};
+  REQUIRE(preset_names().size() == editions.size());
+  for (const Edition& edition : editions) {
+    const Preset preset = load_preset(edition.name);
+    CHECK(preset.name == edition.name);
+    CHECK(preset.image_size == edition.image);
+    CHECK(preset.conv_shapes(1) == edition.convs);
+    std::int64_t flattened = 0;
+    const auto shapes = preset.feature_shapes();
+    for (std::size_t i = 0; i < preset.layers.size(); ++i) {
+      if (std::holds_alternative<DenseLayer>(preset.layers[i])) {
+        flattened = shapes[i].size();
+        break;
+      }
+    }
+    CHECK(flattened == edition.flattened);
+    CHECK(shapes.back() == FeatureShape{10, 1, 1});
+  }
+}
+
+TEST_CASE("preset: pooling with ceil counts the window that hangs over") {
+  const FeatureShape input{16, 34, 34};
+  CHECK(output_shape(PoolLayer{.size = 4, .stride = 4, .ceil = true}, input) ==
+        FeatureShape{16, 9, 9});
+  CHECK(output_shape(PoolLayer{.size = 4, .stride = 4, .ceil = false}, input) ==
+        FeatureShape{16, 8, 8});
+}
+
+TEST_CASE("preset: an unknown name lists the known ones") {
+  try {
+    load_preset("fa99");
+    FAIL("accepted");
+  } catch (const UsageError& error) {
+    CHECK(std::string(error.what()) ==
+          "There is no network preset 'fa99'; the presets are: fa16, fa17-high, fa17-low, fa18, "
+          "fa19, fa23, sp18, sp19.");
+  }
+}
+
+TEST_CASE("preset: a malformed file is described") {
+  const auto with_layers = [](const std::string& layers) {
+    return R"({"name":"x","title":"x","image_size":28,"classes":10,"layers":[)" + layers + "]}";
+  };
+  CHECK(contains(complaint_about("{"), "is not valid JSON"));
+  CHECK(contains(complaint_about("[]"), "is not a JSON object"));
+  CHECK(contains(complaint_about(with_layers("")), "needs 1 to 64 'layers'"));
+  CHECK(contains(complaint_about(with_layers(R"({"type":"dense","units":9})")),
+                 "ends with 9 values instead of one for each of 10 classes"));
+  CHECK(contains(complaint_about(with_layers(R"({"type":"dense","units":-1})")),
+                 "needs a whole number from 1 to 100000 for 'units', not -1"));
+  CHECK(contains(complaint_about(with_layers(R"({"type":"conv","out_channels":1,"kernel":99})")),
+                 "A convolution of kernel 99 does not fit into its input of 28×28 pixels."));
+  CHECK(contains(
+      complaint_about(with_layers(R"({"type":"conv","out_channels":1,"kernel":3,"strde":2})")),
+      "has an unknown key 'strde'"));
+  CHECK(contains(complaint_about(with_layers(R"({"type":"pool","function":"median","size":2})")),
+                 "has a pooling 'median'; known are max and average"));
+  CHECK(complaint_about(with_layers(R"({"type":"dense","units":10})")) == "accepted");
+}

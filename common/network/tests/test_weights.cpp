@@ -1,0 +1,166 @@
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "common/error/error.hpp"
+#include "common/network/weights.hpp"
+#include "common/testing/catch.hpp"
+
+using namespace convlab;
+
+namespace {
+
+Weights example() {
+  Weights weights;
+  weights.parameters.push_back(
+      {"conv1.weights", Encoding::kFloat32, {2, 1, 2, 2}, {1, -2, 3, 4.5f, 5, 6e-20f, 7, -8}});
+  weights.parameters.push_back(
+      {"dense1.weights", Encoding::kInt8PerRow, {2, 3}, {127, -127, 64, 0, 0, 0}});
+  weights.parameters.push_back({"dense1.bias", Encoding::kFloat32, {2}, {0.25f, -1}});
+  return weights;
+}
+
+std::filesystem::path temporary_file() {
+  return std::filesystem::temp_directory_path() /
+         ("convlab_test_" + std::to_string(getpid()) + ".clw");
+}
+
+std::vector<std::uint8_t> bytes_of(const Weights& weights) {
+  const auto file = temporary_file();
+  write_weights(file, weights);
+  std::ifstream stream(file, std::ios::binary);
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(stream), {}};
+  std::filesystem::remove(file);
+  return bytes;
+}
+
+// Makes the checksum right again after a change on purpose.
+void seal(std::vector<std::uint8_t>& bytes) {
+  const auto crc = static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size() - 4));
+  for (std::size_t i = 0; i < 4; ++i) {
+    bytes[bytes.size() - 4 + i] = static_cast<std::uint8_t>(crc >> (8 * i));
+  }
+}
+
+std::string complaint_about(const std::vector<std::uint8_t>& bytes) {
+  try {
+    parse_weights(bytes, "x.clw");
+  } catch (const EnvironmentError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("weights: what is written is read") {
+  const Weights written = example();
+  const Weights read = parse_weights(bytes_of(written), "x.clw");
+  REQUIRE(read.parameters.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(read.parameters[i].name == written.parameters[i].name);
+    CHECK(read.parameters[i].dims == written.parameters[i].dims);
+    CHECK(read.parameters[i].encoding == written.parameters[i].encoding);
+    // The example's int8 values are whole multiples of their row's scale, so they survive too.
+    CHECK(read.parameters[i].values == written.parameters[i].values);
+  }
+}
+
+TEST_CASE("weights: int8 rows are off by half a step at most, and stable once stored") {
+  Weights weights;
+  Parameter dense{"dense1.weights", Encoding::kInt8PerRow, {3, 100}, {}};
+  for (int i = 0; i < 300; ++i) dense.values.push_back(std::sin(static_cast<float>(i) * 1.7f));
+  weights.parameters.push_back(dense);
+  const Weights stored = as_stored(weights);
+  for (std::size_t i = 0; i < 300; ++i) {
+    CHECK(std::fabs(stored.parameters[0].values[i] - dense.values[i]) <= 0.5f / 127 + 1e-6f);
+  }
+  CHECK(as_stored(stored).parameters[0].values == stored.parameters[0].values);
+}
+
+TEST_CASE("weights: the format on disk is little-endian, byte for byte") {
+  Weights weights;
+  weights.parameters.push_back({"b", Encoding::kFloat32, {1}, {1.0f}});
+  const std::vector<std::uint8_t> bytes = bytes_of(weights);
+  const std::vector<std::uint8_t> expected = {'C', 'L', 'W', '1', 1, 0, 0, 0,    1,   0,
+                                              0,   0,   'b', 0,   0, 0, 0, 1,    0,   0,
+                                              0,   1,   0,   0,   0, 0, 0, 0x80, 0x3f};
+  REQUIRE(bytes.size() == expected.size() + 4);
+  CHECK(std::equal(expected.begin(), expected.end(), bytes.begin()));
+}
+
+TEST_CASE("weights: a file cut anywhere is refused") {
+  const std::vector<std::uint8_t> whole = bytes_of(example());
+  REQUIRE(complaint_about(whole) == "accepted");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    std::vector<std::uint8_t> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    CHECK(contains(complaint_about(cut), "The weight file x.clw "));
+    // With a checksum that fits the cut, the structure itself has to notice.
+    if (size > 12) {
+      seal(cut);
+      CHECK(complaint_about(cut) != "accepted");
+    }
+  }
+}
+
+TEST_CASE("weights: damage, trailing bytes and absurd sizes are refused") {
+  const std::vector<std::uint8_t> whole = bytes_of(example());
+  for (std::size_t i = 4; i < whole.size(); ++i) {
+    std::vector<std::uint8_t> damaged = whole;
+    damaged[i] ^= 0x10;
+    CHECK(contains(complaint_about(damaged), "is damaged or truncated (checksum)"));
+  }
+  std::vector<std::uint8_t> other = whole;
+  other[3] = '2';
+  CHECK(contains(complaint_about(other), "does not start with CLW1"));
+
+  std::vector<std::uint8_t> longer = whole;
+  longer.insert(longer.end() - 4, {1, 2, 3});
+  seal(longer);
+  CHECK(contains(complaint_about(longer), "has 3 bytes too many"));
+
+  std::vector<std::uint8_t> huge = whole;
+  const std::size_t first_dim = 8 + 4 + 13 + 4 + 4;
+  huge[first_dim + 3] = 0x7f;
+  seal(huge);
+  CHECK(contains(complaint_about(huge), "claims a parameter of absurd size"));
+
+  std::vector<std::uint8_t> infinite = whole;
+  infinite[first_dim + 4 * 4 + 2] = 0x80;
+  infinite[first_dim + 4 * 4 + 3] = 0x7f;
+  seal(infinite);
+  CHECK(contains(complaint_about(infinite), "holds a value that is not finite"));
+}
+
+TEST_CASE("weights: missing files and unwritable folders are one sentence") {
+  CHECK_THROWS_AS(read_weights("/nonexistent/x.clw"), EnvironmentError);
+  CHECK_THROWS_AS(write_weights("/nonexistent/x.clw", example()), EnvironmentError);
+}
+
+TEST_CASE("weights: they must fit the preset") {
+  const Preset preset = load_preset("fa23");
+  Weights weights = empty_weights(preset);
+  REQUIRE(weights.parameters.size() == 6);
+  CHECK(weights.at("dense1.weights").dims == std::vector<int>{32, 1296});
+  CHECK_NOTHROW(check_weights(preset, weights));
+  weights.parameters[1].dims[0] = 17;
+  try {
+    check_weights(preset, weights);
+    FAIL("accepted");
+  } catch (const EnvironmentError& error) {
+    CHECK(std::string(error.what()) ==
+          "Network fa23 needs conv2.weights of 16×4×7×7, its weight file has conv2.weights of "
+          "17×4×7×7; train the preset again.");
+  }
+  weights.parameters.pop_back();
+  CHECK_THROWS_AS(check_weights(preset, weights), EnvironmentError);
+}

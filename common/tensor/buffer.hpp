@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace convlab {
+
+/// A large array of floats on the host: aligned for vectors, on huge pages where the system has
+/// them, and touched by all threads at once, so that page faults fall into no timed phase.
+class Buffer {
+ public:
+  Buffer() = default;
+
+  /// `size` floats, each `fill`.
+  /// @throws EnvironmentError that says how much memory is needed and how much is free
+  explicit Buffer(std::int64_t size, float fill = 0.0f);
+
+  [[nodiscard]] float* data() { return data_.get(); }
+  [[nodiscard]] const float* data() const { return data_.get(); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] float operator[](std::int64_t i) const {
+    return data_[static_cast<std::size_t>(i)];
+  }
+  [[nodiscard]] float& operator[](std::int64_t i) { return data_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] float* begin() { return data(); }
+  [[nodiscard]] float* end() { return data() + size_; }
+  [[nodiscard]] const float* begin() const { return data(); }
+  [[nodiscard]] const float* end() const { return data() + size_; }
+
+ private:
+  struct Free {
+    void operator()(float* data) const;
+  };
+  std::unique_ptr<float[], Free> data_;
+  std::int64_t size_ = 0;
+};
+
+/// Bytes that the system can still hand out; a very large number where it does not tell.
+std::int64_t available_memory();
+
+}  // namespace convlab
