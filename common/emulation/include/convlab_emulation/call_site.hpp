@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#if !defined(__clang__)
+#include <source_location>
+#endif
+
+namespace convlab::emulation {
+
+/// The place in the student's file from which a barrier or a warp operation was called. Functions
+/// that need it take a last parameter `CallSite site = Here::current()`, so that nothing shows in
+/// the call. The column tells two calls on one line apart.
+struct CallSite {
+  const char* file = nullptr;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+
+  friend constexpr bool operator==(const CallSite& a, const CallSite& b) = default;
+
+#if defined(__clang__)
+  // clang before 16 has no std::source_location, but its built-ins name the outermost call.
+  static constexpr CallSite current(const char* file = __builtin_FILE(),
+                                    std::uint32_t line = __builtin_LINE(),
+                                    std::uint32_t column = __builtin_COLUMN()) {
+    return {file, line, column};
+  }
+};
+using Here = CallSite;
+#else
+  constexpr CallSite() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): the conversion is what makes the default argument
+  constexpr CallSite(const std::source_location& place)
+      : file(place.file_name()), line(place.line()), column(place.column()) {}
+};
+using Here = std::source_location;
+#endif
+
+}  // namespace convlab::emulation

@@ -1,0 +1,150 @@
+#pragma once
+
+// Where the threads of a block meet: the contract between the scheduler and everything that is
+// built on it (shuffles, votes, matrix fragments, cooperative groups, pipelines).
+//
+// Idea     An emulated thread runs until it must wait for others. A *warp collective* is such a
+//          place: every lane posts where its input lies and where its result is wanted; the last
+//          one to arrive computes the results of all lanes in one call; then all go on, in lane
+//          order. Nothing about fibers is visible here.
+// Use      A shuffle is a struct for the input, a function for the operation and one call:
+//
+//            struct ShuffleInput { int value; int source_lane; int width; };
+//            void shuffle_all(WarpExchange& exchange) {
+//              for (int lane : exchange.lanes()) {
+//                const auto& in = exchange.input<ShuffleInput>(lane);
+//                exchange.output<int>(lane) = exchange.input<ShuffleInput>(in.source_lane).value;
+//              }
+//            }
+//            int __shfl_sync(unsigned mask, int value, int source, int width = 32,
+//                            CallSite site = Here::current()) {
+//              ShuffleInput in{value, source, width};
+//              int out;
+//              warp_collective({&shuffle_all, "__shfl_sync"}, mask, &in, &out, site);
+//              return out;
+//            }
+//
+// The inputs and outputs live on the stacks of the waiting threads, which stay put until the
+// operation is over.
+
+#include <bit>
+#include <cstdint>
+
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+
+namespace convlab::emulation {
+
+inline constexpr int kWarpSize = 32;
+inline constexpr std::uint32_t kFullMask = 0xffffffffU;
+
+/// The lanes of a mask, lowest first, for a range-based for.
+class LaneRange {
+ public:
+  class Iterator {
+   public:
+    constexpr explicit Iterator(std::uint32_t rest) : rest_(rest) {}
+    constexpr int operator*() const { return std::countr_zero(rest_); }
+    constexpr Iterator& operator++() {
+      rest_ &= rest_ - 1;
+      return *this;
+    }
+    friend constexpr bool operator==(const Iterator& a, const Iterator& b) = default;
+
+   private:
+    std::uint32_t rest_;
+  };
+
+  constexpr explicit LaneRange(std::uint32_t mask) : mask_(mask) {}
+  [[nodiscard]] constexpr Iterator begin() const { return Iterator(mask_); }
+  [[nodiscard]] constexpr Iterator end() const { return Iterator(0); }
+
+ private:
+  std::uint32_t mask_;
+};
+
+/// What a warp operation sees once every lane has arrived.
+struct WarpExchange {
+  std::uint32_t mask = 0;              ///< the lanes that the callers named
+  std::uint32_t present = 0;           ///< those that came: mask without the lanes that have exited
+  const void* inputs[kWarpSize] = {};  ///< null for a lane that is not present
+  void* outputs[kWarpSize] = {};
+
+  /// Lanes that posted, in lane order.
+  [[nodiscard]] LaneRange lanes() const { return LaneRange(present); }
+  [[nodiscard]] bool has(int lane) const {
+    return lane >= 0 && lane < kWarpSize && ((present >> lane) & 1U) != 0;
+  }
+  template <typename T>
+  [[nodiscard]] const T& input(int lane) const {
+    return *static_cast<const T*>(inputs[lane]);
+  }
+  template <typename T>
+  [[nodiscard]] T& output(int lane) const {
+    return *static_cast<T*>(outputs[lane]);
+  }
+};
+
+/// Computes the results of all lanes. It must not block and must not throw.
+using WarpFunction = void (*)(WarpExchange&);
+
+/// One kind of warp operation; lanes meet only if both members are equal. Different call sites may
+/// meet, as CUDA allows.
+struct WarpOperation {
+  WarpFunction function;
+  const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
+};
+
+/// Waits until all lanes of `mask` that have not exited have posted the same operation with the
+/// same mask, and the operation's function has run. A caller outside its own mask is an error of
+/// the kernel (fail_kernel); lanes that never come end in a deadlock report.
+/// @param input   the calling lane's operands, any type, alive until the call returns
+/// @param output  where the function stores the lane's result; may be null
+void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                     void* output, CallSite site);
+
+/// The lanes of the calling warp that execute this call together: those that arrive at `site`
+/// before no other lane of the block can go on. What __activemask() and coalesced_threads() return.
+[[nodiscard]] std::uint32_t converged_lanes(CallSite site);
+
+/// What a block barrier found out about the predicates handed in.
+struct BarrierResult {
+  int arrived;  ///< threads that met: the block without those that have exited
+  int count;    ///< how many of them came with predicate != 0
+};
+
+/// Waits until every thread of the block that has not exited has arrived. Threads that meet here
+/// from different call sites make a divergent barrier, which fails the kernel.
+/// @param name  as the student wrote it, for reports: "__syncthreads_or"
+BarrierResult block_barrier(const char* name, bool predicate, CallSite site);
+
+/// Position of the calling thread in its warp, 0 to 31, and of the warp in its block.
+[[nodiscard]] int lane_id();
+[[nodiscard]] int warp_id();
+/// threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)
+[[nodiscard]] int thread_rank();
+/// Lanes of the calling warp that exist and have not exited.
+[[nodiscard]] std::uint32_t live_lanes();
+
+/// Ways in which a kernel fails; each becomes the CUDA error of that name at the next
+/// synchronisation.
+enum class KernelFault {
+  kIllegalAddress = 700,
+  kLaunchTimeout = 702,
+  kAssert = 710,
+  kHardwareStackError = 714,
+  kIllegalInstruction = 715,
+  kMisalignedAddress = 716,
+  kInvalidAddressSpace = 717,
+  kLaunchFailure = 719,
+};
+
+/// Ends the running kernel with a report that names block, thread and place. Call it from a thread
+/// of a kernel or from a WarpFunction.
+/// @param message  one sentence, as in "__shfl_sync reads lane 7, which is not in the mask
+/// 0x0000000f"
+[[noreturn]] void fail_kernel(KernelFault fault, const char* message, CallSite site);
+
+/// Whether the caller runs inside an emulated kernel (and not on the host).
+[[nodiscard]] bool in_kernel();
+
+}  // namespace convlab::emulation
