@@ -42,12 +42,13 @@ class Convolution {
 /// One implementation of the convolution. A stage is one file that registers itself with a
 /// namespace-scope StageRegistration (or CpuStage); nothing else knows its name.
 struct Stage {
-  std::string id;        ///< what --stage takes: lower case, words joined by '-'
-  std::string title;     ///< a line for tables and plots
-  std::string baseline;  ///< id of the stage that this one is compared with; empty for the first
+  std::string id = "";     ///< what --stage takes: lower case, words joined by '-'
+  std::string title = "";  ///< a line for tables and plots
+  std::string baseline =
+      "";  ///< id of the stage that this one is compared with; none for the first
   Precision precision = Precision::kFp32;
   int order = 0;  ///< position on the ladder
-  std::function<std::unique_ptr<Convolution>()> make;
+  std::function<std::unique_ptr<Convolution>()> make = nullptr;
 };
 
 /// All stages that this executable links, by order, then id.

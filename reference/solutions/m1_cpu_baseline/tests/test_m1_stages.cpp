@@ -1,0 +1,191 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "common/testing/catch.hpp"
+
+using convlab::Convolution;
+using convlab::ConvShape;
+using convlab::Stage;
+
+namespace {
+
+// Plain double-precision loops, and with them Σ|a·b|, from which the error bound follows.
+struct Truth {
+  std::vector<double> value;
+  std::vector<double> magnitude;
+};
+
+Truth truth(const ConvShape& shape, const std::vector<float>& input,
+            const std::vector<float>& weights) {
+  Truth result;
+  const int channels = shape.in_channels;
+  const int kernel = shape.kernel;
+  for (int b = 0; b < shape.batch; ++b) {
+    for (int m = 0; m < shape.out_channels; ++m) {
+      for (int h = 0; h < shape.out_height(); ++h) {
+        for (int w = 0; w < shape.out_width(); ++w) {
+          double sum = 0;
+          double magnitude = 0;
+          for (int c = 0; c < channels; ++c) {
+            for (int p = 0; p < kernel; ++p) {
+              for (int q = 0; q < kernel; ++q) {
+                const int row = (b * channels + c) * shape.height + h * shape.stride + p;
+                const double product =
+                    double{input[row * shape.width + w * shape.stride + q]} *
+                    double{weights[((m * channels + c) * kernel + p) * kernel + q]};
+                sum += product;
+                magnitude += std::abs(product);
+              }
+            }
+          }
+          result.value.push_back(sum);
+          result.magnitude.push_back(magnitude);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<float> random_values(std::int64_t count, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) {
+    value = static_cast<float>(generator() >> 8) / 16777216.0f - 0.5f;
+  }
+  return values;
+}
+
+// Runs `stage` on arrays with a fence on both sides and a poisoned output. Says where the first
+// wrong element is, and nothing when all is right.
+std::string first_fault(const Stage& stage, const ConvShape& shape) {
+  const std::vector<float> input = random_values(shape.input_size(), 1);
+  const std::vector<float> weights = random_values(shape.weights_size(), 2);
+  const Truth expected = truth(shape, input, weights);
+
+  constexpr std::size_t kFence = 64;
+  constexpr float kFenceValue = 12345.0f;
+  const auto count = static_cast<std::size_t>(shape.output_size());
+  std::vector<float> fenced(count + 2 * kFence, kFenceValue);
+  float* const output = fenced.data() + kFence;
+  for (std::size_t i = 0; i < count; ++i) output[i] = std::numeric_limits<float>::quiet_NaN();
+
+  const std::unique_ptr<Convolution> convolution = stage.make();
+  convolution->prolog(shape, input.data(), weights.data(), output);
+  convolution->convolve();
+  convolution->epilog();
+
+  const std::string where = stage.id + ", " + to_string(shape) + ": ";
+  for (std::size_t i = 0; i < kFence; ++i) {
+    if (fenced[i] != kFenceValue) return where + "wrote before the output";
+    if (output[count + i] != kFenceValue) return where + "wrote behind the output";
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const double bound = 32 * std::ldexp(1.0, -24) * expected.magnitude[i];
+    // Written so that a NaN, an element that nobody wrote, is a fault too.
+    if (!(std::abs(output[i] - expected.value[i]) <= bound)) {
+      return where + "element " + std::to_string(i) + " is " + std::to_string(output[i]) +
+             ", expected " + std::to_string(expected.value[i]);
+    }
+  }
+  return "";
+}
+
+void check_all_stages(const std::vector<ConvShape>& shapes) {
+  for (const ConvShape& shape : shapes) {
+    for (const Stage& stage : convlab::registered_stages()) {
+      CHECK(first_fault(stage, shape) == "");
+    }
+  }
+}
+
+ConvShape make_shape(int batch, int maps, int channels, int height, int width, int kernel,
+                     int stride) {
+  return {.batch = batch,
+          .out_channels = maps,
+          .in_channels = channels,
+          .height = height,
+          .width = width,
+          .kernel = kernel,
+          .stride = stride};
+}
+
+}  // namespace
+
+TEST_CASE("m1 stages: all are registered, and each is compared with one that exists") {
+  std::set<std::string> ids;
+  for (const Stage& stage : convlab::registered_stages()) {
+    CHECK(ids.insert(stage.id).second);
+    CHECK(stage.title != "");
+    CHECK((stage.baseline.empty() || ids.count(stage.baseline) == 1));
+    CHECK(stage.precision == convlab::Precision::kFp32);
+  }
+  CHECK(ids == std::set<std::string>{"baseline", "openmp"});
+}
+
+TEST_CASE("m1 stages: the layers of every network") {
+  check_all_stages({
+      make_shape(2, 4, 1, 86, 86, 7, 1),
+      make_shape(2, 16, 4, 40, 40, 7, 1),
+      make_shape(1, 32, 1, 28, 28, 5, 1),
+      make_shape(1, 64, 32, 12, 12, 5, 1),
+      make_shape(2, 50, 1, 28, 28, 5, 1),
+      make_shape(2, 6, 1, 64, 64, 5, 1),
+      make_shape(2, 16, 6, 30, 30, 5, 1),
+      make_shape(1, 12, 1, 72, 72, 7, 1),
+      make_shape(1, 24, 12, 33, 33, 7, 1),
+      make_shape(2, 6, 1, 48, 48, 5, 1),
+      make_shape(2, 16, 6, 22, 22, 5, 1),
+      make_shape(1, 12, 1, 70, 70, 5, 1),
+      make_shape(1, 24, 12, 33, 33, 5, 1),
+  });
+}
+
+TEST_CASE("m1 stages: the element-wise cases of the course, strides 1 to 4") {
+  check_all_stages({
+      make_shape(1, 3, 3, 224, 224, 3, 1),
+      make_shape(2, 3, 3, 301, 301, 3, 2),
+      make_shape(3, 3, 3, 196, 196, 3, 3),
+      make_shape(4, 3, 3, 239, 239, 3, 4),
+  });
+}
+
+TEST_CASE("m1 stages: every small kernel, stride and map count on an oblong image") {
+  for (int kernel : {1, 2, 3, 5, 7}) {
+    for (int stride : {1, 2, 3, 4}) {
+      for (int maps : {1, 2, 3, 5, 7, 8, 9}) {
+        check_all_stages({make_shape(2, maps, 2, 9 + kernel, 20, kernel, stride)});
+      }
+    }
+  }
+}
+
+TEST_CASE("m1 stages: sizes around every vector and tile") {
+  for (int out_width = 1; out_width <= 100; ++out_width) {
+    check_all_stages({make_shape(1, 1 + out_width % 19, 1, 4, out_width + 2, 3, 1)});
+  }
+  for (int maps = 1; maps <= 67; ++maps) {
+    check_all_stages({make_shape(1, maps, 2, 5, 4 + maps % 31, 3, 1)});
+  }
+}
+
+TEST_CASE("m1 stages: corner shapes") {
+  check_all_stages({
+      make_shape(1, 1, 1, 1, 1, 1, 1),      // one product
+      make_shape(1, 1, 1, 7, 7, 7, 4),      // the window covers the image
+      make_shape(1, 2, 3, 7, 9, 7, 5),      // one row of output, a stride beyond all courses
+      make_shape(3, 2, 1, 5, 1, 1, 4),      // kernel below the stride
+      make_shape(1, 3, 70, 6, 6, 3, 1),     // many channels
+      make_shape(1, 2, 2, 400, 3, 3, 1),    // tall
+      make_shape(1, 2, 2, 3, 4001, 3, 2),   // wide: several tiles in one row
+      make_shape(33, 5, 1, 6, 6, 5, 1),     // more images than threads
+      make_shape(1, 4, 90, 40, 40, 11, 1),  // more weights than a cache of the first level
+  });
+}
