@@ -6,14 +6,14 @@ namespace convlab {
 
 /// What a reader must know to compare two times.
 struct MachineInfo {
-  std::string cpu;  ///< the name that the processor gives itself
-  int cores = 0;    ///< threads that this process may use
+  std::string cpu{};  ///< the name that the processor gives itself
+  int cores = 0;      ///< threads that this process may use
   int memory_mib = 0;
-  std::string gpu;     ///< empty where no GPU took part
-  std::string driver;  ///< of the GPU
-  std::string compiler;
-  std::string build_type;  ///< "Release"
-  std::string commit;      ///< of the source that was built, "-dirty" where it had changes
+  std::string gpu{};     ///< empty where no GPU took part
+  std::string driver{};  ///< of the GPU
+  std::string compiler{};
+  std::string build_type{};  ///< "Release"
+  std::string commit{};      ///< of the source that was built, "-dirty" where it had changes
 
   friend bool operator==(const MachineInfo&, const MachineInfo&) = default;
 };

@@ -6,10 +6,9 @@
 
 #include "common/error/error.hpp"
 #include "common/milestone/atomic_file.hpp"
+#include "common/milestone/json_fields.hpp"
 
 namespace convlab {
-
-using Json = nlohmann::ordered_json;
 
 const char* to_string(Device device) {
   switch (device) {
@@ -58,26 +57,6 @@ Device device_from(const Json& json) {
 
 // Found by nlohmann-json through the name of the type; the field names are the file format.
 
-static void to_json(Json& json, const ConvShape& shape) {
-  json = {{"batch", shape.batch},
-          {"out_channels", shape.out_channels},
-          {"in_channels", shape.in_channels},
-          {"height", shape.height},
-          {"width", shape.width},
-          {"kernel", shape.kernel},
-          {"stride", shape.stride}};
-}
-static void from_json(const Json& json, ConvShape& shape) {
-  shape = {.batch = json.at("batch"),
-           .out_channels = json.at("out_channels"),
-           .in_channels = json.at("in_channels"),
-           .height = json.at("height"),
-           .width = json.at("width"),
-           .kernel = json.at("kernel"),
-           .stride = json.at("stride")};
-  validate(shape);
-}
-
 static void to_json(Json& json, const MachineInfo& machine) {
   json = {{"cpu", machine.cpu},
           {"cores", machine.cores},
@@ -97,21 +76,6 @@ static void from_json(const Json& json, MachineInfo& machine) {
              .compiler = json.at("compiler"),
              .build_type = json.at("build_type"),
              .commit = json.at("commit")};
-}
-
-static void to_json(Json& json, const StageInfo& stage) {
-  json = {{"id", stage.id},
-          {"title", stage.title},
-          {"baseline", stage.baseline},
-          {"precision", stage.precision},
-          {"order", stage.order}};
-}
-static void from_json(const Json& json, StageInfo& stage) {
-  stage = {.id = json.at("id"),
-           .title = json.at("title"),
-           .baseline = json.at("baseline"),
-           .precision = json.at("precision"),
-           .order = json.at("order")};
 }
 
 static void to_json(Json& json, const ErrorMeasure& error) {

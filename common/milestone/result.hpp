@@ -32,9 +32,9 @@ const char* to_string(Verdict verdict);
 
 /// A stage as a result names it: Stage without the code.
 struct StageInfo {
-  std::string id;
-  std::string title;
-  std::string baseline;
+  std::string id{};
+  std::string title{};
+  std::string baseline{};
   std::string precision = "fp32";
   int order = 0;
 
@@ -53,10 +53,10 @@ struct ErrorMeasure {
 
 /// One convolution layer of one run; every sample is kept, in milliseconds.
 struct LayerResult {
-  ConvShape shape;
-  std::vector<double> op_ms;     ///< the convolution alone
-  std::vector<double> layer_ms;  ///< prolog, convolution and epilog
-  std::optional<ErrorMeasure> error;
+  ConvShape shape{};
+  std::vector<double> op_ms{};     ///< the convolution alone
+  std::vector<double> layer_ms{};  ///< prolog, convolution and epilog
+  std::optional<ErrorMeasure> error{};
 
   friend bool operator==(const LayerResult&, const LayerResult&) = default;
 };
@@ -74,31 +74,31 @@ struct TotalExecution {
 struct AccuracyResult {
   int correct = 0;
   int total = 0;
-  std::optional<int> expected;  ///< the count that the double-precision network reaches
-  int undecided = 0;            ///< images too close to call; they fail nobody
+  std::optional<int> expected{};  ///< the count that the double-precision network reaches
+  int undecided = 0;              ///< images too close to call; they fail nobody
 
   friend bool operator==(const AccuracyResult&, const AccuracyResult&) = default;
 };
 
 /// One thing that the grader found wrong, in words for the person who wrote the code.
 struct Finding {
-  std::string id;     ///< "E-nan", see docs/diagnoses.md
-  std::string title;  ///< what is wrong, in a few words
-  std::string seen;   ///< where and what: numbers
-  std::string cause;  ///< what it usually means
-  std::string next;   ///< one next step
+  std::string id{};     ///< "E-nan", see docs/diagnoses.md
+  std::string title{};  ///< what is wrong, in a few words
+  std::string seen{};   ///< where and what: numbers
+  std::string cause{};  ///< what it usually means
+  std::string next{};   ///< one next step
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
 /// One element-wise case of a check.
 struct CaseResult {
-  std::string stage;
-  std::string name;
-  ConvShape shape;
+  std::string stage{};
+  std::string name{};
+  ConvShape shape{};
   std::uint64_t seed = 0;
   bool exact = false;  ///< integer-valued inputs, compared without any tolerance
-  ErrorMeasure error;
+  ErrorMeasure error{};
   Verdict verdict = Verdict::kPassed;
 
   friend bool operator==(const CaseResult&, const CaseResult&) = default;
@@ -106,13 +106,13 @@ struct CaseResult {
 
 /// One network with one stage at one batch.
 struct RunResult {
-  std::string network;
+  std::string network{};
   int batch = 0;
-  StageInfo stage;
+  StageInfo stage{};
   Device device = Device::kCpu;
-  std::vector<LayerResult> layers;
-  std::optional<TotalExecution> total;
-  std::optional<AccuracyResult> accuracy;
+  std::vector<LayerResult> layers{};
+  std::optional<TotalExecution> total{};
+  std::optional<AccuracyResult> accuracy{};
   Verdict verdict = Verdict::kMeasured;
 
   friend bool operator==(const RunResult&, const RunResult&) = default;
@@ -120,26 +120,26 @@ struct RunResult {
 
 /// A line that plots draw beside the stages: a library, or a limit of the machine.
 struct ReferenceLine {
-  std::string label;  ///< "oneDNN", "memory floor"
-  std::string kind;   ///< "library" or "floor"
-  std::string network;
+  std::string label{};  ///< "oneDNN", "memory floor"
+  std::string kind{};   ///< "library" or "floor"
+  std::string network{};
   int batch = 0;
-  std::vector<double> op_ms;  ///< one time per convolution layer
+  std::vector<double> op_ms{};  ///< one time per convolution layer
 
   friend bool operator==(const ReferenceLine&, const ReferenceLine&) = default;
 };
 
 /// The content of one result file.
 struct Result {
-  std::string program;    ///< "m1", "grader check"
-  std::string milestone;  ///< "m1"
-  std::string solution;   ///< "student", "reference"
-  std::string created;    ///< UTC, ISO 8601; see utc_now()
-  MachineInfo machine;
-  std::vector<CaseResult> cases;
-  std::vector<RunResult> runs;
-  std::vector<Finding> findings;
-  std::vector<ReferenceLine> references;
+  std::string program{};    ///< "m1", "grader check"
+  std::string milestone{};  ///< "m1"
+  std::string solution{};   ///< "student", "reference"
+  std::string created{};    ///< UTC, ISO 8601; see utc_now()
+  MachineInfo machine{};
+  std::vector<CaseResult> cases{};
+  std::vector<RunResult> runs{};
+  std::vector<Finding> findings{};
+  std::vector<ReferenceLine> references{};
   Verdict verdict = Verdict::kMeasured;
 
   friend bool operator==(const Result&, const Result&) = default;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace convlab {
+
+/// Shared memory as a submission sees it: the segment between two stretches of pages that nobody
+/// may touch, so that a stray index ends in a signal whose address tells where it went.
+class MappedSegment {
+ public:
+  static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
+
+  MappedSegment() = default;
+  MappedSegment(const MappedSegment&) = delete;
+  MappedSegment& operator=(const MappedSegment&) = delete;
+  ~MappedSegment();
+
+  /// Maps the whole memory file, all pages present, in place of what was mapped before.
+  /// @throws EnvironmentError if there is no memory for it
+  void map(int descriptor, bool writable);
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  /// True from kGuardBytes before the segment to kGuardBytes behind it.
+  [[nodiscard]] bool is_near(std::uintptr_t address) const;
+
+ private:
+  void unmap();
+
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t mapped_size_ = 0;
+};
+
+}  // namespace convlab

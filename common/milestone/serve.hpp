@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// The grader and a submission are two processes. The grader starts `m1 --serve` with a
+/// SOCK_SEQPACKET socket on this descriptor, asks for one convolution after the other, and judges
+/// the raw outputs itself: it owns labels, seeds, expected values and the result file. The
+/// submission sees inputs and returns outputs; nothing that it prints is a verdict.
+inline constexpr int kServeDescriptor = 3;
+
+/// What the hidden option --serve of a milestone's program runs: answers requests until the other
+/// side closes the channel. Prints nothing.
+/// @return the exit code of the process
+int serve(int channel_descriptor);
+
+/// Asks for one convolution, or (without a stage) for the list of stages.
+///
+/// Three shared memory segments travel with the first request, and again whenever one was
+/// replaced: input and weights, which the submission cannot write, and output. An array starts
+/// `…_offset` bytes into its segment.
+struct ServeRequest {
+  std::uint64_t token = 0;  ///< the answer must repeat it
+  std::string stage{};
+  ConvShape shape{};
+  std::uint64_t input_offset = 0;
+  std::uint64_t weights_offset = 0;
+  std::uint64_t output_offset = 0;
+};
+
+enum class ServeStatus {
+  kDone,
+  kNotImplemented,  ///< still as handed out
+  kException,       ///< the stage threw
+  kCrash,           ///< a signal arrived; sent on the way down
+  kRefused,         ///< the request made no sense
+};
+
+struct ServeReply {
+  std::uint64_t token = 0;
+  ServeStatus status = ServeStatus::kDone;
+  std::string message{};  ///< of the exception; for a crash: where, see describe_crash in serve.cpp
+  double op_ms = 0.0;
+  double layer_ms = 0.0;
+  std::vector<StageInfo> stages{};
+};
+
+std::string encode(const ServeRequest& request);
+std::string encode(const ServeReply& reply);
+
+/// Nothing if the text is no such message.
+std::optional<ServeRequest> decode_request(const std::string& text);
+std::optional<ServeReply> decode_reply(const std::string& text);
+
+}  // namespace convlab
