@@ -47,6 +47,15 @@ if(CONVLAB_SANITIZE)
   target_link_options(convlab_options INTERFACE -fsanitize=${CONVLAB_SANITIZE})
 endif()
 
+if(CONVLAB_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "CONVLAB_FUZZERS needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  # Coverage counters in every library; the fuzzer's own main only in convlab_add_fuzzer.
+  target_compile_options(convlab_options INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(convlab_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # convlab_native: linked by CPU stages only, so that a student's loop uses the whole machine.
 # Everything else must run on any processor of the architecture.
 add_library(convlab_native INTERFACE)

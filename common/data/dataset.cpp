@@ -1,0 +1,239 @@
+#include "common/data/dataset.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
+
+#include "common/data/file_bytes.hpp"
+#include "common/data/gzip.hpp"
+#include "common/data/idx.hpp"
+#include "common/error/error.hpp"
+
+namespace convlab {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
+constexpr const char* kManifest = "manifest.json";
+constexpr std::size_t kMaxManifestSize = std::size_t{1} << 20;
+constexpr int kClasses = 10;
+constexpr int kMaxImageSize = 512;
+
+/// Length and CRC-32 of a file's bytes after decompression.
+struct Checksum {
+  std::size_t size = 0;
+  std::uint32_t crc32 = 0;
+
+  friend bool operator==(const Checksum&, const Checksum&) = default;
+};
+
+struct FileNames {
+  const char* images;
+  const char* labels;
+};
+
+FileNames file_names(Split split) {
+  if (split == Split::kTest) return {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+  return {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"};
+}
+
+struct KnownFile {
+  const char* name;
+  Checksum checksum;
+};
+
+// Fashion-MNIST as its authors publish it and as Debian packs it.
+constexpr std::array<KnownFile, 4> kFashionMnist = {{
+    {"t10k-images-idx3-ubyte", {7'840'016, 0x678fe0b1}},
+    {"t10k-labels-idx1-ubyte", {10'008, 0x80142c1f}},
+    {"train-images-idx3-ubyte", {47'040'016, 0xb4f29f28}},
+    {"train-labels-idx1-ubyte", {60'008, 0x741a4657}},
+}};
+
+Checksum checksum_of(std::span<const std::uint8_t> bytes) {
+  return {bytes.size(), static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()))};
+}
+
+std::string hex(std::uint32_t value) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text(8, '0');
+  for (int i = 7; i >= 0; --i, value >>= 4) text[static_cast<std::size_t>(i)] = kDigits[value & 15];
+  return text;
+}
+
+/// The folder to read from. Only the last of the three choices is a guess, so only it may be absent
+/// without the user's having named it.
+fs::path data_folder(const std::optional<fs::path>& folder) {
+  std::error_code ignored;
+  if (folder) {
+    if (fs::is_directory(*folder, ignored)) return *folder;
+    throw EnvironmentError("The data folder " + folder->string() + " does not exist.");
+  }
+  if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
+    if (fs::is_directory(wish, ignored)) return wish;
+    throw EnvironmentError("CONVLAB_DATA names the folder " + std::string(wish) +
+                           ", which does not exist.");
+  }
+  if (fs::is_directory(kPackageFolder, ignored)) return kPackageFolder;
+  throw EnvironmentError(
+      "There is no Fashion-MNIST here: install the package dataset-fashion-mnist, or set "
+      "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or "
+      ".gz.");
+}
+
+/// The file itself or, if it is not there, with .gz.
+fs::path find_file(const fs::path& folder, const std::string& name) {
+  for (const fs::path& file : {folder / name, folder / (name + ".gz")}) {
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) return file;
+  }
+  throw EnvironmentError("The data folder " + folder.string() + " has neither " + name + " nor " +
+                         name +
+                         ".gz: install the package dataset-fashion-mnist, or set CONVLAB_DATA to a "
+                         "folder that has it.");
+}
+
+nlohmann::json read_manifest(const fs::path& file) {
+  const std::vector<std::uint8_t> bytes = read_bytes(file, kMaxManifestSize);
+  nlohmann::json manifest = nlohmann::json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  if (!manifest.is_object() || manifest["version"] != 1 || !manifest["files"].is_object()) {
+    throw EnvironmentError(file.string() +
+                           " is not a manifest of version 1: write the data set again, or remove "
+                           "the file if the folder holds Fashion-MNIST.");
+  }
+  return manifest;
+}
+
+Checksum manifest_checksum(const nlohmann::json& manifest, const std::string& name,
+                           const fs::path& file) {
+  const nlohmann::json& files = manifest["files"];
+  if (files.contains(name) && files[name].is_object()) {
+    const nlohmann::json& entry = files[name];
+    const bool complete = entry.contains("bytes") && entry["bytes"].is_number_unsigned() &&
+                          entry.contains("crc32") && entry["crc32"].is_number_unsigned();
+    if (complete) return {entry["bytes"].get<std::size_t>(), entry["crc32"].get<std::uint32_t>()};
+  }
+  throw EnvironmentError(file.string() + " does not state bytes and crc32 of " + name +
+                         ": write the data set again.");
+}
+
+/// What the file must be, and who says so.
+struct Expectation {
+  Checksum checksum;
+  std::string source;
+};
+
+Expectation expectation(const fs::path& folder, const std::string& name) {
+  const fs::path manifest = folder / kManifest;
+  std::error_code ignored;
+  if (fs::exists(manifest, ignored)) {
+    return {manifest_checksum(read_manifest(manifest), name, manifest), manifest.string()};
+  }
+  const auto* known = std::find_if(kFashionMnist.begin(), kFashionMnist.end(),
+                                   [&name](const KnownFile& file) { return file.name == name; });
+  return {known->checksum, "Fashion-MNIST"};
+}
+
+IdxArray load_array(const fs::path& folder, const std::string& name) {
+  const fs::path file = find_file(folder, name);
+  const std::vector<std::uint8_t> bytes =
+      gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string());
+  IdxArray array = parse_idx(bytes, file.string());
+  const Checksum found = checksum_of(bytes);
+  const auto [expected, source] = expectation(folder, name);
+  if (found != expected) {
+    throw EnvironmentError(
+        file.string() + " is damaged or another data set: " + std::to_string(found.size) +
+        " bytes with CRC-32 " + hex(found.crc32) + ", but " + source + " has " +
+        std::to_string(expected.size) + " bytes with CRC-32 " + hex(expected.crc32) +
+        "; install dataset-fashion-mnist again, or describe your own data in " + kManifest + ".");
+  }
+  return array;
+}
+
+void check_dataset(const Dataset& dataset, const std::string& name) {
+  const auto refuse = [&name](const std::string& why) {
+    throw EnvironmentError("The data set " + name + " cannot be used: " + why + ".");
+  };
+  if (dataset.height < 1 || dataset.height > kMaxImageSize || dataset.width < 1 ||
+      dataset.width > kMaxImageSize) {
+    refuse("its images have " + std::to_string(dataset.height) + "×" +
+           std::to_string(dataset.width) + " pixels, not 1 to " + std::to_string(kMaxImageSize) +
+           " each way");
+  }
+  const auto pixels =
+      static_cast<std::size_t>(dataset.height) * static_cast<std::size_t>(dataset.width);
+  if (dataset.count < 1 ||
+      dataset.images.size() != pixels * static_cast<std::size_t>(dataset.count)) {
+    refuse("it has " + std::to_string(dataset.images.size()) + " bytes of pixels for " +
+           std::to_string(dataset.count) + " images");
+  }
+  if (dataset.labels.size() != static_cast<std::size_t>(dataset.count)) {
+    refuse("it has " + std::to_string(dataset.count) + " images but " +
+           std::to_string(dataset.labels.size()) + " labels");
+  }
+  for (std::size_t i = 0; i < dataset.labels.size(); ++i) {
+    if (dataset.labels[i] >= kClasses) {
+      refuse("label " + std::to_string(i) + " is " + std::to_string(dataset.labels[i]) +
+             ", not 0 to " + std::to_string(kClasses - 1));
+    }
+  }
+}
+
+}  // namespace
+
+Dataset load_dataset(Split split, const std::optional<fs::path>& folder) {
+  const fs::path source = data_folder(folder);
+  const FileNames names = file_names(split);
+  IdxArray images = load_array(source, names.images);
+  IdxArray labels = load_array(source, names.labels);
+  if (images.dims.size() != 3 || labels.dims.size() != 1) {
+    throw EnvironmentError("The data set " + source.string() +
+                           " cannot be used: images need 3 dimensions and labels 1, not " +
+                           std::to_string(images.dims.size()) + " and " +
+                           std::to_string(labels.dims.size()) + ".");
+  }
+  Dataset dataset{.count = images.dims[0],
+                  .height = images.dims[1],
+                  .width = images.dims[2],
+                  .images = std::move(images.values),
+                  .labels = std::move(labels.values)};
+  check_dataset(dataset, source.string());
+  return dataset;
+}
+
+void write_dataset(const fs::path& folder, Split split, const Dataset& dataset) {
+  check_dataset(dataset, folder.string());
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw EnvironmentError("Cannot make the folder " + folder.string() + ": " + error.message() +
+                           ".");
+  }
+  // The other split may have been written before: its entries stay.
+  const fs::path manifest_file = folder / kManifest;
+  nlohmann::json manifest =
+      fs::exists(manifest_file)
+          ? read_manifest(manifest_file)
+          : nlohmann::json{{"version", 1}, {"files", nlohmann::json::object()}};
+  const auto write = [&](const char* name, const IdxArray& array) {
+    const std::vector<std::uint8_t> bytes = format_idx(array);
+    const Checksum checksum = checksum_of(bytes);
+    write_bytes(folder / name, bytes);
+    manifest["files"][name] = {{"bytes", checksum.size}, {"crc32", checksum.crc32}};
+  };
+  const FileNames names = file_names(split);
+  write(names.images, {{dataset.count, dataset.height, dataset.width}, dataset.images});
+  write(names.labels, {{dataset.count}, dataset.labels});
+  const std::string text = manifest.dump(2) + "\n";
+  write_bytes(manifest_file, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+}  // namespace convlab

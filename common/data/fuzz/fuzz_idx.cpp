@@ -1,0 +1,25 @@
+// libFuzzer target: whatever the bytes, reading an IDX file, plain or gzip, ends in an array that
+// formats back to the same bytes or in an EnvironmentError. Run: docs/architecture.md, "Fuzzing".
+
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "common/data/gzip.hpp"
+#include "common/data/idx.hpp"
+#include "common/error/error.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // Small, so that a gzip bomb is found out in little time.
+  constexpr std::size_t kMaxSize = std::size_t{1} << 20;
+  try {
+    const std::vector<std::uint8_t> bytes =
+        convlab::gunzip(std::vector<std::uint8_t>(data, data + size), kMaxSize, "input");
+    if (bytes.size() > kMaxSize && bytes.size() != size) std::abort();
+    const convlab::IdxArray array = convlab::parse_idx(bytes, "input");
+    if (convlab::format_idx(array) != bytes) std::abort();
+  } catch (const convlab::EnvironmentError&) {
+    // The one permitted way to refuse.
+  }
+  return 0;
+}

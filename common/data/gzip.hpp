@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convlab {
+
+/// The decompressed bytes of a gzip file (magic 1f 8b); bytes without that magic are returned as
+/// they are.
+///
+/// @param max_size  the most that may come out; a longer stream is refused as soon as it passes
+/// this
+/// @param name      stands for the file in messages
+/// @throws EnvironmentError for a stream that is truncated, damaged (deflate data, CRC or length),
+///         too long, or followed by further bytes
+std::vector<std::uint8_t> gunzip(std::vector<std::uint8_t> bytes, std::size_t max_size,
+                                 const std::string& name);
+
+}  // namespace convlab

@@ -1,0 +1,189 @@
+#include <zlib.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include "common/data/dataset.hpp"
+#include "common/data/file_bytes.hpp"
+#include "common/data/idx.hpp"
+#include "common/error/error.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/message_of.hpp"
+#include "common/testing/temporary_folder.hpp"
+
+using Catch::Matchers::Contains;
+using convlab::Dataset;
+using convlab::EnvironmentError;
+using convlab::load_dataset;
+using convlab::Split;
+using convlab::testing::message_of;
+using convlab::testing::TemporaryFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kTestImages = "t10k-images-idx3-ubyte";
+constexpr const char* kTestLabels = "t10k-labels-idx1-ubyte";
+
+/// Sets CONVLAB_DATA and restores it.
+class DataVariable {
+ public:
+  explicit DataVariable(const std::string& value) {
+    if (const char* old = std::getenv("CONVLAB_DATA")) old_ = old;
+    ::setenv("CONVLAB_DATA", value.c_str(), 1);
+  }
+  DataVariable(const DataVariable&) = delete;
+  DataVariable& operator=(const DataVariable&) = delete;
+  ~DataVariable() {
+    if (old_) {
+      ::setenv("CONVLAB_DATA", old_->c_str(), 1);
+    } else {
+      ::unsetenv("CONVLAB_DATA");
+    }
+  }
+
+ private:
+  std::optional<std::string> old_;
+};
+
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream(file) << text;
+}
+
+// Writes a file and states it in the manifest, as write_dataset would, but unchecked.
+void write_array(const fs::path& folder, const std::string& name, const convlab::IdxArray& array) {
+  convlab::write_bytes(folder / name, convlab::format_idx(array));
+}
+
+void write_manifest(const fs::path& folder) {
+  std::string entries;
+  for (const char* name : {kTestImages, kTestLabels}) {
+    const auto bytes = convlab::read_bytes(folder / name, 1 << 20);
+    entries += (entries.empty() ? "" : ",") + ("\"" + std::string(name)) +
+               "\": {\"bytes\": " + std::to_string(bytes.size()) +
+               ", \"crc32\": " + std::to_string(crc32_z(0, bytes.data(), bytes.size())) + "}";
+  }
+  write_text(folder / "manifest.json", R"({"version": 1, "files": {)" + entries + "}}");
+}
+
+}  // namespace
+
+TEST_CASE("dataset: Fashion-MNIST of the distribution, verified") {
+  const Dataset test = load_dataset(Split::kTest);
+  CHECK(test.count == 10'000);
+  CHECK(test.height == 28);
+  CHECK(test.width == 28);
+  std::array<int, 10> counts{};
+  for (std::uint8_t label : test.labels) ++counts.at(label);
+  for (int count : counts) CHECK(count == 1000);
+  CHECK(test.labels[0] == 9);  // the first test image is an ankle boot
+
+  const Dataset train = load_dataset(Split::kTrain);
+  CHECK(train.count == 60'000);
+  CHECK(train.images.size() == 47'040'000);
+}
+
+TEST_CASE("dataset: both splits written to one folder are read back") {
+  const TemporaryFolder folder;
+  const Dataset test = convlab::synthetic_dataset(20, 1);
+  const Dataset train = convlab::synthetic_dataset(30, 2);
+  convlab::write_dataset(folder.path() / "new", Split::kTest, test);
+  convlab::write_dataset(folder.path() / "new", Split::kTrain, train);
+  CHECK(load_dataset(Split::kTest, folder.path() / "new").images == test.images);
+  CHECK(load_dataset(Split::kTrain, folder.path() / "new").labels == train.labels);
+
+  const DataVariable variable((folder.path() / "new").string());
+  CHECK(load_dataset(Split::kTest).count == 20);
+}
+
+TEST_CASE("dataset: files may be gzip") {
+  const TemporaryFolder folder;
+  const Dataset test = convlab::synthetic_dataset(20, 1);
+  convlab::write_dataset(folder.path(), Split::kTest, test);
+  const fs::path images = folder.path() / kTestImages;
+  const auto bytes = convlab::read_bytes(images, 1 << 20);
+  gzFile file = gzopen((images.string() + ".gz").c_str(), "wb");
+  REQUIRE(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) ==
+          static_cast<int>(bytes.size()));
+  REQUIRE(gzclose(file) == Z_OK);
+  fs::remove(images);
+  CHECK(load_dataset(Split::kTest, folder.path()).images == test.images);
+}
+
+TEST_CASE("dataset: no data says what to install or set") {
+  const TemporaryFolder folder;
+  CHECK(message_of([&] { load_dataset(Split::kTest, folder.path() / "none"); }) ==
+        "The data folder " + (folder.path() / "none").string() + " does not exist.");
+  CHECK(message_of([&] { load_dataset(Split::kTest, folder.path()); }) ==
+        "The data folder " + folder.path().string() +
+            " has neither t10k-images-idx3-ubyte nor t10k-images-idx3-ubyte.gz: install the "
+            "package dataset-fashion-mnist, or set CONVLAB_DATA to a folder that has it.");
+  const DataVariable variable("/nowhere/at/all");
+  CHECK(message_of([&] { load_dataset(Split::kTest); }) ==
+        "CONVLAB_DATA names the folder /nowhere/at/all, which does not exist.");
+}
+
+TEST_CASE("dataset: a changed byte is noticed, with a manifest and without") {
+  const TemporaryFolder folder;
+  convlab::write_dataset(folder.path(), Split::kTest, convlab::synthetic_dataset(20, 1));
+  const fs::path labels = folder.path() / kTestLabels;
+  auto bytes = convlab::read_bytes(labels, 1 << 20);
+  bytes.back() ^= 1;
+  convlab::write_bytes(labels, bytes);
+  CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
+             Contains(labels.string() + " is damaged or another data set: 28 bytes with CRC-32") &&
+                 Contains("manifest.json has 28 bytes"));
+  fs::remove(folder.path() / "manifest.json");
+  CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
+             Contains("but Fashion-MNIST has 7840016 bytes with CRC-32 678fe0b1"));
+}
+
+TEST_CASE("dataset: a manifest that states nothing is refused") {
+  const TemporaryFolder folder;
+  convlab::write_dataset(folder.path(), Split::kTest, convlab::synthetic_dataset(5, 1));
+  for (const char* text : {"", "{", "[]", "7", "{}", R"({"version": 2, "files": {}})",
+                           R"({"version": "1"})", R"({"version": 1, "files": []})"}) {
+    write_text(folder.path() / "manifest.json", text);
+    CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
+               Contains("is not a manifest of version 1"));
+  }
+  for (const char* entry : {"{}", "7", R"({"bytes": 5})", R"({"bytes": -5, "crc32": 7})",
+                            R"({"bytes": "5", "crc32": 7})"}) {
+    write_text(
+        folder.path() / "manifest.json",
+        R"({"version": 1, "files": {"t10k-images-idx3-ubyte": )" + std::string(entry) + "}}");
+    CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
+               Contains("does not state bytes and crc32 of t10k-images-idx3-ubyte"));
+  }
+}
+
+TEST_CASE("dataset: arrays that are sound but no data set") {
+  const TemporaryFolder folder;
+  const auto message = [&folder](const convlab::IdxArray& images, const convlab::IdxArray& labels) {
+    write_array(folder.path(), kTestImages, images);
+    write_array(folder.path(), kTestLabels, labels);
+    write_manifest(folder.path());
+    return message_of([&] { load_dataset(Split::kTest, folder.path()); });
+  };
+  using Bytes = std::vector<std::uint8_t>;
+  CHECK(message({{2, 2, 2}, Bytes(8)}, {{2}, {0, 9}}).empty());
+  CHECK_THAT(message({{2, 2, 2}, Bytes(8)}, {{3}, Bytes(3)}), Contains("2 images but 3 labels"));
+  CHECK_THAT(message({{2, 2, 2}, Bytes(8)}, {{2}, {0, 10}}), Contains("label 1 is 10, not 0 to 9"));
+  CHECK_THAT(message({{8}, Bytes(8)}, {{2}, Bytes(2)}), Contains("images need 3 dimensions"));
+  CHECK_THAT(message({{2, 2, 2}, Bytes(8)}, {{2, 1}, Bytes(2)}),
+             Contains("and labels 1, not 3 and 2"));
+  CHECK_THAT(message({{1, 1, 513}, Bytes(513)}, {{1}, Bytes(1)}), Contains("1×513 pixels"));
+}
+
+TEST_CASE("dataset: an inconsistent one is not written") {
+  const TemporaryFolder folder;
+  Dataset dataset = convlab::synthetic_dataset(5, 1);
+  dataset.labels.pop_back();
+  CHECK_THROWS_AS(convlab::write_dataset(folder.path(), Split::kTest, dataset), EnvironmentError);
+  CHECK(fs::is_empty(folder.path()));
+  write_text(folder.path() / "file", "");
+  CHECK_THROWS_AS(convlab::write_dataset(folder.path() / "file", Split::kTest,
+                                         convlab::synthetic_dataset(5, 1)),
+                  EnvironmentError);
+}

@@ -1,0 +1,108 @@
+#include <zlib.h>
+
+#include "common/data/gzip.hpp"
+#include "common/data/random.hpp"
+#include "common/error/error.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/message_of.hpp"
+
+using Catch::Matchers::Contains;
+using convlab::EnvironmentError;
+using convlab::gunzip;
+using convlab::testing::message_of;
+using Bytes = std::vector<std::uint8_t>;
+
+namespace {
+
+Bytes gzip(Bytes bytes) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  Bytes output(deflateBound(&stream, bytes.size()));
+  stream.next_in = bytes.data();
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = output.data();
+  stream.avail_out = static_cast<uInt>(output.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  output.resize(stream.total_out);
+  deflateEnd(&stream);
+  return output;
+}
+
+Bytes random_bytes(std::size_t size) {
+  convlab::Random random(size);
+  Bytes bytes(size);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.below(50));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("gzip: round trips of several lengths, up to exactly the limit") {
+  for (std::size_t size : {0, 1, 100, 70'000, 1'000'000}) {
+    const Bytes bytes = random_bytes(size);
+    CHECK(gunzip(gzip(bytes), size, "test") == bytes);
+  }
+}
+
+TEST_CASE("gzip: other bytes pass through") {
+  CHECK(gunzip({}, 10, "test").empty());
+  CHECK(gunzip({0x1f}, 10, "test") == Bytes{0x1f});
+  CHECK(gunzip({0, 0, 8, 1}, 2, "test") == Bytes{0, 0, 8, 1});
+}
+
+TEST_CASE("gzip: truncated at every byte is one clear error") {
+  const Bytes whole = gzip(random_bytes(500));
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    CHECK(message_of([&] { gunzip(part, 500, "images.gz"); }) ==
+          "images.gz is not a sound gzip file: it ends after " + std::to_string(size) +
+              " bytes, in the middle of the data; fetch or install it again.");
+  }
+}
+
+TEST_CASE("gzip: a flipped bit never passes as the data") {
+  const Bytes bytes = random_bytes(300);
+  const Bytes whole = gzip(bytes);
+  int noticed = 0;
+  int harmless = 0;
+  // From byte 10 on; a header's flags, time and operating system carry no data.
+  for (std::size_t i = 10; i < whole.size(); ++i) {
+    Bytes damaged = whole;
+    damaged[i] ^= 0x10;
+    // The last byte of the deflate data may end in bits that mean nothing.
+    try {
+      if (gunzip(damaged, 1000, "test") == bytes) ++harmless;
+    } catch (const EnvironmentError&) {
+      ++noticed;
+    }
+  }
+  CHECK(harmless <= 1);
+  CHECK(noticed + harmless == static_cast<int>(whole.size()) - 10);
+  Bytes wrong_crc = whole;
+  wrong_crc[whole.size() - 8] ^= 1;
+  CHECK_THAT(message_of([&] { gunzip(wrong_crc, 1000, "test"); }),
+             Contains("incorrect data check"));
+  Bytes wrong_length = whole;
+  wrong_length[whole.size() - 4] ^= 1;
+  CHECK_THAT(message_of([&] { gunzip(wrong_length, 1000, "test"); }),
+             Contains("incorrect length check"));
+}
+
+TEST_CASE("gzip: trailing bytes, a second member too, are refused") {
+  Bytes bytes = gzip(random_bytes(10));
+  bytes.push_back(0);
+  CHECK_THAT(message_of([&] { gunzip(bytes, 100, "test"); }), Contains("1 bytes follow its end"));
+  Bytes twice = gzip(random_bytes(10));
+  const Bytes copy = twice;
+  twice.insert(twice.end(), copy.begin(), copy.end());
+  CHECK_THAT(message_of([&] { gunzip(twice, 100, "test"); }), Contains("bytes follow its end"));
+}
+
+TEST_CASE("gzip: a bomb is refused at the limit") {
+  const Bytes bomb = gzip(Bytes(20'000'000));
+  CHECK(bomb.size() < 30'000);
+  CHECK(message_of([&] { gunzip(bomb, 1'000'000, "bomb.gz"); }) ==
+        "bomb.gz is not a sound gzip file: it unpacks to more than 1000000 bytes; fetch or install "
+        "it again.");
+  CHECK_THROWS_AS(gunzip(bomb, 19'999'999, "bomb.gz"), EnvironmentError);
+}
