@@ -75,7 +75,7 @@ endfunction()
 
 # convlab_add_fuzzer(NAME SOURCES… [LINK LIBRARIES…])
 #
-# A libFuzzer executable build/bin/NAME, where CONVLAB_FUZZERS is on. See docs/architecture.md.
+# A libFuzzer executable build/bin/NAME, where CONVLAB_FUZZERS is on. Its source says how to run it.
 function(convlab_add_fuzzer name)
   if(NOT CONVLAB_FUZZERS)
     return()

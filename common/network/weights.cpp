@@ -123,8 +123,10 @@ void read_values(Reader& reader, Parameter& parameter) {
   const std::uint8_t* codes = reader.take(size);
   parameter.values.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
-    parameter.values.push_back(scales[i / columns] *
-                               static_cast<float>(std::bit_cast<std::int8_t>(codes[i])));
+    const float value =
+        scales[i / columns] * static_cast<float>(std::bit_cast<std::int8_t>(codes[i]));
+    if (!std::isfinite(value)) reader.fail("holds a value that is not finite");
+    parameter.values.push_back(value);
   }
 }
 

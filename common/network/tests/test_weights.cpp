@@ -139,6 +139,14 @@ TEST_CASE("weights: damage, trailing bytes and absurd sizes are refused") {
   infinite[first_dim + 4 * 4 + 3] = 0x7f;
   seal(infinite);
   CHECK(contains(complaint_about(infinite), "holds a value that is not finite"));
+
+  // A finite scale whose largest code is beyond a float.
+  std::vector<std::uint8_t> overflowing = whole;
+  const std::size_t first_scale = first_dim + 4 * 4 + 8 * 4 + 4 + 14 + 4 + 4 + 2 * 4;
+  overflowing[first_scale + 3] = 0x7f;
+  overflowing[first_scale + 2] = 0;
+  seal(overflowing);
+  CHECK(contains(complaint_about(overflowing), "holds a value that is not finite"));
 }
 
 TEST_CASE("weights: missing files and unwritable folders are one sentence") {
