@@ -1,0 +1,179 @@
+#include "reference/oracle/comparison.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
+#include <mutex>
+
+#include "common/simd/isa.hpp"
+#include "reference/oracle/image_oracle.hpp"
+#include "reference/oracle/oracle.hpp"
+#include "reference/oracle/parallel_images.hpp"
+
+namespace convlab::oracle {
+
+namespace {
+
+constexpr std::uint32_t kExponentBits = 0x7f80'0000;
+
+bool is_finite(std::uint32_t bits) {
+  return (bits & kExponentBits) != kExponentBits;
+}
+
+// Underflow widens the bound as if each magnitude were a little larger.
+RowBound row_bound(const ConvShape& shape, const Tolerance& tolerance) {
+  constexpr double kTiny = 1e-300;
+  const double relative = tolerance.bound * kUnitRoundoff;
+  return {
+      .relative = relative,
+      .softening = relative > 0.0 ? tolerance.underflow * shape.taps() / relative + kTiny : kTiny};
+}
+
+std::int64_t position(const ConvShape& shape, const Mismatch& place) {
+  return ((std::int64_t{place.image} * shape.out_channels + place.map) * shape.out_height() +
+          place.row) *
+             shape.out_width() +
+         place.column;
+}
+
+void add(std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& terms) {
+  std::transform(sums.begin(), sums.end(), terms.begin(), sums.begin(), std::plus<>());
+}
+
+/// What one thread has found. Ratios are relative to Σ|a||b| until they are reported.
+class Tally {
+ public:
+  Tally(const ConvShape& shape, const RowBound& bound) : shape_(shape), bound_(bound) {
+    report_.wrong_in_image.resize(static_cast<std::size_t>(shape.batch));
+    report_.wrong_in_map.resize(static_cast<std::size_t>(shape.out_channels));
+    report_.wrong_in_row.resize(static_cast<std::size_t>(shape.out_height()));
+    report_.wrong_in_column.resize(static_cast<std::size_t>(shape.out_width()));
+  }
+
+  void check_row(const Mismatch& start, const double* values, const double* magnitudes,
+                 const float* outputs) {
+    const int width = shape_.out_width();
+    report_.compared += width;
+    if (CONVLAB_ISA_SELECT(check_row)(values, magnitudes, outputs, width, bound_,
+                                      report_.worst_ratio)) {
+      return;
+    }
+    Mismatch place = start;
+    for (place.column = 0; place.column < width; ++place.column) {
+      const int i = place.column;
+      check_element(place, values[i], magnitudes[i], outputs[i]);
+    }
+  }
+
+  void merge(const Tally& other) {
+    const ErrorReport& from = other.report_;
+    report_.compared += from.compared;
+    report_.wrong += from.wrong;
+    report_.not_finite += from.not_finite;
+    report_.unwritten += from.unwritten;
+    report_.worst_ratio = std::max(report_.worst_ratio, from.worst_ratio);
+    if (from.first) keep_first(*from.first);
+    add(report_.wrong_in_image, from.wrong_in_image);
+    add(report_.wrong_in_map, from.wrong_in_map);
+    add(report_.wrong_in_row, from.wrong_in_row);
+    add(report_.wrong_in_column, from.wrong_in_column);
+  }
+
+  [[nodiscard]] const ErrorReport& report() const { return report_; }
+
+ private:
+  void check_element(Mismatch& place, double value, double magnitude, float output) {
+    const auto bits = std::bit_cast<std::uint32_t>(output);
+    const bool finite = is_finite(bits);
+    const double error = std::fabs(static_cast<double>(output) - value);
+    const double softened = magnitude + bound_.softening;
+    if (finite) report_.worst_ratio = std::max(report_.worst_ratio, error / softened);
+    if (finite && error <= softened * bound_.relative) return;
+    ++report_.wrong;
+    if (!finite) ++report_.not_finite;
+    if (bits == kPoisonBits) ++report_.unwritten;
+    ++report_.wrong_in_image[static_cast<std::size_t>(place.image)];
+    ++report_.wrong_in_map[static_cast<std::size_t>(place.map)];
+    ++report_.wrong_in_row[static_cast<std::size_t>(place.row)];
+    ++report_.wrong_in_column[static_cast<std::size_t>(place.column)];
+    place.expected = value;
+    place.got = output;
+    keep_first(place);
+  }
+
+  void keep_first(const Mismatch& place) {
+    if (!report_.first || position(shape_, place) < position(shape_, *report_.first)) {
+      report_.first = place;
+    }
+  }
+
+  ConvShape shape_;
+  RowBound bound_;
+  ErrorReport report_;
+};
+
+}  // namespace
+
+double error_bound(Precision precision) {
+  constexpr double kSums = 32.0;
+  constexpr double kRoundedInputs = 16'388.0;
+  return precision == Precision::kFp32 ? kSums : kRoundedInputs + kSums;
+}
+
+Tolerance Tolerance::of(Precision precision) {
+  // A processor may flush results below the normal range to zero.
+  return {.bound = error_bound(precision), .underflow = static_cast<double>(FLT_MIN)};
+}
+
+ErrorReport compare(const ConvShape& shape, const float* input, const float* weights,
+                    const float* output, const Tolerance& tolerance) {
+  validate(shape);
+  const PreparedWeights prepared(shape, weights);
+  const RowBound bound = row_bound(shape, tolerance);
+  Tally total(shape, bound);
+  std::mutex total_mutex;
+
+  // Hands its findings over when its thread is done with all images.
+  struct State {
+    ImageOracle oracle;
+    Tally tally;
+    Tally* total;
+    std::mutex* total_mutex;
+    State(const ConvShape& s, const PreparedWeights& w, const RowBound& b, Tally* t, std::mutex* m)
+        : oracle(s, w), tally(s, b), total(t), total_mutex(m) {}
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() {
+      const std::lock_guard lock(*total_mutex);
+      total->merge(tally);
+    }
+  };
+
+  parallel_images(
+      shape.batch, [&] { return State(shape, prepared, bound, &total, &total_mutex); },
+      [&](State& state, int image) {
+        state.oracle.load(input + image * shape.input_image_size());
+        const float* image_output = output + image * shape.output_image_size();
+        for (int map = 0; map < shape.out_channels; map += kMapBlock) {
+          const int maps = std::min(kMapBlock, shape.out_channels - map);
+          for (int row = 0; row < shape.out_height(); ++row) {
+            state.oracle.compute_row(map / kMapBlock, row);
+            for (int i = 0; i < maps; ++i) {
+              const std::int64_t at =
+                  (std::int64_t{map + i} * shape.out_height() + row) * shape.out_width();
+              state.tally.check_row({.image = image, .map = map + i, .row = row},
+                                    state.oracle.values(i), state.oracle.magnitudes(i),
+                                    image_output + at);
+            }
+          }
+        }
+      });
+
+  ErrorReport report = total.report();
+  report.worst_ratio /= kUnitRoundoff;
+  report.bound = tolerance.bound;
+  return report;
+}
+
+}  // namespace convlab::oracle

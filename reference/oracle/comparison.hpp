@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab::oracle {
+
+/// What an output array holds before a stage runs: the bits of a quiet NaN with a payload that no
+/// arithmetic produces. An element that still has them was never written.
+inline constexpr std::uint32_t kPoisonBits = 0x7fd5'aaaa;
+
+/// How an output may differ from the truth.
+struct Tolerance {
+  /// In units of 2^-24 · Σ|a||b|; 0 asks for equality.
+  double bound = 0.0;
+  /// Per product, for results so small that single precision has no more digits for them.
+  double underflow = 0.0;
+
+  /// For integer-valued inputs whose sums stay below 2^24: every order of summation is exact.
+  static Tolerance exact() { return {}; }
+  static Tolerance of(Precision precision);
+};
+
+/// The largest |error| / (2^-24 · Σ|a||b|) that a precision class may show.
+///
+/// fp32: right implementations of 49 to 784 taps, whatever their order of summation, stay below 5;
+/// inputs rounded to TF32 or FP16 give 900 and more, so 32 separates the two. tf32 and fp16:
+/// rounding both inputs to 11 significant bits moves a product by up to 2^-10 + 2^-22, which is
+/// 16 388 units, and the sums are those of fp32.
+double error_bound(Precision precision);
+
+/// One element that is wrong.
+struct Mismatch {
+  int image = 0;
+  int map = 0;
+  int row = 0;
+  int column = 0;
+  double expected = 0.0;
+  float got = 0.0F;
+
+  friend bool operator==(const Mismatch&, const Mismatch&) = default;
+};
+
+struct ErrorReport {
+  std::int64_t compared = 0;
+  std::int64_t wrong = 0;       ///< not finite, or out of bounds
+  std::int64_t not_finite = 0;  ///< NaN or infinite, of the wrong ones
+  std::int64_t unwritten = 0;   ///< still poison, of the not finite ones
+  double worst_ratio = 0.0;     ///< largest |error| / (2^-24 · Σ|a||b|) of the finite elements
+  double bound = 0.0;           ///< the ratio that was allowed
+  std::optional<Mismatch> first{};  ///< the wrong element that comes first in memory
+
+  // How many elements are wrong in each image, map, row and column: the shape of a bug.
+  std::vector<std::int64_t> wrong_in_image{};
+  std::vector<std::int64_t> wrong_in_map{};
+  std::vector<std::int64_t> wrong_in_row{};
+  std::vector<std::int64_t> wrong_in_column{};
+
+  /// True if every element was compared and none is wrong.
+  [[nodiscard]] bool passed(const ConvShape& shape) const {
+    return wrong == 0 && compared == shape.output_size();
+  }
+};
+
+/// Compares every element of `output` with the double-precision truth while that is computed:
+/// nothing but the arrays themselves takes memory. The test is !(error <= bound), and finiteness
+/// is read off the bits, so that no NaN passes.
+///
+/// @param output  batch × out_channels × out_height × out_width
+/// @throws ShapeError for an impossible shape
+ErrorReport compare(const ConvShape& shape, const float* input, const float* weights,
+                    const float* output, const Tolerance& tolerance);
+
+}  // namespace convlab::oracle

@@ -1,0 +1,106 @@
+#include "reference/oracle/image_oracle.hpp"
+
+#include <cmath>
+
+#include "common/simd/isa.hpp"
+
+namespace convlab::oracle {
+
+namespace {
+
+int round_up(int value, int multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+PreparedWeights::PreparedWeights(const ConvShape& shape, const float* weights)
+    : blocks_((shape.out_channels + kMapBlock - 1) / kMapBlock),
+      block_size_(std::int64_t{shape.taps()} * kMapBlock),
+      values_(static_cast<std::size_t>(blocks_ * block_size_)),
+      magnitudes_(values_.size()) {
+  for (int map = 0; map < shape.out_channels; ++map) {
+    for (int tap = 0; tap < shape.taps(); ++tap) {
+      const double value = weights[std::int64_t{map} * shape.taps() + tap];
+      const std::int64_t to =
+          map / kMapBlock * block_size_ + std::int64_t{tap} * kMapBlock + map % kMapBlock;
+      values_[static_cast<std::size_t>(to)] = value;
+      magnitudes_[static_cast<std::size_t>(to)] = std::fabs(value);
+    }
+  }
+}
+
+const double* PreparedWeights::values(int block) const {
+  return values_.data() + block * block_size_;
+}
+
+const double* PreparedWeights::magnitudes(int block) const {
+  return magnitudes_.data() + block * block_size_;
+}
+
+ImageOracle::ImageOracle(const ConvShape& shape, const PreparedWeights& weights)
+    : shape_(shape),
+      weights_(weights),
+      padded_width_(round_up(shape.out_width(), kRowMultiple)),
+      phase_pitch_(round_up(padded_width_ + (shape.kernel - 1) / shape.stride, kRowMultiple)),
+      row_pitch_(phase_pitch_ * shape.stride),
+      channel_pitch_(row_pitch_ * shape.height),
+      value_planes_(static_cast<std::size_t>(channel_pitch_ * shape.in_channels)),
+      magnitude_planes_(value_planes_.size()),
+      row_values_(static_cast<std::size_t>(kMapBlock * padded_width_)),
+      row_magnitudes_(row_values_.size()) {}
+
+// Columns behind the image keep the zeros of the constructor.
+template <class Value, class Magnitude>
+void ImageOracle::fill(Value value, Magnitude magnitude) {
+  const int stride = shape_.stride;
+  std::int64_t from = 0;
+  for (int line = 0; line < shape_.in_channels * shape_.height; ++line) {
+    const std::int64_t row = line * row_pitch_;
+    for (int column = 0; column < shape_.width; ++column, ++from) {
+      const std::int64_t step = column / stride;
+      if (step >= phase_pitch_) continue;  // behind the last window that fits
+      const auto to = static_cast<std::size_t>(row + column % stride * phase_pitch_ + step);
+      value_planes_[to] = value(from);
+      magnitude_planes_[to] = magnitude(from);
+    }
+  }
+}
+
+void ImageOracle::load(const float* image) {
+  fill([image](std::int64_t i) { return static_cast<double>(image[i]); },
+       [image](std::int64_t i) { return std::fabs(static_cast<double>(image[i])); });
+}
+
+void ImageOracle::load(const double* values, const double* magnitudes) {
+  fill([values](std::int64_t i) { return values[i]; },
+       [magnitudes](std::int64_t i) { return magnitudes[i]; });
+}
+
+void ImageOracle::compute_row(int block, int row) {
+  const std::int64_t first = std::int64_t{row} * shape_.stride * row_pitch_;
+  CONVLAB_ISA_SELECT(convolve_row)
+  (RowTask{.values = value_planes_.data() + first,
+           .magnitudes = magnitude_planes_.data() + first,
+           .weights = weights_.values(block),
+           .weight_magnitudes = weights_.magnitudes(block),
+           .channel_pitch = channel_pitch_,
+           .row_pitch = row_pitch_,
+           .phase_pitch = phase_pitch_,
+           .channels = shape_.in_channels,
+           .kernel = shape_.kernel,
+           .stride = shape_.stride,
+           .width = padded_width_,
+           .out_values = row_values_.data(),
+           .out_magnitudes = row_magnitudes_.data()});
+}
+
+const double* ImageOracle::values(int map_in_block) const {
+  return row_values_.data() + std::int64_t{map_in_block} * padded_width_;
+}
+
+const double* ImageOracle::magnitudes(int map_in_block) const {
+  return row_magnitudes_.data() + std::int64_t{map_in_block} * padded_width_;
+}
+
+}  // namespace convlab::oracle

@@ -1,0 +1,160 @@
+// The oracle's loops on vectors of doubles.
+//
+// Idea     Every output needs two sums over the same taps: Σ a·b and Σ |a|·|b|. A block of
+//          kMapBlock maps × kVectors vectors of outputs keeps all its sums in registers; a tap
+//          loads the inputs once, and each weight is one broadcast for all outputs of its row.
+// Cost     AVX-512: per tap 16 fused multiply-adds for 12 loads, so the multipliers are the limit.
+// Includes none of the standard library: see convlab_add_isa_kernels.
+
+#include "reference/oracle/kernels.hpp"
+
+namespace convlab::oracle::CONVLAB_ISA {
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 8;
+constexpr int kVectors = 2;
+#elif defined(__AVX2__)
+constexpr int kLanes = 4;
+constexpr int kVectors = 1;
+#else
+constexpr int kLanes = 2;
+constexpr int kVectors = 1;
+#endif
+static_assert(kRowMultiple % kLanes == 0);
+
+// `aligned` lowers the alignment: rows begin anywhere.
+using Doubles [[gnu::vector_size(kLanes * 8), gnu::aligned(8), gnu::may_alias]] = double;
+using Longs [[gnu::vector_size(kLanes * 8), gnu::aligned(8)]] = long long;
+using Floats [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
+using Ints [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = int;
+
+inline Doubles load(const double* from) {
+  return *reinterpret_cast<const Doubles*>(from);
+}
+inline void store(double* to, Doubles value) {
+  *reinterpret_cast<Doubles*>(to) = value;
+}
+
+template <int vectors>
+inline void convolve_block(const RowTask& task, int column) {
+  Doubles sums[kMapBlock][vectors] = {};
+  Doubles magnitudes[kMapBlock][vectors] = {};
+  const double* weight = task.weights;
+  const double* weight_magnitude = task.weight_magnitudes;
+  for (int channel = 0; channel < task.channels; ++channel) {
+    for (int i = 0; i < task.kernel; ++i) {
+      const std::int64_t row = channel * task.channel_pitch + i * task.row_pitch + column;
+      int phase = 0;
+      int step = 0;
+      for (int j = 0; j < task.kernel; ++j) {
+        const std::int64_t at = row + phase * task.phase_pitch + step;
+        Doubles x[vectors];
+        Doubles x_magnitude[vectors];
+        for (int v = 0; v < vectors; ++v) {
+          x[v] = load(task.values + at + v * kLanes);
+          x_magnitude[v] = load(task.magnitudes + at + v * kLanes);
+        }
+        for (int m = 0; m < kMapBlock; ++m) {
+          for (int v = 0; v < vectors; ++v) {
+            sums[m][v] += x[v] * weight[m];
+            magnitudes[m][v] += x_magnitude[v] * weight_magnitude[m];
+          }
+        }
+        weight += kMapBlock;
+        weight_magnitude += kMapBlock;
+        if (++phase == task.stride) {
+          phase = 0;
+          ++step;
+        }
+      }
+    }
+  }
+  for (int m = 0; m < kMapBlock; ++m) {
+    for (int v = 0; v < vectors; ++v) {
+      const std::int64_t to = std::int64_t{m} * task.width + column + v * kLanes;
+      store(task.out_values + to, sums[m][v]);
+      store(task.out_magnitudes + to, magnitudes[m][v]);
+    }
+  }
+}
+
+// One value that is bad in any lane makes the whole row bad.
+inline bool any(Longs mask) {
+  long long joined = 0;
+  for (int lane = 0; lane < kLanes; ++lane) joined |= mask[lane];
+  return joined != 0;
+}
+
+}  // namespace
+
+void convolve_row(const RowTask& task) {
+  int column = 0;
+  for (; column + kVectors * kLanes <= task.width; column += kVectors * kLanes) {
+    convolve_block<kVectors>(task, column);
+  }
+  for (; column < task.width; column += kLanes) convolve_block<1>(task, column);
+}
+
+bool check_row(const double* values, const double* magnitudes, const float* outputs, int count,
+               const RowBound& bound, double& worst_ratio) {
+  constexpr int kExponent = 0x7f800000;  // all ones in an infinity and in a NaN
+  Longs bad = {};
+  Doubles worst = Doubles{} + worst_ratio;
+  int i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const Ints bits = *reinterpret_cast<const Ints*>(outputs + i);
+    const Doubles output =
+        __builtin_convertvector(*reinterpret_cast<const Floats*>(outputs + i), Doubles);
+    const Doubles magnitude = load(magnitudes + i) + bound.softening;
+    const Doubles difference = output - load(values + i);
+    const Doubles error = difference < 0.0 ? -difference : difference;
+    bad |= ~(error <= magnitude * bound.relative);
+    bad |= __builtin_convertvector((bits & kExponent) == kExponent, Longs);
+    const Doubles ratio = error / magnitude;
+    worst = ratio > worst ? ratio : worst;
+  }
+  bool good = !any(bad);
+  for (; i < count; ++i) {
+    int bits = 0;
+    __builtin_memcpy(&bits, outputs + i, sizeof bits);
+    const double difference = static_cast<double>(outputs[i]) - values[i];
+    const double error = difference < 0.0 ? -difference : difference;
+    const double magnitude = magnitudes[i] + bound.softening;
+    good = good && (bits & kExponent) != kExponent && error <= magnitude * bound.relative;
+    const double ratio = error / magnitude;
+    worst[0] = ratio > worst[0] ? ratio : worst[0];
+  }
+  if (!good) return false;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    worst_ratio = worst[lane] > worst_ratio ? worst[lane] : worst_ratio;
+  }
+  return true;
+}
+
+void dense(const double* values, const double* magnitudes, const float* weights, int units,
+           int inputs, double* out_values, double* out_magnitudes) {
+  for (int unit = 0; unit < units; ++unit) {
+    const float* row = weights + std::int64_t{unit} * inputs;
+    constexpr int kParts = kImageLanes / kLanes;
+    Doubles sum[kParts] = {};
+    Doubles magnitude[kParts] = {};
+    for (int k = 0; k < inputs; ++k) {
+      const double weight = static_cast<double>(row[k]);
+      const double weight_magnitude = weight < 0.0 ? -weight : weight;
+      for (int part = 0; part < kParts; ++part) {
+        const std::int64_t at = std::int64_t{k} * kImageLanes + part * kLanes;
+        sum[part] += load(values + at) * weight;
+        magnitude[part] += load(magnitudes + at) * weight_magnitude;
+      }
+    }
+    for (int part = 0; part < kParts; ++part) {
+      const std::int64_t to = std::int64_t{unit} * kImageLanes + part * kLanes;
+      store(out_values + to, sum[part]);
+      store(out_magnitudes + to, magnitude[part]);
+    }
+  }
+}
+
+}  // namespace convlab::oracle::CONVLAB_ISA
