@@ -1,0 +1,289 @@
+#pragma once
+
+// The bit patterns of half and bfloat16: decoding to float, and encoding with one rounding.
+//
+// Idea     A narrow number is an integer number of units in its last place. Adding 2^k to a
+//          magnitude, with k chosen so that the wide format's last place is the narrow one's, makes
+//          the processor's own round-to-nearest-even do the rounding; the integer is then read off
+//          the low bits. No branch, no table; subnormals are nothing special.
+// Exact    +, -, ·, / and sqrt of two narrow numbers may be done in float and rounded again: 24
+// bits
+//          are at least 2·11 + 2, so the second rounding never sees a false tie (Figueroa, 1995).
+//          A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
+// NaN      Every NaN that an operation yields is the GPU's canonical one, 0x7fff.
+//
+// Both ways of compiling, with F16C instructions and without, give the same bits.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace convlab::emulation {
+
+/// IEEE 754 binary16: 5 exponent bits, 10 fraction bits.
+struct HalfFormat {
+  static constexpr int kFractionBits = 10;
+  static constexpr int kMinExponent = -14;  ///< of the smallest normal number
+  static constexpr int kMaxExponent = 15;   ///< of the largest finite number
+};
+
+/// The upper half of a float: 8 exponent bits, 7 fraction bits.
+struct Bfloat16Format {
+  static constexpr int kFractionBits = 7;
+  static constexpr int kMinExponent = -126;
+  static constexpr int kMaxExponent = 127;
+};
+
+enum class Rounding { kNearestEven, kTowardZero, kUp, kDown };
+
+inline constexpr std::uint16_t kSignBit = 0x8000;
+inline constexpr std::uint16_t kCanonicalNan = 0x7fff;
+inline constexpr std::uint32_t kCanonicalFloatNan = 0x7fff'ffff;
+
+/// The pattern of +infinity; what lies above it (sign aside) is a NaN.
+template <class Format>
+inline constexpr std::uint16_t kInfinityBits = static_cast<std::uint16_t>(
+    (Format::kMaxExponent - Format::kMinExponent + 2) << Format::kFractionBits);
+
+template <class Format>
+[[nodiscard]] constexpr bool is_nan_bits(std::uint16_t bits) noexcept {
+  return (bits & 0x7fff) > kInfinityBits<Format>;
+}
+
+/// The float of the same value. Every half and bfloat16 is a float.
+template <class Format>
+[[nodiscard]] inline float decode(std::uint16_t bits) noexcept {
+  if constexpr (std::is_same_v<Format, Bfloat16Format>) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  } else {
+#if defined(__F16C__)
+    return _cvtsh_ss(bits);
+#else
+    constexpr std::uint32_t exponent_mask = 0x7c00U << 13;
+    constexpr std::uint32_t rebias = (127U - 15U) << 23;
+    constexpr float smallest_normal = 0x1p-14F;
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & kSignBit) << 16;
+    std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
+    const std::uint32_t exponent = magnitude & exponent_mask;
+    // A subnormal is read as 2^-14 + fraction, and the 2^-14 is taken off again.
+    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(
+        std::bit_cast<float>(magnitude + rebias + (1U << 23)) - smallest_normal);
+    magnitude += rebias;
+    magnitude += exponent == exponent_mask ? rebias : 0U;  // infinity and NaN
+    // A signalling NaN turns quiet, as in the conversion instruction.
+    magnitude |= magnitude > 0x7f80'0000U ? 0x0040'0000U : 0U;
+    magnitude = exponent == 0 ? subnormal : magnitude;
+    return std::bit_cast<float>(sign | magnitude);
+#endif
+  }
+}
+
+/// magnitude · 2^exponent rounded to the narrow format, in any rounding mode, with one rounding.
+template <class Format>
+[[nodiscard]] constexpr std::uint16_t pack(bool negative, std::uint64_t magnitude, int exponent,
+                                           Rounding rounding) noexcept {
+  const std::uint16_t sign = negative ? kSignBit : std::uint16_t{0};
+  if (magnitude == 0) return sign;
+  const int leading = 63 - std::countl_zero(magnitude) + exponent;
+  const int binade = leading > Format::kMinExponent ? leading : Format::kMinExponent;
+  const int dropped = binade - Format::kFractionBits - exponent;  // low bits to round away
+
+  std::uint64_t kept = 0;
+  std::uint64_t rest = 0;  // what is dropped, in units of 2^-64 of the last place; odd if inexact
+  if (dropped <= 0) {
+    kept = magnitude << (-dropped & 63);  // no more than the fraction is wide
+  } else if (dropped < 64) {
+    kept = magnitude >> dropped;
+    rest = magnitude << (64 - dropped);
+  } else {
+    rest = dropped == 64 ? magnitude : 1;
+  }
+  constexpr std::uint64_t tie = std::uint64_t{1} << 63;
+  bool away = false;
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      away = rest > tie || (rest == tie && (kept & 1) != 0);
+      break;
+    case Rounding::kTowardZero:
+      break;
+    case Rounding::kUp:
+      away = rest != 0 && !negative;
+      break;
+    case Rounding::kDown:
+      away = rest != 0 && negative;
+      break;
+  }
+  // The hidden bit of a normal number, and a carry out of the fraction, both count up the exponent.
+  const std::uint64_t bits =
+      (static_cast<std::uint64_t>(binade - Format::kMinExponent) << Format::kFractionBits) + kept +
+      (away ? 1 : 0);
+  if (bits < kInfinityBits<Format>) return static_cast<std::uint16_t>(sign | bits);
+  const bool to_infinity = rounding == Rounding::kNearestEven ||
+                           (rounding == Rounding::kUp && !negative) ||
+                           (rounding == Rounding::kDown && negative);
+  return static_cast<std::uint16_t>(sign | (kInfinityBits<Format> - (to_infinity ? 0 : 1)));
+}
+
+/// A float or double in any rounding mode.
+template <class Format>
+[[nodiscard]] constexpr std::uint16_t encode(double value, Rounding rounding) noexcept {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const bool negative = (bits >> 63) != 0;
+  const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+  const std::uint64_t fraction = bits & 0x000f'ffff'ffff'ffff;
+  if (exponent == 0x7ff) {
+    if (fraction != 0) return kCanonicalNan;
+    return static_cast<std::uint16_t>((negative ? kSignBit : 0) | kInfinityBits<Format>);
+  }
+  if (exponent == 0) return pack<Format>(negative, fraction, -1074, rounding);
+  return pack<Format>(negative, fraction | std::uint64_t{1} << 52, exponent - 1075, rounding);
+}
+
+/// An integer in any rounding mode; exact for 64-bit values, unlike a detour through double.
+template <class Format, class Integer>
+[[nodiscard]] constexpr std::uint16_t encode_integer(Integer value, Rounding rounding) noexcept {
+  static_assert(std::is_integral_v<Integer>);
+  const bool negative = value < 0;
+  const auto wide = static_cast<std::uint64_t>(value);
+  return pack<Format>(negative, negative ? 0 - wide : wide, 0, rounding);
+}
+
+/// A double to the nearest narrow number, ties to even.
+template <class Format>
+[[nodiscard]] inline std::uint16_t encode(double value) noexcept {
+  constexpr std::uint64_t infinity = 0x7ff0'0000'0000'0000;
+  constexpr std::uint64_t lowest = std::uint64_t{1023 + Format::kMinExponent} << 52;
+  constexpr std::uint64_t too_large = std::uint64_t{1023 + Format::kMaxExponent + 1} << 52;
+  // From a binade to the one whose last place (2^-52 of it) is the narrow format's.
+  constexpr std::uint64_t shift = std::uint64_t{52 - Format::kFractionBits} << 52;
+
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto sign = static_cast<std::uint32_t>(bits >> 48 & kSignBit);
+  const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
+  std::uint64_t binade = magnitude & infinity;
+  binade = binade < lowest ? lowest : binade;
+  binade = binade > too_large ? too_large : binade;
+  const double rounder = std::bit_cast<double>(binade + shift);
+  const std::uint64_t units =
+      std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude) + rounder) - (binade + shift);
+  const auto narrow =
+      static_cast<std::uint32_t>(((binade - lowest) >> (52 - Format::kFractionBits)) + units);
+  std::uint32_t result = magnitude >= too_large ? kInfinityBits<Format> : narrow;
+  result |= sign;
+  result = magnitude > infinity ? kCanonicalNan : result;
+  return static_cast<std::uint16_t>(result);
+}
+
+/// A float to the nearest narrow number, ties to even.
+template <class Format>
+[[nodiscard]] inline std::uint16_t encode(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fff'ffffU;
+  const bool nan = magnitude > 0x7f80'0000U;
+  if constexpr (std::is_same_v<Format, Bfloat16Format>) {
+    const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+    return static_cast<std::uint16_t>(nan ? kCanonicalNan : rounded);
+  } else {
+#if defined(__F16C__)
+    return nan ? kCanonicalNan
+               : static_cast<std::uint16_t>(
+                     _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT)));
+#else
+    constexpr std::uint32_t too_large = 0x4780'0000U;        // 65536
+    constexpr std::uint32_t smallest_normal = 0x3880'0000U;  // 2^-14
+    const std::uint32_t sign = bits >> 16 & kSignBit;
+    // Subnormal result: the last place of 0.5 is 2^-24, the unit of a half's subnormals.
+    const std::uint32_t subnormal =
+        std::bit_cast<std::uint32_t>(
+            std::bit_cast<float>(magnitude < smallest_normal ? magnitude : 0U) + 0.5F) -
+        0x3f00'0000U;
+    const std::uint32_t normal =
+        (magnitude - ((127U - 15U) << 23) + 0xfffU + (magnitude >> 13 & 1U)) >> 13;
+    std::uint32_t result = magnitude < smallest_normal ? subnormal : normal;
+    result = magnitude >= too_large ? kInfinityBits<Format> : result;
+    result |= sign;
+    result = nan ? kCanonicalNan : result;
+    return static_cast<std::uint16_t>(result);
+#endif
+  }
+}
+
+/// a · b + c of narrow numbers with one rounding.
+template <class Format>
+[[nodiscard]] inline std::uint16_t fused_multiply_add(float a, float b, float c) noexcept {
+  const double product = static_cast<double>(a) * static_cast<double>(b);  // exact: 22 bits at most
+  const double addend = c;
+  const double sum = product + addend;
+  if constexpr (std::is_same_v<Format, HalfFormat>) {
+    // Where double loses a bit of this sum, one term is below 2^-29 of the other, which is then a
+    // half itself or too large for one: no tie is near.
+    return encode<Format>(sum);
+  } else {
+    const double back = sum - product;
+    const double lost = (product - (sum - back)) + (addend - back);  // sum + lost is exact
+    if (lost == 0.0 || !std::isfinite(sum)) return encode<Format>(sum);
+    // Round to odd: a sum that only seems to be a tie must fall to its true side.
+    auto bits = std::bit_cast<std::uint64_t>(sum);
+    if ((bits & 1) == 0) bits = std::signbit(lost) == std::signbit(sum) ? bits + 1 : bits - 1;
+    return encode<Format>(std::bit_cast<double>(bits));
+  }
+}
+
+/// An integer that orders patterns as their values, -0 below +0.
+[[nodiscard]] constexpr std::uint16_t order_key(std::uint16_t bits) noexcept {
+  return static_cast<std::uint16_t>((bits & kSignBit) != 0 ? ~bits : bits | kSignBit);
+}
+
+/// The larger of two patterns; a NaN only where both are.
+template <class Format>
+[[nodiscard]] constexpr std::uint16_t larger(std::uint16_t a, std::uint16_t b) noexcept {
+  if (is_nan_bits<Format>(a)) return is_nan_bits<Format>(b) ? kCanonicalNan : b;
+  if (is_nan_bits<Format>(b)) return a;
+  return order_key(a) > order_key(b) ? a : b;
+}
+
+/// The smaller of two patterns; a NaN only where both are.
+template <class Format>
+[[nodiscard]] constexpr std::uint16_t smaller(std::uint16_t a, std::uint16_t b) noexcept {
+  if (is_nan_bits<Format>(a)) return is_nan_bits<Format>(b) ? kCanonicalNan : b;
+  if (is_nan_bits<Format>(b)) return a;
+  return order_key(a) < order_key(b) ? a : b;
+}
+
+/// A floating-point value to an integer in a rounding mode, as the GPU converts: what does not fit
+/// becomes the nearest limit; a NaN becomes 0, or 2^63 where the integer has 64 bits.
+template <class Integer>
+[[nodiscard]] inline Integer convert_to_integer(double value, Rounding rounding) noexcept {
+  using Limits = std::numeric_limits<Integer>;
+  if (std::isnan(value)) {
+    return sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63) : Integer{0};
+  }
+  double whole = 0.0;
+  switch (rounding) {
+    case Rounding::kNearestEven:
+      whole = std::nearbyint(value);
+      break;
+    case Rounding::kTowardZero:
+      whole = std::trunc(value);
+      break;
+    case Rounding::kUp:
+      whole = std::ceil(value);
+      break;
+    case Rounding::kDown:
+      whole = std::floor(value);
+      break;
+  }
+  // The first power of two beyond the type is exact in double; its largest value may not be.
+  constexpr double beyond = 2.0 * static_cast<double>(Integer{1} << (Limits::digits - 1));
+  if (whole >= beyond) return Limits::max();
+  if (whole < static_cast<double>(Limits::min())) return Limits::min();
+  return static_cast<Integer>(whole);
+}
+
+}  // namespace convlab::emulation
