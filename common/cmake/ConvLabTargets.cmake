@@ -113,3 +113,22 @@ function(convlab_add_isa_kernels target source)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${object}>)
   endforeach()
 endfunction()
+
+# convlab_add_cpu_milestone(NAME SOLUTION SOURCES…)
+#
+# build/bin/NAME (SOLUTION student) or build/bin/NAME-reference: the main that the milestones share,
+# with the stages that SOURCES register. The stages are compiled for this very processor and are
+# also an object library TARGET-stages: an archive would lose them, since nothing names them.
+function(convlab_add_cpu_milestone name solution)
+  set(target ${name})
+  if(solution STREQUAL "reference")
+    set(target ${name}-reference)
+  endif()
+  add_library(${target}-stages OBJECT ${ARGN})
+  target_link_libraries(${target}-stages PUBLIC convlab_milestone
+                                         PRIVATE convlab_native OpenMP::OpenMP_CXX)
+  add_executable(${target} "${CMAKE_SOURCE_DIR}/common/milestone/main.cpp")
+  target_link_libraries(${target} PRIVATE ${target}-stages convlab_driver OpenMP::OpenMP_CXX)
+  target_compile_definitions(${target} PRIVATE CONVLAB_MILESTONE="${name}"
+                                               CONVLAB_SOLUTION="${solution}" CONVLAB_ON_GPU=0)
+endfunction()

@@ -201,6 +201,14 @@ static void from_json(const Json& json, ReferenceLine& line) {
           .op_ms = json.at("op_ms")};
 }
 
+StageInfo info_of(const Stage& stage) {
+  return {.id = stage.id,
+          .title = stage.title,
+          .baseline = stage.baseline,
+          .precision = to_string(stage.precision),
+          .order = stage.order};
+}
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/milestone/machine.hpp"
+#include "common/milestone/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
@@ -40,6 +41,8 @@ struct StageInfo {
 
   friend bool operator==(const StageInfo&, const StageInfo&) = default;
 };
+
+StageInfo info_of(const Stage& stage);
 
 /// How far the outputs were from the double-precision truth.
 struct ErrorMeasure {

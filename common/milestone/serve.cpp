@@ -5,28 +5,21 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <memory>
 #include <vector>
 
 #include "common/error/error.hpp"
 #include "common/milestone/channel.hpp"
 #include "common/milestone/mapped_segment.hpp"
+#include "common/milestone/run_stage.hpp"
 #include "common/milestone/stage.hpp"
 
 namespace convlab {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds(Clock::duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
 
 /// What the signal handler may look at.
 struct Session {
@@ -112,20 +105,12 @@ void install_crash_handler() {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
 }
 
-StageInfo info_of(const Stage& stage) {
-  return {.id = stage.id,
-          .title = stage.title,
-          .baseline = stage.baseline,
-          .precision = to_string(stage.precision),
-          .order = stage.order};
-}
-
 bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t elements) {
   return offset % alignof(float) == 0 && offset <= segment.size() &&
          static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
 }
 
-void run_stage(const ServeRequest& request, ServeReply& reply) {
+void run_request(const ServeRequest& request, ServeReply& reply) {
   Session& s = session();
   const ConvShape& shape = s.shape = request.shape;
   if (!fits(s.input, request.input_offset, shape.input_size()) ||
@@ -138,17 +123,12 @@ void run_stage(const ServeRequest& request, ServeReply& reply) {
   s.input_begin = s.input.data() + request.input_offset;
   s.weights_begin = s.weights.data() + request.weights_offset;
   s.output_begin = s.output.data() + request.output_offset;
-  const std::unique_ptr<Convolution> convolution = find_stage(request.stage).make();
-  const auto layer_start = Clock::now();
-  convolution->prolog(shape, reinterpret_cast<const float*>(s.input_begin),
-                      reinterpret_cast<const float*>(s.weights_begin),
-                      reinterpret_cast<float*>(s.output.data() + request.output_offset));
-  const auto op_start = Clock::now();
-  convolution->convolve();
-  const auto op_end = Clock::now();
-  convolution->epilog();
-  reply.layer_ms = milliseconds(Clock::now() - layer_start);
-  reply.op_ms = milliseconds(op_end - op_start);
+  const PhaseTimes times =
+      run_stage(find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
+                reinterpret_cast<const float*>(s.weights_begin),
+                reinterpret_cast<float*>(s.output.data() + request.output_offset));
+  reply.op_ms = times.op_ms;
+  reply.layer_ms = times.layer_ms;
 }
 
 ServeReply answer(const ServeRequest& request) {
@@ -157,7 +137,7 @@ ServeReply answer(const ServeRequest& request) {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
     } else {
-      run_stage(request, reply);
+      run_request(request, reply);
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;

@@ -1,6 +1,7 @@
 #include "common/network/network.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/error/error.hpp"
@@ -79,8 +80,8 @@ class Pass {
   }
 
  private:
-  [[nodiscard]] Buffer output_of(std::size_t layer) const {
-    return Buffer(batch_ * shapes_[layer + 1].size());
+  [[nodiscard]] Buffer output_of(std::size_t layer, float fill = 0.0f) const {
+    return Buffer(batch_ * shapes_[layer + 1].size(), fill);
   }
 
   static Buffer copy_of(const std::vector<float>& images) {
@@ -99,7 +100,8 @@ class Pass {
                           .kernel = conv.kernel,
                           .stride = conv.stride};
     const Parameter& parameter = weights_.at("conv" + std::to_string(convs_ + 1) + ".weights");
-    Buffer output = output_of(layer);
+    // What the convolution forgets to write must not look like a result.
+    Buffer output = output_of(layer, std::numeric_limits<float>::quiet_NaN());
     run_convolution_(convs_++, shape, input, parameter.values.data(), output.data());
     return output;
   }
