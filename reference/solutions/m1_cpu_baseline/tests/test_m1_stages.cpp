@@ -127,7 +127,8 @@ TEST_CASE("m1 stages: all are registered, and each is compared with one that exi
     CHECK((stage.baseline.empty() || ids.count(stage.baseline) == 1));
     CHECK(stage.precision == convlab::Precision::kFp32);
   }
-  CHECK(ids == std::set<std::string>{"baseline", "openmp"});
+  CHECK(ids == std::set<std::string>{"baseline", "openmp", "im2col-gemm", "vectorized", "map-lanes",
+                                     "per-layer"});
 }
 
 TEST_CASE("m1 stages: the layers of every network") {

@@ -1,0 +1,131 @@
+// CPU stages against oneDNN, as ratios.
+//
+// Times on a machine that does other things as well wander; a ratio of two times taken right after
+// one another does not. So the contenders take turns: a round runs each of them once on both
+// layers, the ratio is that of the two sums in the same round, and the table has the median over
+// all rounds and the quartiles.
+//
+//     build/bin/compare_m1 --rounds 21
+//     build/bin/compare_m1 --contenders openmp,vectorized,onednn-blocked --rounds 5
+
+#include <omp.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/timing/statistics.hpp"
+#include "common/timing/stopwatch.hpp"
+#include "reference/peers/cpu_contender.hpp"
+
+namespace {
+
+using convlab::Contender;
+using convlab::Spread;
+
+struct Run {
+  std::string name;
+  std::vector<std::function<void()>> convolve;   // one per layer
+  std::vector<std::vector<double>> layer_times;  // [layer][round], milliseconds
+  std::vector<double> sums;                      // [round]
+};
+
+// The sums of `run` over those of `other`, round by round: above 1, `other` is faster.
+Spread ratio(const Run& run, const Run& other) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < run.sums.size(); ++i) ratios.push_back(run.sums[i] / other.sums[i]);
+  return convlab::spread_of(ratios);
+}
+
+void take_turns(std::vector<Run>& runs, int rounds) {
+  for (Run& run : runs) {
+    for (const auto& convolve : run.convolve) convolve();  // the first time is cold
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (Run& run : runs) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < run.convolve.size(); ++i) {
+        const convlab::Stopwatch watch;
+        run.convolve[i]();
+        const double time = watch.milliseconds();
+        run.layer_times[i].push_back(time);
+        sum += time;
+      }
+      run.sums.push_back(sum);
+    }
+  }
+}
+
+void print_table(const std::vector<Run>& runs) {
+  std::printf("| contender | op1 ms | op2 ms | sum ms, median [quartiles] |");
+  std::vector<const Run*> peers;
+  for (const Run& run : runs) {
+    if (run.name.rfind("onednn", 0) == 0) peers.push_back(&run);
+  }
+  for (const Run* peer : peers) std::printf(" times as fast as %s |", peer->name.c_str());
+  std::printf("\n|---|--:|--:|--:|");
+  for (std::size_t i = 0; i < peers.size(); ++i) std::printf("--:|");
+  std::printf("\n");
+  for (const Run& run : runs) {
+    const Spread sum = convlab::spread_of(run.sums);
+    std::printf("| %s |", run.name.c_str());
+    for (const auto& times : run.layer_times) {
+      std::printf(" %.1f |", convlab::spread_of(times).median);
+    }
+    std::printf(" %.1f [%.1f, %.1f] |", sum.median, sum.lower_quartile, sum.upper_quartile);
+    for (const Run* peer : peers) {
+      const Spread faster = ratio(*peer, run);
+      std::printf(" %.2f [%.2f, %.2f] |", faster.median, faster.lower_quartile,
+                  faster.upper_quartile);
+    }
+    std::printf("\n");
+  }
+}
+
+int compare(int batch, int rounds, const std::vector<std::string>& names) {
+  const auto layers = convlab::default_layers(batch);
+  std::vector<Run> runs;
+  for (const Contender& contender : convlab::cpu_contenders()) {
+    if (std::find(names.begin(), names.end(), contender.name) == names.end()) continue;
+    Run run{.name = contender.name, .convolve = {}, .layer_times = {}, .sums = {}};
+    for (const auto& layer : layers) run.convolve.push_back(contender.prepare(*layer));
+    run.layer_times.resize(layers.size());
+    runs.push_back(std::move(run));
+  }
+  std::printf("Default network, batch %d, %d threads, %d rounds in turns\n\n", batch,
+              omp_get_max_threads(), rounds);
+  take_turns(runs, rounds);
+  print_table(runs);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> known;
+  std::vector<std::string> names;
+  for (const Contender& contender : convlab::cpu_contenders()) {
+    known.push_back(contender.name);
+    // These two take seconds per round.
+    if (contender.name != "baseline" && contender.name != "openmp") names.push_back(known.back());
+  }
+  int batch = 1000;
+  int rounds = 21;
+  CLI::App app("CPU stages against oneDNN, in turns, as ratios.");
+  app.add_option("--batch", batch, "images")->check(CLI::Range(1, 10000))->capture_default_str();
+  app.add_option("--rounds", rounds, "samples")->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--contenders", names, "who takes part (default: all but the slowest)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(known));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return compare(batch, rounds, names);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 3;
+  }
+}

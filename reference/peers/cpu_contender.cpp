@@ -1,0 +1,72 @@
+#include "reference/peers/cpu_contender.hpp"
+
+#include <random>
+#include <utility>
+
+#include "common/milestone/stage.hpp"
+#include "reference/peers/onednn_convolution.hpp"
+
+namespace convlab {
+
+namespace {
+
+void fill_random(Buffer& buffer, unsigned seed) {
+  std::minstd_rand generator(seed);
+  for (float& value : buffer) {
+    value = static_cast<float>(generator() & 0xffff) / 65536.0f - 0.5f;
+  }
+}
+
+Contender onednn(const std::string& name, OnednnConvolution::Layout layout) {
+  return {name, [layout](Layer& layer) -> std::function<void()> {
+            auto convolution = std::make_shared<OnednnConvolution>(
+                layer.shape, layout, layer.input.data(), layer.weights.data(), layer.output.data());
+            return [convolution] { convolution->run(); };
+          }};
+}
+
+}  // namespace
+
+Layer::Layer(std::string layer_name, const ConvShape& layer_shape)
+    : name(std::move(layer_name)),
+      shape(layer_shape),
+      input(layer_shape.input_size()),
+      weights(layer_shape.weights_size()),
+      output(layer_shape.output_size()) {
+  fill_random(input, 1);
+  fill_random(weights, 2);
+}
+
+std::vector<std::unique_ptr<Layer>> default_layers(int batch) {
+  std::vector<std::unique_ptr<Layer>> layers;
+  layers.push_back(std::make_unique<Layer>("op1", ConvShape{.batch = batch,
+                                                            .out_channels = 4,
+                                                            .in_channels = 1,
+                                                            .height = 86,
+                                                            .width = 86,
+                                                            .kernel = 7}));
+  layers.push_back(std::make_unique<Layer>("op2", ConvShape{.batch = batch,
+                                                            .out_channels = 16,
+                                                            .in_channels = 4,
+                                                            .height = 40,
+                                                            .width = 40,
+                                                            .kernel = 7}));
+  return layers;
+}
+
+std::vector<Contender> cpu_contenders() {
+  std::vector<Contender> contenders;
+  for (const Stage& stage : registered_stages()) {
+    contenders.push_back({stage.id, [stage](Layer& layer) -> std::function<void()> {
+                            std::shared_ptr<Convolution> convolution = stage.make();
+                            convolution->prolog(layer.shape, layer.input.data(),
+                                                layer.weights.data(), layer.output.data());
+                            return [convolution] { convolution->convolve(); };
+                          }});
+  }
+  contenders.push_back(onednn("onednn-nchw", OnednnConvolution::Layout::kPlain));
+  contenders.push_back(onednn("onednn-blocked", OnednnConvolution::Layout::kBlocked));
+  return contenders;
+}
+
+}  // namespace convlab

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/tensor/buffer.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// One layer with its arrays: random input and weights, and an output that all contenders share,
+/// one after another.
+struct Layer {
+  explicit Layer(std::string layer_name, const ConvShape& layer_shape);
+
+  std::string name;
+  ConvShape shape;
+  Buffer input;
+  Buffer weights;
+  Buffer output;
+};
+
+/// Both convolutions of the default network, "op1" and "op2".
+std::vector<std::unique_ptr<Layer>> default_layers(int batch);
+
+/// A convolution to be timed.
+struct Contender {
+  std::string name;
+  /// Does everything but the convolution (allocates, converts, creates primitives) and returns the
+  /// convolution. The layer outlives what is returned.
+  std::function<std::function<void()>(Layer&)> prepare;
+};
+
+/// Every stage that this executable links, by its id, and oneDNN:
+/// "onednn-nchw" and "onednn-blocked".
+std::vector<Contender> cpu_contenders();
+
+}  // namespace convlab

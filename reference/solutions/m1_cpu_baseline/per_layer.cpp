@@ -1,0 +1,76 @@
+// Each layer its own convolution.
+//
+// Idea     No single way is the fastest for every layer, so look at the shape and take the one that
+//          should be. What a vector of 16 outputs costs can be estimated from sizes alone: the
+//          multiply-adds, those of idle lanes, and what moving data costs beside them.
+// Picture  default network     vectorized   map-lanes   im2col-gemm
+//              op1, 4 maps        31 *         120          79          cycles per 16 outputs
+//              op2, 16 maps      132           120 *       180
+// Cost     three formulas per layer: nothing.
+// Expect   the better of its parts in each layer; a library does the same with many more parts.
+//          The constants were fitted on one processor (Zen 5 with AVX-512). Elsewhere a choice may
+//          be a little off, never wrong in its result.
+// Run      build/bin/m1 1000 --solution reference --stage per-layer
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/milestone/cpu_stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
+#include "reference/solutions/m1_cpu_baseline/map_lanes.hpp"
+#include "reference/solutions/m1_cpu_baseline/vec.hpp"
+#include "reference/solutions/m1_cpu_baseline/vectorized.hpp"
+
+namespace convlab {
+namespace {
+
+// All costs are cycles per vector of outputs. Two multiply-adds start in a cycle.
+double arithmetic(const ConvShape& shape) {
+  return shape.taps() / 2.0;
+}
+
+double vectorized_cost(const ConvShape& shape) {
+  // The garbage between rows; a row of whole tiles, 5 vectors as a rule, has none.
+  const double useful = shape.out_width() % (5 * kLanes) == 0
+                            ? 1.0
+                            : static_cast<double>(shape.out_width()) /
+                                  (shape.out_width() + (shape.kernel - 1) / shape.stride);
+  return arithmetic(shape) / (0.9 * useful) + 4.0;
+}
+
+double map_lanes_cost(const ConvShape& shape) {
+  // Maps are taken by one vector or by pairs of vectors.
+  const int step = shape.out_channels > kLanes ? 2 * kLanes : kLanes;
+  const int lanes = (shape.out_channels + step - 1) / step * step;
+  const double useful = static_cast<double>(shape.out_channels) / lanes;
+  return arithmetic(shape) / (0.87 * useful) + 7.0;
+}
+
+double im2col_cost(const ConvShape& shape) {
+  // Each map pays its share of the copy; short rows are copied in more pieces.
+  const double copy_per_tap = 3.0 + 6.0 * kLanes / shape.out_width();
+  return arithmetic(shape) / 0.9 + shape.taps() * copy_per_tap / shape.out_channels;
+}
+
+void conv_forward(const ConvShape& shape, const float* input, const float* weights, float* output) {
+  const std::array<std::pair<double, ConvForward>, 3> choices = {{
+      {vectorized_cost(shape), convolve_pixel_lanes},
+      {map_lanes_cost(shape), convolve_map_lanes},
+      {im2col_cost(shape), convolve_im2col},
+  }};
+  const auto cheapest =
+      std::min_element(choices.begin(), choices.end(),
+                       [](const auto& one, const auto& other) { return one.first < other.first; });
+  cheapest->second(shape, input, weights, output);
+}
+
+const CpuStage stage({.id = "per-layer",
+                      .title = "Each layer its own convolution",
+                      .baseline = "vectorized",
+                      .order = 5},
+                     conv_forward);
+
+}  // namespace
+}  // namespace convlab

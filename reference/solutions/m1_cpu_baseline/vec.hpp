@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace convlab {
+
+// The widest vector of floats that the target has, and how many of them it can hold at once.
+#if defined(__AVX512F__)
+inline constexpr int kLanes = 16;
+inline constexpr int kRegisters = 32;
+#elif defined(__AVX2__)
+inline constexpr int kLanes = 8;
+inline constexpr int kRegisters = 16;
+#elif defined(__aarch64__)
+inline constexpr int kLanes = 4;
+inline constexpr int kRegisters = 32;
+#else
+inline constexpr int kLanes = 4;
+inline constexpr int kRegisters = 16;
+#endif
+
+/// kLanes floats in one register. GCC and clang compile +, - and * on it to one instruction, on
+/// every architecture.
+typedef float Vec __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
+
+/// The same, but anywhere in memory.
+typedef float UnalignedVec
+    __attribute__((vector_size(kLanes * sizeof(float)), may_alias, aligned(sizeof(float))));
+
+inline Vec load(const float* from) {
+  return *reinterpret_cast<const UnalignedVec*>(from);
+}
+
+inline void store(float* to, const Vec& vec) {
+  *reinterpret_cast<UnalignedVec*>(to) = vec;
+}
+
+/// `value` in every lane. Subtracting a zero changes no float, so the compiler drops it; adding
+/// one would turn -0 into +0 and has to stay.
+inline Vec broadcast(float value) {
+  return value - Vec{};
+}
+
+/// Makes the compiler hold `vec` in a register. Without it GCC reads a value that is used four
+/// times from memory four times, as an operand of each multiply-add; where the address is not a
+/// multiple of the vector's size each of these reads takes two cache lines.
+inline void keep_in_register([[maybe_unused]] Vec& vec) {
+#if defined(__x86_64__)
+  asm("" : "+v"(vec));
+#elif defined(__aarch64__)
+  asm("" : "+w"(vec));
+#endif
+}
+
+/// Copies a row of floats; the last vector overlaps the one before it.
+inline void copy_row(const float* from, float* to, int count) {
+  if (count < kLanes) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+    return;
+  }
+  for (int i = 0; i + kLanes < count; i += kLanes) store(to + i, load(from + i));
+  store(to + count - kLanes, load(from + count - kLanes));
+}
+
+}  // namespace convlab
+
+/// Before a loop over lanes or registers, whose array lives in registers only if no index is left
+/// at run time.
+#define CONVLAB_UNROLL _Pragma("GCC unroll 32")

@@ -1,0 +1,141 @@
+// Vectors of pixels, tiles in registers, bands in the cache.
+//
+// Idea     A vector unit adds 16 products at once, if they belong to 16 sums. Neighbouring pixels
+//          of an output row are such sums: the same weight times neighbouring pixels of the input.
+//          One vector per weight would spend more time on loads than on sums, so a tile of several
+//          output maps × several vectors stays in registers over all taps (register_tile.hpp): each
+//          pixel loaded serves all maps of the tile, each weight all its vectors.
+// Picture  out_width 34, kernel 7: rows are 40 pixels apart in the input. A tile takes pixels in a
+//          line, over the ends of rows; what lies right of column 34 is garbage and never copied.
+//
+//              0        16        32  |   40                       80
+//              |==== row 0 ===========|xxx|==== row 1 =========|xxx|== row 2 …
+//              |------------------- tile of 4 maps × 5 vectors ---|--------- next tile …
+//
+// Cost     lanes that hold garbage: (kernel - 1) / width of all, 7 to 15 % in the default network;
+//          a row that is a multiple of the tile is taken alone and has none. A copy of the input
+//          in bands that fit the first-level cache, which takes the stride out (phase_planes.hpp).
+// Expect   most of the processor's peak. Per tap a tile of 4 × 5 does 20 multiply-adds, 10 cycles,
+//          while its 9 loads take 7: arithmetic is the limit, not memory.
+// Run      build/bin/m1 1000 --solution reference --stage vectorized
+
+#include "reference/solutions/m1_cpu_baseline/vectorized.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/milestone/cpu_stage.hpp"
+#include "common/tensor/buffer.hpp"
+#include "reference/solutions/m1_cpu_baseline/phase_planes.hpp"
+#include "reference/solutions/m1_cpu_baseline/register_tile.hpp"
+#include "reference/solutions/m1_cpu_baseline/vec.hpp"
+
+namespace convlab {
+namespace {
+
+// The input of a band: most of a first-level cache of 32 or 48 kB.
+constexpr std::int64_t kBandFloats = 8 * 1024;
+
+// Where the sums of a band lie before the garbage between its rows is left out.
+struct Scratch {
+  float* sums;
+  std::ptrdiff_t map_pitch;
+};
+
+bool rows_fill_tiles(const ConvShape& shape, const MapGroup& group) {
+  return shape.out_width() % group.tile_width() == 0;
+}
+
+// Every row by itself, straight into the output.
+void convolve_rows(const ConvShape& shape, const PhasePlanes& planes, const float* pixels,
+                   const MapGroup& group, int rows, float* output) {
+  const MultiplyTile multiply = multiply_tile_for(group.maps);
+  const std::ptrdiff_t map_size = std::ptrdiff_t{shape.out_height()} * shape.out_width();
+  for (int h = 0; h < rows; ++h) {
+    for (int w = 0; w < shape.out_width(); w += group.tile_width()) {
+      multiply(shape.taps(), pixels + std::ptrdiff_t{h} * planes.pitch() + w, planes.offsets(),
+               group.weights.data(), output + std::ptrdiff_t{h} * shape.out_width() + w, map_size);
+    }
+  }
+}
+
+// All rows as one line of pixels into `scratch`; from there the rows go to the output.
+void convolve_line(const ConvShape& shape, const PhasePlanes& planes, const float* pixels,
+                   const MapGroup& group, int rows, Scratch scratch, float* output) {
+  const MultiplyTile multiply = multiply_tile_for(group.maps);
+  const std::ptrdiff_t pitch = planes.pitch();
+  const std::ptrdiff_t length = (rows - 1) * pitch + shape.out_width();
+  const std::ptrdiff_t map_size = std::ptrdiff_t{shape.out_height()} * shape.out_width();
+  int copied = 0;
+  // Copies the rows that end before pixel `end`.
+  const auto copy_rows_before = [&](std::ptrdiff_t end) {
+    for (; copied < rows && copied * pitch + shape.out_width() <= end; ++copied) {
+      for (int m = 0; m < group.maps; ++m) {
+        copy_row(scratch.sums + m * scratch.map_pitch + copied * pitch,
+                 output + m * map_size + std::ptrdiff_t{copied} * shape.out_width(),
+                 shape.out_width());
+      }
+    }
+  };
+  for (std::ptrdiff_t i = 0; i < length; i += group.tile_width()) {
+    multiply(shape.taps(), pixels + i, planes.offsets(), group.weights.data(), scratch.sums + i,
+             scratch.map_pitch);
+    // One tile late: a load that spans two stores still under way waits for both. And not all at
+    // the end: a few stores drain into memory beside the next tile's sums, many make it wait.
+    copy_rows_before(i);
+  }
+  copy_rows_before(length);
+}
+
+const CpuStage stage({.id = "vectorized",
+                      .title = "Vectors of pixels, tiles in registers",
+                      .baseline = "im2col-gemm",
+                      .order = 3},
+                     convolve_pixel_lanes);
+
+}  // namespace
+
+void convolve_pixel_lanes(const ConvShape& shape, const float* input, const float* weights,
+                          float* output) {
+  const int threads = omp_get_max_threads();
+  const int band_rows = PhasePlanes::band_rows(shape, kBandFloats, threads);
+  const int bands = (shape.out_height() + band_rows - 1) / band_rows;
+  const PhasePlanes planes(shape, band_rows);
+  const std::vector<MapGroup> groups = group_maps(shape, weights);
+
+  // Tiles read and write past the last pixel of a band, by less than their width.
+  const std::ptrdiff_t planes_size = planes.size() + kMaxTileWidth;
+  const std::ptrdiff_t map_pitch = std::ptrdiff_t{band_rows} * planes.pitch() + kMaxTileWidth;
+  const std::ptrdiff_t thread_size =
+      (planes_size + kMaxMaps * map_pitch + kLanes - 1) / kLanes * kLanes;
+  Buffer memory(threads * thread_size);
+
+#pragma omp parallel num_threads(threads)
+  {
+    float* const band = memory.data() + omp_get_thread_num() * thread_size;
+    const Scratch scratch{band + planes_size, map_pitch};
+#pragma omp for schedule(dynamic)
+    for (std::int64_t item = 0; item < std::int64_t{shape.batch} * bands; ++item) {
+      const std::int64_t image = item / bands;
+      const int first_row = static_cast<int>(item % bands) * band_rows;
+      const int rows = std::min(band_rows, shape.out_height() - first_row);
+      planes.pack(input + image * shape.input_image_size(), first_row, band);
+      for (const MapGroup& group : groups) {
+        float* const to =
+            output + image * shape.output_image_size() +
+            (std::int64_t{group.first} * shape.out_height() + first_row) * shape.out_width();
+        if (rows_fill_tiles(shape, group)) {
+          convolve_rows(shape, planes, band, group, rows, to);
+        } else {
+          convolve_line(shape, planes, band, group, rows, scratch, to);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace convlab
