@@ -1,0 +1,109 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+#include "common/milestone/serve.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "grader/integrity/child_process.hpp"
+#include "grader/integrity/shared_segment.hpp"
+
+namespace convlab::grader {
+
+/// Why a submission gave no output.
+struct Failure {
+  enum class Kind {
+    kNotImplemented,
+    kException,
+    kCrash,      ///< a signal; `message` may say where, as serve.cpp describes
+    kExit,       ///< it ended without an answer
+    kTimeout,
+    kFlood,      ///< it printed too much
+    kNoStart,    ///< there is no such program, or it cannot run
+    kProtocol,   ///< its answer is none
+    kRefused,    ///< it could not map the memory
+  };
+  Kind kind = Kind::kException;
+  int code = 0;         ///< signal or exit code
+  double limit_s = 0.0; ///< of a timeout
+  std::string message{};
+  std::string printed{};  ///< the end of what the program printed
+};
+
+/// Where the arrays lie in their segments.
+enum class Placement {
+  kAligned,  ///< at a page's beginning, as an allocator would; for timing
+  kAtEnd,    ///< the last element is the last of a page and nothing follows: a stray index faults
+};
+
+/// The three arrays of one convolution, as the grader sees them.
+struct Arrays {
+  float* input = nullptr;
+  float* weights = nullptr;
+  float* output = nullptr;
+};
+
+/// One call of a stage.
+struct Call {
+  std::optional<Failure> failure{};
+  double op_ms = 0.0;
+  double layer_ms = 0.0;
+  double round_trip_ms = 0.0;    ///< as the grader saw it
+  bool wrote_outside = false;    ///< the memory beside the output has changed
+};
+
+/// A milestone's program under test: started when first asked, and again after it ended.
+class Submission {
+ public:
+  /// @param time_limit  of one convolution; none: from its size
+  explicit Submission(std::filesystem::path program,
+                      std::optional<std::chrono::milliseconds> time_limit = {});
+
+  [[nodiscard]] const std::filesystem::path& program() const { return program_; }
+
+  /// Fills `stages`; a failure if the program does not answer.
+  std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
+
+  /// Makes room for the arrays of this shape; what they held before is lost.
+  /// @throws EnvironmentError that says how much memory is needed
+  Arrays prepare(const ConvShape& shape, Placement placement);
+
+  /// Fills the output, and the memory beside it, with poison and lets the stage write it.
+  Call run(const std::string& stage);
+
+  /// What the program has used since it started.
+  [[nodiscard]] TotalExecution usage() const;
+
+ private:
+  struct Region {
+    SharedSegment segment{};
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+    void place(std::int64_t elements, SharedSegment::Access access, Placement placement,
+               bool& is_new);
+    [[nodiscard]] float* begin() const;
+  };
+
+  void poison() const;
+  [[nodiscard]] bool surroundings_intact() const;
+  [[nodiscard]] std::chrono::milliseconds time_limit() const;
+  std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
+                             ServeReply& reply);
+
+  std::filesystem::path program_;
+  std::optional<std::chrono::milliseconds> fixed_limit_;
+  ConvShape shape_;
+  Region input_;
+  Region weights_;
+  Region output_;
+  bool segments_are_known_ = false;  ///< to the running process
+  std::unique_ptr<ChildProcess> process_;
+};
+
+}  // namespace convlab::grader
