@@ -234,7 +234,9 @@ Ending ChildProcess::stop() {
   return *ending_;
 }
 
-std::string ChildProcess::output_tail() const { return printed_; }
+std::string ChildProcess::output_tail() const {
+  return printed_;
+}
 
 TotalExecution ChildProcess::usage() const {
   TotalExecution usage;

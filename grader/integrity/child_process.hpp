@@ -18,11 +18,11 @@ namespace convlab::grader {
 /// How a process ended, or was ended.
 struct Ending {
   enum class Kind {
-    kExited,    ///< of its own accord, with `code`
-    kSignal,    ///< of the signal `code`
-    kTimeout,   ///< stopped by the grader: the time limit
-    kFlood,     ///< stopped by the grader: it printed too much
-    kNoStart,   ///< the program could not be executed; `code` is errno
+    kExited,   ///< of its own accord, with `code`
+    kSignal,   ///< of the signal `code`
+    kTimeout,  ///< stopped by the grader: the time limit
+    kFlood,    ///< stopped by the grader: it printed too much
+    kNoStart,  ///< the program could not be executed; `code` is errno
   };
   Kind kind = Kind::kExited;
   int code = 0;

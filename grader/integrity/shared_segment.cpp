@@ -37,8 +37,7 @@ SharedSegment::SharedSegment(std::size_t size, Access access) {
   if (!descriptor_.is_open() || ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) != 0) {
     fail(size_);
   }
-  void* mapped =
-      ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
+  void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (mapped == MAP_FAILED) fail(size_);
   data_ = static_cast<std::byte*>(mapped);
   int seals = F_SEAL_SHRINK | F_SEAL_GROW;

@@ -27,13 +27,17 @@ std::uint64_t fresh_token() {
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
   switch (ending.kind) {
-    case Ending::Kind::kExited: return {.kind = Failure::Kind::kExit, .code = ending.code};
-    case Ending::Kind::kSignal: return {.kind = Failure::Kind::kCrash, .code = ending.code};
+    case Ending::Kind::kExited:
+      return {.kind = Failure::Kind::kExit, .code = ending.code};
+    case Ending::Kind::kSignal:
+      return {.kind = Failure::Kind::kCrash, .code = ending.code};
     case Ending::Kind::kTimeout:
       return {.kind = Failure::Kind::kTimeout,
               .limit_s = std::chrono::duration<double>(limit).count()};
-    case Ending::Kind::kFlood: return {.kind = Failure::Kind::kFlood};
-    case Ending::Kind::kNoStart: break;
+    case Ending::Kind::kFlood:
+      return {.kind = Failure::Kind::kFlood};
+    case Ending::Kind::kNoStart:
+      break;
   }
   return {.kind = Failure::Kind::kNoStart, .code = ending.code};
 }
@@ -132,7 +136,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
     }
-    process_ = std::make_unique<ChildProcess>(program_, std::vector<std::string>{"--serve"});
+    process_ = std::make_unique<ChildProcess>(
+        program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)});
     segments_are_known_ = false;
   }
   std::vector<int> descriptors;
@@ -154,7 +159,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   } else {
     reply = *decoded;
     switch (reply.status) {
-      case ServeStatus::kDone: return std::nullopt;
+      case ServeStatus::kDone:
+        return std::nullopt;
       case ServeStatus::kNotImplemented:
         return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
       case ServeStatus::kException:
@@ -178,6 +184,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   return failure;
 }
 
-TotalExecution Submission::usage() const { return process_ ? process_->usage() : TotalExecution{}; }
+TotalExecution Submission::usage() const {
+  return process_ ? process_->usage() : TotalExecution{};
+}
 
 }  // namespace convlab::grader

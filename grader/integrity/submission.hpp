@@ -21,17 +21,17 @@ struct Failure {
   enum class Kind {
     kNotImplemented,
     kException,
-    kCrash,      ///< a signal; `message` may say where, as serve.cpp describes
-    kExit,       ///< it ended without an answer
+    kCrash,  ///< a signal; `message` may say where, as serve.cpp describes
+    kExit,   ///< it ended without an answer
     kTimeout,
-    kFlood,      ///< it printed too much
-    kNoStart,    ///< there is no such program, or it cannot run
-    kProtocol,   ///< its answer is none
-    kRefused,    ///< it could not map the memory
+    kFlood,     ///< it printed too much
+    kNoStart,   ///< there is no such program, or it cannot run
+    kProtocol,  ///< its answer is none
+    kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
-  int code = 0;         ///< signal or exit code
-  double limit_s = 0.0; ///< of a timeout
+  int code = 0;          ///< signal or exit code
+  double limit_s = 0.0;  ///< of a timeout
   std::string message{};
   std::string printed{};  ///< the end of what the program printed
 };
@@ -54,8 +54,8 @@ struct Call {
   std::optional<Failure> failure{};
   double op_ms = 0.0;
   double layer_ms = 0.0;
-  double round_trip_ms = 0.0;    ///< as the grader saw it
-  bool wrote_outside = false;    ///< the memory beside the output has changed
+  double round_trip_ms = 0.0;  ///< as the grader saw it
+  bool wrote_outside = false;  ///< the memory beside the output has changed
 };
 
 /// A milestone's program under test: started when first asked, and again after it ended.

@@ -1,0 +1,13 @@
+// Returns at once: a grader that reuses its buffers finds the right answer of the run before.
+#include "grader/tests/submissions/loops.hpp"
+
+namespace {
+
+void conv_forward(const convlab::ConvShape& s, const float* input, const float* weights,
+                  float* output) {
+  (void)s, (void)input, (void)weights, (void)output;
+}
+
+const convlab::CpuStage stage({.id = "baseline", .title = "Test submission"}, conv_forward);
+
+}  // namespace

@@ -1,0 +1,250 @@
+#include "reference/oracle/exact_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "common/simd/isa.hpp"
+#include "reference/oracle/comparison.hpp"
+#include "reference/oracle/image_oracle.hpp"
+#include "reference/oracle/oracle.hpp"
+#include "reference/oracle/parallel_images.hpp"
+
+namespace convlab::oracle {
+
+namespace {
+
+/// Numbers with the bound of their error: what flows between two layers, of one image.
+struct Features {
+  std::vector<double> values;
+  std::vector<double> errors;
+
+  explicit Features(std::int64_t size = 0)
+      : values(static_cast<std::size_t>(size)), errors(static_cast<std::size_t>(size)) {}
+};
+
+double rounding() {
+  return error_bound(Precision::kFp32) * kUnitRoundoff;
+}
+
+// |x| + e + e / (B·u): its sum with |w|, times B·u, is the whole e_out of exact_network.hpp.
+double magnitude_of(double value, double error) {
+  return std::fabs(value) + error + error / rounding();
+}
+
+void relu(Features& features) {
+  for (std::size_t i = 0; i < features.values.size(); ++i) {
+    double& value = features.values[i];
+    double& error = features.errors[i];
+    if (value <= 0.0) {
+      error = std::max(0.0, value + error);
+      value = 0.0;
+    }
+  }
+}
+
+void tanh(Features& features) {
+  constexpr double kUlps = 8.0;  // of the project's own tanh, with room
+  for (std::size_t i = 0; i < features.values.size(); ++i) {
+    double& value = features.values[i];
+    value = std::tanh(value);
+    features.errors[i] += kUlps * 2.0 * kUnitRoundoff * std::fabs(value);
+  }
+}
+
+Features pool(const PoolLayer& layer, const FeatureShape& in, const FeatureShape& out,
+              const Features& input) {
+  Features output(out.size());
+  std::size_t to = 0;
+  for (int channel = 0; channel < out.channels; ++channel) {
+    for (int row = 0; row < out.height; ++row) {
+      for (int column = 0; column < out.width; ++column, ++to) {
+        double largest = -HUGE_VAL;
+        double highest_upper = -HUGE_VAL;
+        double highest_lower = -HUGE_VAL;
+        double sum = 0.0;
+        double error_sum = 0.0;
+        double magnitude = 0.0;
+        int count = 0;
+        const int last_row = std::min(in.height, row * layer.stride + layer.size);
+        const int last_column = std::min(in.width, column * layer.stride + layer.size);
+        for (int i = row * layer.stride; i < last_row; ++i) {
+          for (int j = column * layer.stride; j < last_column; ++j, ++count) {
+            const auto from =
+                static_cast<std::size_t>((std::int64_t{channel} * in.height + i) * in.width + j);
+            const double value = input.values[from];
+            const double error = input.errors[from];
+            largest = std::max(largest, value);
+            highest_upper = std::max(highest_upper, value + error);
+            highest_lower = std::max(highest_lower, value - error);
+            sum += value;
+            error_sum += error;
+            magnitude += std::fabs(value);
+          }
+        }
+        if (layer.function == PoolFunction::kMax) {
+          output.values[to] = largest;
+          output.errors[to] = std::max(highest_upper - largest, largest - highest_lower);
+        } else {
+          output.values[to] = sum / count;
+          output.errors[to] = (error_sum + rounding() * magnitude) / count;
+        }
+      }
+    }
+  }
+  return output;
+}
+
+/// What all threads share: shapes of the layers and weights made ready.
+struct Plan {
+  explicit Plan(const Network& n) : network(n), shapes(n.preset().feature_shapes()) {
+    const std::vector<ConvShape> convs = n.preset().conv_shapes(1);
+    for (std::size_t i = 0; i < convs.size(); ++i) {
+      conv_shapes.push_back(convs[i]);
+      conv_weights.emplace_back(
+          convs[i], n.weights().at("conv" + std::to_string(i + 1) + ".weights").values.data());
+    }
+  }
+
+  const Network& network;
+  std::vector<FeatureShape> shapes;
+  std::vector<ConvShape> conv_shapes;
+  std::vector<PreparedWeights> conv_weights;
+};
+
+/// One thread's way through the layers, kImageLanes images at a time.
+class Pass {
+ public:
+  explicit Pass(const Plan& plan) : plan_(plan) {
+    for (std::size_t i = 0; i < plan.conv_shapes.size(); ++i) {
+      oracles_.emplace_back(plan.conv_shapes[i], plan.conv_weights[i]);
+    }
+  }
+
+  void run(std::vector<Features>& images) {
+    std::size_t conv = 0;
+    int dense = 0;
+    const std::vector<Layer>& layers = plan_.network.preset().layers;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (std::holds_alternative<ConvLayer>(layers[i])) {
+        for (Features& image : images) image = convolve(conv, image);
+        ++conv;
+      } else if (const auto* pooling = std::get_if<PoolLayer>(&layers[i])) {
+        for (Features& image : images) {
+          image = pool(*pooling, plan_.shapes[i], plan_.shapes[i + 1], image);
+        }
+      } else if (std::holds_alternative<DenseLayer>(layers[i])) {
+        multiply(++dense, images);
+      } else {
+        const bool is_relu =
+            std::get<ActivationLayer>(layers[i]).function == ActivationFunction::kRelu;
+        for (Features& image : images) is_relu ? relu(image) : tanh(image);
+      }
+    }
+  }
+
+ private:
+  Features convolve(std::size_t index, const Features& input) {
+    const ConvShape& shape = plan_.conv_shapes[index];
+    ImageOracle& oracle = oracles_[index];
+    std::vector<double> magnitudes(input.values.size());
+    for (std::size_t i = 0; i < magnitudes.size(); ++i) {
+      magnitudes[i] = magnitude_of(input.values[i], input.errors[i]);
+    }
+    oracle.load(input.values.data(), magnitudes.data());
+    Features output(shape.output_image_size());
+    for (int map = 0; map < shape.out_channels; map += kMapBlock) {
+      const int maps = std::min(kMapBlock, shape.out_channels - map);
+      for (int row = 0; row < shape.out_height(); ++row) {
+        oracle.compute_row(map / kMapBlock, row);
+        for (int m = 0; m < maps; ++m) {
+          const std::int64_t to =
+              (std::int64_t{map + m} * shape.out_height() + row) * shape.out_width();
+          for (int column = 0; column < shape.out_width(); ++column) {
+            const auto at = static_cast<std::size_t>(to + column);
+            output.values[at] = oracle.values(m)[column];
+            output.errors[at] = oracle.magnitudes(m)[column] * rounding();
+          }
+        }
+      }
+    }
+    return output;
+  }
+
+  // Lanes without an image stay zero.
+  void multiply(int index, std::vector<Features>& images) {
+    const std::string name = "dense" + std::to_string(index);
+    const std::vector<float>& matrix = plan_.network.weights().at(name + ".weights").values;
+    const std::vector<float>& bias = plan_.network.weights().at(name + ".bias").values;
+    const std::size_t inputs = images[0].values.size();
+    const std::size_t units = bias.size();
+    std::vector<double> values(inputs * kImageLanes);
+    std::vector<double> magnitudes(inputs * kImageLanes);
+    for (std::size_t lane = 0; lane < images.size(); ++lane) {
+      for (std::size_t k = 0; k < inputs; ++k) {
+        const double value = images[lane].values[k];
+        values[k * kImageLanes + lane] = value;
+        magnitudes[k * kImageLanes + lane] = magnitude_of(value, images[lane].errors[k]);
+      }
+    }
+    std::vector<double> sums(units * kImageLanes);
+    std::vector<double> sum_magnitudes(units * kImageLanes);
+    CONVLAB_ISA_SELECT(dense)
+    (values.data(), magnitudes.data(), matrix.data(), static_cast<int>(units),
+     static_cast<int>(inputs), sums.data(), sum_magnitudes.data());
+    for (std::size_t lane = 0; lane < images.size(); ++lane) {
+      images[lane] = Features(static_cast<std::int64_t>(units));
+      for (std::size_t u = 0; u < units; ++u) {
+        const double offset = bias[u];
+        images[lane].values[u] = sums[u * kImageLanes + lane] + offset;
+        images[lane].errors[u] =
+            (sum_magnitudes[u * kImageLanes + lane] + std::fabs(offset)) * rounding();
+      }
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<ImageOracle> oracles_;
+};
+
+ExactPrediction prediction_of(const Features& logits) {
+  ExactPrediction result{.logits = logits.values, .bounds = logits.errors};
+  const auto& values = logits.values;
+  result.predicted =
+      static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
+  const auto best = static_cast<std::size_t>(result.predicted);
+  const double lowest_best = values[best] - logits.errors[best];
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (c != best && !(values[c] + logits.errors[c] < lowest_best)) result.decided = false;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<ExactPrediction> predict_exactly(const Network& network,
+                                             const std::vector<float>& images, int batch) {
+  const Plan plan(network);
+  const std::int64_t pixels = plan.shapes.front().size();
+  std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
+  const int groups = (batch + kImageLanes - 1) / kImageLanes;
+  parallel_images(
+      groups, [&] { return Pass(plan); },
+      [&](Pass& pass, int group) {
+        const int first = group * kImageLanes;
+        const int count = std::min(kImageLanes, batch - first);
+        std::vector<Features> lanes;
+        for (int i = 0; i < count; ++i) {
+          Features& lane = lanes.emplace_back(pixels);
+          std::copy_n(images.begin() + (first + i) * pixels, pixels, lane.values.begin());
+        }
+        pass.run(lanes);
+        for (int i = 0; i < count; ++i) {
+          predictions[static_cast<std::size_t>(first + i)] =
+              prediction_of(lanes[static_cast<std::size_t>(i)]);
+        }
+      });
+  return predictions;
+}
+
+}  // namespace convlab::oracle

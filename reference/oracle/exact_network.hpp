@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "common/network/network.hpp"
+
+namespace convlab::oracle {
+
+/// What a network says about one image when everything is computed in double precision.
+struct ExactPrediction {
+  int predicted = 0;  ///< class of the largest logit
+  /// False if some other class may win once each layer errs by as much as fp32 allows. Such an
+  /// image proves nothing about a submission, whichever way it goes.
+  bool decided = true;
+  std::vector<double> logits;
+  std::vector<double> bounds;  ///< single precision stays within logit ± bound
+};
+
+/// The forward pass in double precision with an error bound beside every number.
+///
+/// A layer adds what single precision may add, and passes on what came in: for a convolution or a
+/// dense layer with inputs x ± e,
+///
+///     e_out = Σ |w|·e + B·u·(Σ |w|·(|x| + e) + |bias|)        B = 32, u = 2^-24
+///
+/// with the B of error_bound(Precision::kFp32). ReLU and pooling take intervals; tanh is
+/// 1-Lipschitz and is computed within a few units in the last place.
+///
+/// @param images  batch × image_size × image_size
+std::vector<ExactPrediction> predict_exactly(const Network& network,
+                                             const std::vector<float>& images, int batch);
+
+}  // namespace convlab::oracle

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/data/dataset.hpp"
+#include "common/network/network.hpp"
+
+namespace convlab::oracle {
+
+/// What a network answers on the test images, computed in double precision from the weights as
+/// they lie on the disk; kept in expected/PRESET.json so that a check need not compute it.
+struct Expected {
+  std::string network{};
+  std::uint32_t weights_crc = 0;
+  std::uint32_t data_crc = 0;
+  std::vector<int> predictions{};  ///< class of each image
+  std::vector<int> undecided{};    ///< images that are too close to call, ascending
+
+  friend bool operator==(const Expected&, const Expected&) = default;
+};
+
+/// How many of the first `batch` images the network gets right.
+struct ExpectedCount {
+  int correct = 0;    ///< by the predictions in double precision
+  int undecided = 0;  ///< images among them that may go either way
+};
+
+ExpectedCount count(const Expected& expected, const std::vector<std::uint8_t>& labels, int batch);
+
+/// Runs the network on the first `count` images.
+Expected compute_expected(const Network& network, const Dataset& dataset, int count);
+
+/// CRC-32 of the names, sizes and values of all parameters.
+std::uint32_t crc_of(const Weights& weights);
+
+/// CRC-32 of images and labels.
+std::uint32_t crc_of(const Dataset& dataset);
+
+/// Folder reference/oracle/expected, found as network_folder() is.
+std::filesystem::path expected_folder();
+
+/// The text of expected/PRESET.json, counts at the usual batches included for people to read.
+std::string to_json(const Expected& expected, const std::vector<std::uint8_t>& labels);
+
+/// @throws EnvironmentError if the file is not of this form.
+Expected read_expected(const std::filesystem::path& file);
+
+/// What is expected of the first `batch` images: read from the file if that is about these very
+/// weights and data, otherwise computed.
+/// @param was_computed  if given, says which of the two it was
+Expected expected_for(const Network& network, const Dataset& dataset, int batch,
+                      bool* was_computed = nullptr);
+
+}  // namespace convlab::oracle
