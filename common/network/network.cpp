@@ -37,19 +37,6 @@ void pool_image(const PoolLayer& pool, const FeatureShape& in, const FeatureShap
   }
 }
 
-// Both activations never decrease, so they may follow a maximum instead of preceding it: the result
-// is the same and there are fewer values to compute.
-std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers) {
-  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-    const auto* pool = std::get_if<PoolLayer>(&layers[i + 1]);
-    if (std::holds_alternative<ActivationLayer>(layers[i]) && pool &&
-        pool->function == PoolFunction::kMax) {
-      std::swap(layers[i], layers[i + 1]);
-    }
-  }
-  return layers;
-}
-
 // One run of the layers, in the order in which they are computed.
 class Pass {
  public:
@@ -157,6 +144,17 @@ class Pass {
 };
 
 }  // namespace
+
+std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers) {
+  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+    const auto* pool = std::get_if<PoolLayer>(&layers[i + 1]);
+    if (std::holds_alternative<ActivationLayer>(layers[i]) && pool &&
+        pool->function == PoolFunction::kMax) {
+      std::swap(layers[i], layers[i + 1]);
+    }
+  }
+  return layers;
+}
 
 Network::Network(Preset preset, Weights weights)
     : preset_(std::move(preset)), weights_(std::move(weights)) {

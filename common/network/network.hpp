@@ -36,6 +36,10 @@ class Network {
 /// load_preset plus its weight file weights/NAME.clw.
 Network load_network(const std::string& name);
 
+/// The layers in the order of computing: an activation in front of a maximum moves behind it. Both
+/// activations never decrease, so the result is the same and there are fewer values to compute.
+std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers);
+
 /// Index of the largest logit of each image; the first one wins a tie, a NaN never wins.
 std::vector<int> argmax(const std::vector<float>& logits, int classes);
 

@@ -1,7 +1,7 @@
 // libFuzzer target: whatever the bytes, reading an IDX file, plain or gzip, ends in an array that
 // formats back to the same bytes or in an EnvironmentError.
 //
-//     cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCONVLAB_FUZZERS=ON 
+//     cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCONVLAB_FUZZERS=ON
 //         -DCONVLAB_SANITIZE=address,undefined -DCONVLAB_TESTS=OFF -DCONVLAB_BENCHMARKS=OFF
 //     cmake --build build/fuzz --target fuzz_idx
 //     build/fuzz/bin/fuzz_idx -max_total_time=60

@@ -1,7 +1,7 @@
 // libFuzzer target: whatever the bytes, reading a weight file ends in finite weights of the sizes
 // stated or in an EnvironmentError.
 //
-//     cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCONVLAB_FUZZERS=ON 
+//     cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCONVLAB_FUZZERS=ON
 //         -DCONVLAB_SANITIZE=address,undefined -DCONVLAB_TESTS=OFF -DCONVLAB_BENCHMARKS=OFF
 //     cmake --build build/fuzz --target fuzz_weights
 //     build/fuzz/bin/fuzz_weights -max_total_time=60
