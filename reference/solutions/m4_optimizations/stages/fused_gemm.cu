@@ -1,0 +1,120 @@
+// The matrix product of im2col-gemm without the matrix.
+//
+// Idea     The unrolled input is only a rearrangement. Build each of its tiles in shared memory
+//          straight from the image, at the moment when the product needs it.
+// Picture  im2col-gemm's, with the big matrix crossed out; where tap (c, p, q) of a window lies is
+//          the same for every window, so a table of offsets takes the place of divisions:
+//
+//              offset[c·K·K + p·K + q] = (c · height + p) · width + q
+//
+// Cost     global memory sees the input (a few times, from the caches) and the output; no slice, no
+//          limit on the batch. Still two loads from shared memory for each multiply-add where a
+//          thread computes one map, and a load and a store to fill each tile element.
+// Expect   twice as fast as im2col-gemm; shared memory is now the limit.
+// Run      build/bin/m4 1000 --stage fused-gemm --solution reference
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "common/device/device_convolution.cuh"
+
+namespace {
+
+using convlab::ConvShape;
+
+constexpr int kTileColumns = 64;
+constexpr int kTileTaps = 16;
+constexpr int kThreadRows = 4;  // the block is (kThreadRows, kTileColumns) threads
+constexpr int kThreads = kThreadRows * kTileColumns;
+
+// A block computes TileMaps × kTileColumns outputs, each thread TileMaps / kThreadRows maps of one
+// column; a column is one output position of one image.
+template <int TileMaps>
+__global__ void conv_forward(float* output, const float* input, const float* weights,
+                             ConvShape shape) {
+  constexpr int kMapsPerThread = TileMaps / kThreadRows;
+  __shared__ float weight_tile[kTileTaps][TileMaps];     // (taps, maps)
+  __shared__ float input_tile[kTileTaps][kTileColumns];  // (taps, columns)
+  extern __shared__ int offset[];                        // (taps)
+  const int x = threadIdx.x;
+  const int y = threadIdx.y;
+  const int thread = y * kTileColumns + x;
+  const int taps = shape.taps();
+  const int window = shape.kernel * shape.kernel;
+  for (int tap = thread; tap < taps; tap += kThreads) {
+    const int c = tap / window;
+    const int p = tap % window / shape.kernel;
+    const int q = tap % shape.kernel;
+    offset[tap] = (c * shape.height + p) * shape.width + q;
+  }
+  __syncthreads();
+
+  const int pixels = shape.out_height() * shape.out_width();
+  const std::int64_t columns = std::int64_t{shape.batch} * pixels;
+  const std::int64_t column = std::int64_t{blockIdx.x} * kTileColumns + x;
+  const std::int64_t image = column / pixels;
+  const int pixel = column % pixels;
+  const int h = pixel / shape.out_width();
+  const int w = pixel % shape.out_width();
+  const float* corner =
+      input + image * shape.input_image_size() + h * shape.stride * shape.width + w * shape.stride;
+  const int first_map = blockIdx.y * TileMaps;
+
+  float sum[kMapsPerThread] = {};
+  for (int first_tap = 0; first_tap < taps; first_tap += kTileTaps) {
+    for (int i = thread; i < kTileTaps * TileMaps; i += kThreads) {
+      const int tap = first_tap + i / TileMaps;
+      const int map = first_map + i % TileMaps;
+      weight_tile[i / TileMaps][i % TileMaps] =
+          map < shape.out_channels && tap < taps ? weights[map * taps + tap] : 0.0f;
+    }
+    for (int k = y; k < kTileTaps; k += kThreadRows) {
+      const int tap = first_tap + k;
+      input_tile[k][x] = column < columns && tap < taps ? corner[offset[tap]] : 0.0f;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kTileTaps; ++k) {
+#pragma unroll
+      for (int m = 0; m < kMapsPerThread; ++m) {
+        sum[m] += weight_tile[k][y * kMapsPerThread + m] * input_tile[k][x];
+      }
+    }
+    __syncthreads();
+  }
+  if (column >= columns) return;
+  for (int m = 0; m < kMapsPerThread; ++m) {
+    const int map = first_map + y * kMapsPerThread + m;
+    if (map < shape.out_channels) {
+      output[(image * shape.out_channels + map) * pixels + pixel] = sum[m];
+    }
+  }
+}
+
+class FusedGemm final : public convlab::DeviceConvolution {
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    const std::int64_t columns = std::int64_t{shape.batch} * shape.out_height() * shape.out_width();
+    // Few maps would leave most of a tall tile idle.
+    const int tile_maps = shape.out_channels <= 4 ? 4 : 16;
+    const auto kernel = tile_maps == 4 ? conv_forward<4> : conv_forward<16>;
+    const dim3 grid((columns + kTileColumns - 1) / kTileColumns,
+                    (shape.out_channels + tile_maps - 1) / tile_maps);
+    const dim3 block(kTileColumns, kThreadRows);
+    const std::size_t table_bytes = sizeof(int) * shape.taps();
+    kernel<<<grid, block, table_bytes>>>(output, input, weights, shape);
+    CONVLAB_CUDA_CHECK_LAUNCH(grid, block, table_bytes);
+  }
+};
+
+const convlab::StageRegistration registration({
+    .id = "fused-gemm",
+    .title = "Matrix product, input unrolled on the fly",
+    .baseline = "im2col-gemm",
+    .order = 120,
+    .make = [] { return std::make_unique<FusedGemm>(); },
+});
+
+}  // namespace
