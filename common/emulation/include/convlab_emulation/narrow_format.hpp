@@ -65,20 +65,15 @@ template <class Format>
 #if defined(__F16C__)
     return _cvtsh_ss(bits);
 #else
-    constexpr std::uint32_t exponent_mask = 0x7c00U << 13;
-    constexpr std::uint32_t rebias = (127U - 15U) << 23;
-    constexpr float smallest_normal = 0x1p-14F;
+    // Fraction and exponent moved into a float's places: 2^-112 of the value, exactly, also of a
+    // subnormal one. Only infinity and NaN, which come out finite, need their exponent set.
+    constexpr std::uint32_t infinity = 0x7c00U << 13;
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & kSignBit) << 16;
-    std::uint32_t magnitude = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
-    const std::uint32_t exponent = magnitude & exponent_mask;
-    // A subnormal is read as 2^-14 + fraction, and the 2^-14 is taken off again.
-    const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(
-        std::bit_cast<float>(magnitude + rebias + (1U << 23)) - smallest_normal);
-    magnitude += rebias;
-    magnitude += exponent == exponent_mask ? rebias : 0U;  // infinity and NaN
+    const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
+    std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * 0x1p112F);
+    magnitude |= moved >= infinity ? 0x7f80'0000U : 0U;
     // A signalling NaN turns quiet, as in the conversion instruction.
-    magnitude |= magnitude > 0x7f80'0000U ? 0x0040'0000U : 0U;
-    magnitude = exponent == 0 ? subnormal : magnitude;
+    magnitude |= moved > infinity ? 0x0040'0000U : 0U;
     return std::bit_cast<float>(sign | magnitude);
 #endif
   }

@@ -1,0 +1,330 @@
+// The warp-wide operations of nvcuda::wmma.
+//
+// Idea     All lanes wait, so their fragments can be put together: a product gathers A and B into
+//          dense float tiles, multiplies them with plain loops that the compiler turns into vector
+//          instructions over a row of C, and hands the elements back.
+// Cost     about half a microsecond for 16×16×16 halves, of which the arithmetic is one half.
+// Order    The k loop is outside the row's: every element of C gets its products in the order
+//          k = 0, 1, …, whatever the vector width. No product is fused into the sum.
+
+#include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace convlab::emulation {
+namespace {
+
+/// The lowest lane that is there; whoever runs this is.
+int first_lane(const WarpExchange& exchange) {
+  return std::countr_zero(exchange.present | 0x8000'0000U);
+}
+
+/// Runs in the last lane to arrive; the others cannot go on without it.
+void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site) {
+  if (exchange.present == kFullMask) return;
+  char message[160];
+  std::snprintf(message, sizeof message,
+                "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
+                name, static_cast<unsigned>(exchange.present));
+  fail_kernel(KernelFault::kLaunchFailure, message, site);
+}
+
+/// Address and leading dimension of a transfer, which all lanes must agree on.
+const FragmentTransfer& common_transfer(const WarpExchange& exchange, std::size_t element_bytes,
+                                        int line_length) {
+  const auto& first = exchange.input<FragmentTransfer>(first_lane(exchange));
+  require_all_lanes(exchange, first.name, first.site);
+  char message[200];
+  for (const int lane : exchange.lanes()) {
+    const auto& transfer = exchange.input<FragmentTransfer>(lane);
+    if (transfer.memory != first.memory || transfer.leading != first.leading ||
+        transfer.column_major != first.column_major) {
+      std::snprintf(message, sizeof message,
+                    "%s: lane %d passes another address, leading dimension or layout than lane 0; "
+                    "all 32 lanes must pass the same",
+                    first.name, lane);
+      fail_kernel(KernelFault::kLaunchFailure, message, transfer.site);
+    }
+  }
+  const std::size_t pitch = first.leading * element_bytes;
+  if (pitch % 16 != 0 || std::bit_cast<std::uintptr_t>(first.memory) % 16 != 0) {
+    std::snprintf(message, sizeof message,
+                  "%s: the address must be a multiple of 16 bytes (it is %zu above one) and so "
+                  "must the leading dimension (%u elements are %zu bytes)",
+                  first.name,
+                  static_cast<std::size_t>(std::bit_cast<std::uintptr_t>(first.memory) % 16),
+                  first.leading, pitch);
+    fail_kernel(KernelFault::kMisalignedAddress, message, first.site);
+  }
+  if (first.leading < static_cast<unsigned>(line_length)) {
+    std::snprintf(message, sizeof message,
+                  "%s: the leading dimension is %u, less than the %d elements of a line of the "
+                  "fragment",
+                  first.name, first.leading, line_length);
+    fail_kernel(KernelFault::kLaunchFailure, message, first.site);
+  }
+  return first;
+}
+
+template <class Kind>
+int line_length(bool column_major) {
+  return column_major ? Kind::layout().rows : Kind::layout().columns;
+}
+
+/// Puts the lanes' elements together.
+/// @param elements_of  the x[] of a lane
+/// @param tile         rows × columns, row-major
+template <class Kind, class ElementsOf>
+void gather(const ElementsOf& elements_of, typename Kind::Element* tile) {
+  using Table = FragmentTable<Kind::layout()>;
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    const typename Kind::Element* elements = elements_of(lane);
+    const std::uint16_t* indices = &Table::kIndices[static_cast<std::size_t>(lane) *
+                                                    static_cast<std::size_t>(Table::kDistinct)];
+    for (int i = 0; i < Table::kDistinct; ++i) tile[indices[i]] = elements[i];
+  }
+}
+
+/// Deals a row-major tile out to the lanes.
+template <class Kind, class ElementsOf>
+void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) {
+  using Table = FragmentTable<Kind::layout()>;
+  constexpr int elements_per_lane = Kind::layout().elements;
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    typename Kind::Element* elements = elements_of(lane);
+    const std::uint16_t* indices = &Table::kIndices[static_cast<std::size_t>(lane) *
+                                                    static_cast<std::size_t>(Table::kDistinct)];
+    for (int i = 0; i < Table::kDistinct; ++i) elements[i] = tile[indices[i]];
+    for (int i = Table::kDistinct; i < elements_per_lane; ++i) {
+      elements[i] = elements[i - Table::kDistinct];
+    }
+  }
+}
+
+// What a product computes with: float for the narrow types, int for bytes, double for doubles.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double,
+                                std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
+
+template <class T>
+void widen(const FragmentElement<T>* from, Wide<T>* to, int count) {
+  if constexpr (std::is_same_v<T, Tf32>) {
+    for (int i = 0; i < count; ++i) {
+      to[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[i]) & 0xffff'e000U);
+    }
+  } else if constexpr (std::is_same_v<T, __half>) {
+    // By bits: a loop over the class is not turned into vector instructions.
+    std::uint16_t bits[kWarpSize * 16];
+    std::memcpy(bits, from, static_cast<std::size_t>(count) * sizeof *bits);
+    for (int i = 0; i < count; ++i) to[i] = decode<HalfFormat>(bits[i]);
+  } else {
+    for (int i = 0; i < count; ++i) to[i] = static_cast<Wide<T>>(from[i]);
+  }
+}
+
+/// Four floats, or two doubles, that the compiler keeps in one register.
+template <class T>
+struct VectorOf {
+  using Type [[gnu::vector_size(16)]] = T;
+  static constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
+};
+
+template <class Vector, class T>
+Vector load_vector(const T* from) {
+  Vector vector;
+  std::memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+/// Two rows of C at once, so that a row of B is read half as often.
+template <int kN, int kK, class T, int... kPart>
+void accumulate_rows(const T* a, const T* b, T* c, std::integer_sequence<int, kPart...>) {
+  using Vector = typename VectorOf<T>::Type;
+  constexpr int width = VectorOf<T>::kWidth;
+  Vector upper[] = {load_vector<Vector>(c + kPart * width)...};
+  Vector lower[] = {load_vector<Vector>(c + kN + kPart * width)...};
+  for (int k = 0; k < kK; ++k) {
+    const Vector row[] = {load_vector<Vector>(b + k * kN + kPart * width)...};
+    ((upper[kPart] += a[k] * row[kPart]), ...);
+    ((lower[kPart] += a[kK + k] * row[kPart]), ...);
+  }
+  (std::memcpy(c + kPart * width, &upper[kPart], sizeof(Vector)), ...);
+  (std::memcpy(c + kN + kPart * width, &lower[kPart], sizeof(Vector)), ...);
+}
+
+template <int kM, int kN, int kK, class T>
+void accumulate(const T* a, const T* b, T* c) {
+  // At most 16 columns at once: more accumulators than that do not fit into the registers.
+  constexpr int parts = kN / VectorOf<T>::kWidth;
+  for (int m = 0; m < kM; m += 2) {
+    accumulate_rows<kN, kK>(a + m * kK, b, c + m * kN, std::make_integer_sequence<int, parts>{});
+  }
+}
+
+/// Sums of bytes: exact in 64 bits, then clamped or wrapped as asked.
+template <int kM, int kN, int kK>
+void accumulate_integers(const std::int32_t* a, const std::int32_t* b, std::int32_t* c,
+                         bool saturate) {
+  for (int m = 0; m < kM; ++m) {
+    for (int n = 0; n < kN; ++n) {
+      std::int32_t products = 0;  // of at most 16 · 255² in magnitude
+      for (int k = 0; k < kK; ++k) products += a[m * kK + k] * b[k * kN + n];
+      const std::int64_t sum = std::int64_t{c[m * kN + n]} + products;
+      std::int64_t kept = sum;
+      if (saturate) {
+        using Limits = std::numeric_limits<std::int32_t>;
+        kept = sum > Limits::max() ? Limits::max() : (sum < Limits::min() ? Limits::min() : sum);
+      }
+      c[m * kN + n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
+    }
+  }
+}
+
+}  // namespace
+
+template <class Kind>
+void load_fragments(WarpExchange& exchange) {
+  using Element = typename Kind::Element;
+  constexpr FragmentLayout layout = Kind::layout();
+  const auto& lane0 = exchange.input<FragmentTransfer>(first_lane(exchange));
+  const auto& transfer =
+      common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
+  const auto* memory = static_cast<const Element*>(transfer.memory);
+  const std::size_t leading = transfer.leading;
+
+  Element tile[layout.rows * layout.columns];
+  if (transfer.column_major) {
+    for (int column = 0; column < layout.columns; ++column) {
+      const Element* line = memory + static_cast<std::size_t>(column) * leading;
+      for (int row = 0; row < layout.rows; ++row) tile[row * layout.columns + column] = line[row];
+    }
+  } else {
+    for (int row = 0; row < layout.rows; ++row) {
+      const Element* line = memory + static_cast<std::size_t>(row) * leading;
+      for (int column = 0; column < layout.columns; ++column) {
+        tile[row * layout.columns + column] = line[column];
+      }
+    }
+  }
+  scatter<Kind>(tile, [&](int lane) {
+    return static_cast<Element*>(exchange.input<FragmentTransfer>(lane).elements);
+  });
+}
+
+template <class Kind>
+void store_fragments(WarpExchange& exchange) {
+  using Element = typename Kind::Element;
+  constexpr FragmentLayout layout = Kind::layout();
+  const auto& lane0 = exchange.input<FragmentTransfer>(first_lane(exchange));
+  const auto& transfer =
+      common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
+
+  Element tile[layout.rows * layout.columns];
+  gather<Kind>(
+      [&](int lane) {
+        return static_cast<const Element*>(exchange.input<FragmentTransfer>(lane).elements);
+      },
+      tile);
+  auto* memory = static_cast<Element*>(transfer.memory);
+  const std::size_t leading = transfer.leading;
+  if (transfer.column_major) {
+    for (int column = 0; column < layout.columns; ++column) {
+      Element* line = memory + static_cast<std::size_t>(column) * leading;
+      for (int row = 0; row < layout.rows; ++row) line[row] = tile[row * layout.columns + column];
+    }
+  } else {
+    for (int row = 0; row < layout.rows; ++row) {
+      Element* line = memory + static_cast<std::size_t>(row) * leading;
+      for (int column = 0; column < layout.columns; ++column) {
+        line[column] = tile[row * layout.columns + column];
+      }
+    }
+  }
+}
+
+template <int kM, int kN, int kK, class T, class C, class D>
+void multiply_fragments(WarpExchange& exchange) {
+  using KindA = FragmentKind<FragmentRole::kA, kM, kN, kK, T>;
+  using KindB = FragmentKind<FragmentRole::kB, kM, kN, kK, T>;
+  using KindC = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, C>;
+  using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
+  using Sum = Wide<D>;
+  const auto& first = exchange.input<FragmentProduct>(first_lane(exchange));
+  require_all_lanes(exchange, "mma_sync", first.site);
+  const auto product = [&](int lane) -> const FragmentProduct& {
+    return exchange.input<FragmentProduct>(lane);
+  };
+
+  FragmentElement<T> narrow_a[kM * kK];
+  FragmentElement<T> narrow_b[kK * kN];
+  gather<KindA>([&](int lane) { return static_cast<const FragmentElement<T>*>(product(lane).a); },
+                narrow_a);
+  gather<KindB>([&](int lane) { return static_cast<const FragmentElement<T>*>(product(lane).b); },
+                narrow_b);
+  C given[kM * kN];
+  gather<KindC>([&](int lane) { return static_cast<const C*>(product(lane).c); }, given);
+
+  Wide<T> a[kM * kK];
+  Wide<T> b[kK * kN];
+  Sum sums[kM * kN];
+  widen<T>(narrow_a, a, kM * kK);
+  widen<T>(narrow_b, b, kK * kN);
+  widen<C>(given, sums, kM * kN);
+  if constexpr (std::is_integral_v<T>) {
+    accumulate_integers<kM, kN, kK>(a, b, sums, first.saturate);
+  } else {
+    accumulate<kM, kN, kK>(a, b, sums);
+  }
+
+  D result[kM * kN];
+  for (int i = 0; i < kM * kN; ++i) result[i] = static_cast<D>(sums[i]);
+  scatter<KindD>(result, [&](int lane) { return static_cast<D*>(product(lane).d); });
+}
+
+#define CONVLAB_OPERANDS(m, n, k, T)                                                       \
+  template void load_fragments<FragmentKind<FragmentRole::kA, m, n, k, T>>(WarpExchange&); \
+  template void load_fragments<FragmentKind<FragmentRole::kB, m, n, k, T>>(WarpExchange&);
+#define CONVLAB_ACCUMULATOR(m, n, k, T)                                                \
+  template void load_fragments<FragmentKind<FragmentRole::kAccumulator, m, n, k, T>>(  \
+      WarpExchange&);                                                                  \
+  template void store_fragments<FragmentKind<FragmentRole::kAccumulator, m, n, k, T>>( \
+      WarpExchange&);
+#define CONVLAB_PRODUCT(m, n, k, T, C, D) \
+  template void multiply_fragments<m, n, k, T, C, D>(WarpExchange&);
+#define CONVLAB_SHAPE_OF_16(m, n)                        \
+  CONVLAB_OPERANDS(m, n, 16, __half)                     \
+  CONVLAB_OPERANDS(m, n, 16, __nv_bfloat16)              \
+  CONVLAB_OPERANDS(m, n, 16, signed char)                \
+  CONVLAB_OPERANDS(m, n, 16, unsigned char)              \
+  CONVLAB_ACCUMULATOR(m, n, 16, float)                   \
+  CONVLAB_ACCUMULATOR(m, n, 16, __half)                  \
+  CONVLAB_ACCUMULATOR(m, n, 16, int)                     \
+  CONVLAB_PRODUCT(m, n, 16, __half, float, float)        \
+  CONVLAB_PRODUCT(m, n, 16, __half, float, __half)       \
+  CONVLAB_PRODUCT(m, n, 16, __half, __half, float)       \
+  CONVLAB_PRODUCT(m, n, 16, __half, __half, __half)      \
+  CONVLAB_PRODUCT(m, n, 16, __nv_bfloat16, float, float) \
+  CONVLAB_PRODUCT(m, n, 16, signed char, int, int)       \
+  CONVLAB_PRODUCT(m, n, 16, unsigned char, int, int)
+CONVLAB_SHAPE_OF_16(16, 16)
+CONVLAB_SHAPE_OF_16(32, 8)
+CONVLAB_SHAPE_OF_16(8, 32)
+CONVLAB_OPERANDS(16, 16, 8, Tf32)
+CONVLAB_ACCUMULATOR(16, 16, 8, float)
+CONVLAB_PRODUCT(16, 16, 8, Tf32, float, float)
+CONVLAB_OPERANDS(8, 8, 4, double)
+CONVLAB_ACCUMULATOR(8, 8, 4, double)
+CONVLAB_PRODUCT(8, 8, 4, double, double, double)
+#undef CONVLAB_SHAPE_OF_16
+#undef CONVLAB_PRODUCT
+#undef CONVLAB_ACCUMULATOR
+#undef CONVLAB_OPERANDS
+
+}  // namespace convlab::emulation
