@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "common/device/device_convolution.cuh"
+#include "common/milestone/device_convolution.cuh"
 #include "common/error/error.hpp"
 
 namespace {

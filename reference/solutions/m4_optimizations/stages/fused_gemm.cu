@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/device/device_convolution.cuh"
+#include "common/milestone/device_convolution.cuh"
 
 namespace {
 
