@@ -9,7 +9,6 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -38,6 +37,13 @@ struct Options {
   bool force = false;
 };
 
+training::Method method_from(const std::string& name) {
+  for (training::Method method : {training::Method::kAdam, training::Method::kMomentum}) {
+    if (name == to_string(method)) return method;
+  }
+  throw UsageError("There is no optimizer '" + name + "'; the optimizers are: adam, momentum.");
+}
+
 void describe(CLI::App& app, Options& options) {
   app.description(
       "Trains a network: preset in, weights out, with the accuracy of what is on disk.\n\n"
@@ -53,12 +59,16 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--batch", settings.batch, "Images per step")->capture_default_str();
   app.add_option("--lr", settings.rate, "Learning rate at the start; it falls to 0 along a cosine")
       ->capture_default_str();
-  const std::map<std::string, training::Method> methods = {
-      {"adam", training::Method::kAdam}, {"momentum", training::Method::kMomentum}};
-  app.add_option("--optimizer", settings.method, "adam or momentum")
-      ->transform(CLI::CheckedTransformer(methods).description(""))
-      ->default_str("adam");
-  app.add_option("--seed", settings.seed, "Same seed, same weights")->capture_default_str();
+  app.add_option_function<std::string>(
+         "--optimizer",
+         [&settings](const std::string& name) { settings.method = method_from(name); },
+         "adam or momentum")
+      ->default_str(to_string(settings.method));
+  app.add_option("--seed", settings.seed, "Same seed, same weights")
+      ->check([](const std::string& text) {
+        return text.rfind('-', 0) == 0 ? "a seed is not negative, as " + text + " is" : "";
+      })
+      ->capture_default_str();
   app.add_option("--limit", settings.limit, "Only the first so many images (0: all)")
       ->capture_default_str();
   app.add_flag("--augment", settings.augment, "Mirror and shift the training images at random");
@@ -178,11 +188,9 @@ int main(int argc, char** argv) {
   describe(app, options);
   try {
     app.parse(argc, argv);
+    return run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
-  }
-  try {
-    return run(options);
   } catch (const Error& error) {
     std::cerr << error.what() << "\n";
     return static_cast<int>(error.exit_code());
