@@ -38,7 +38,7 @@ namespace convlab {
 namespace {
 
 // A slice of the unrolled input: in the second-level cache, or most of it in the first.
-constexpr std::int64_t kSliceFloats = 32 * 1024;
+constexpr std::int64_t kSliceFloats = 32 << 10;
 
 // Output pixels per slice: whole tiles, whatever the tile.
 int slice_width(const ConvShape& shape) {
@@ -93,7 +93,7 @@ void multiply(const ConvShape& shape, const MapGroup& group, const float* slice,
     Vec rest[kMaxMaps * kMaxTileWidth / kLanes];
     float* const sums = reinterpret_cast<float*>(rest);
     multiply_tile(shape.taps(), slice + n, rows, group.weights.data(), sums, width);
-    for (int m = 0; m < group.maps; ++m) {
+    for (std::ptrdiff_t m = 0; m < group.maps; ++m) {
       copy_row(sums + m * width, output + m * map_size + n, count - n);
     }
   }
@@ -117,8 +117,8 @@ void convolve_im2col(const ConvShape& shape, const float* input, const float* we
   // An odd number of cache lines from row to row: powers of two would all meet in the same few
   // lines of the cache.
   const int pitch = width + kLanes;
-  std::vector<std::ptrdiff_t> rows;
-  for (int k = 0; k < shape.taps(); ++k) rows.push_back(std::ptrdiff_t{k} * pitch);
+  std::vector<std::ptrdiff_t> rows(static_cast<std::size_t>(shape.taps()));
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::ptrdiff_t>(k) * pitch;
   const std::ptrdiff_t thread_size = std::ptrdiff_t{shape.taps()} * pitch + kMaxTileWidth;
   Buffer memory(threads * thread_size);
 

@@ -37,8 +37,8 @@ namespace convlab {
 namespace {
 
 // The input of a band in the first-level cache, and the sums of a strip of it beside them.
-constexpr std::int64_t kBandFloats = 8 * 1024;
-constexpr int kStripFloats = 4 * 1024;
+constexpr std::int64_t kBandFloats = 8 << 10;
+constexpr int kStripFloats = 4 << 10;
 
 // Vectors of maps in one tile; pixels beside them, so that sums, weights and one pixel fill the
 // registers.
@@ -54,27 +54,28 @@ constexpr int max_pixels(int vecs) {
 template <int kVecs, int kPixels>
 void multiply_tile(int taps, const float* pixels, const std::ptrdiff_t* offsets,
                    const float* weights, float* sums) {
+  constexpr std::ptrdiff_t kWidth = std::ptrdiff_t{kVecs} * kLanes;
   Vec sum[kPixels][kVecs] = {};
   for (int k = 0; k < taps; ++k) {
     const float* const row = pixels + offsets[k];
     Vec weight[kVecs];
     CONVLAB_UNROLL
-    for (int v = 0; v < kVecs; ++v) {
+    for (std::ptrdiff_t v = 0; v < kVecs; ++v) {
       weight[v] = load(weights + v * kLanes);
       keep_in_register(weight[v]);
     }
     CONVLAB_UNROLL
-    for (int i = 0; i < kPixels; ++i) {
+    for (std::ptrdiff_t i = 0; i < kPixels; ++i) {
       const Vec pixel = broadcast(row[i]);
       CONVLAB_UNROLL
-      for (int v = 0; v < kVecs; ++v) sum[i][v] += pixel * weight[v];
+      for (std::ptrdiff_t v = 0; v < kVecs; ++v) sum[i][v] += pixel * weight[v];
     }
-    weights += kVecs * kLanes;
+    weights += kWidth;
   }
   CONVLAB_UNROLL
-  for (int i = 0; i < kPixels; ++i) {
+  for (std::ptrdiff_t i = 0; i < kPixels; ++i) {
     CONVLAB_UNROLL
-    for (int v = 0; v < kVecs; ++v) store(sums + (i * kVecs + v) * kLanes, sum[i][v]);
+    for (std::ptrdiff_t v = 0; v < kVecs; ++v) store(sums + i * kWidth + v * kLanes, sum[i][v]);
   }
 }
 
@@ -140,7 +141,7 @@ void transpose(Vec (&rows)[kLanes]) {
   for (int step = 1; step < kLanes; step *= 2) {
     Vec next[kLanes];
     CONVLAB_UNROLL
-    for (int i = 0; i < kLanes / 2; ++i) {
+    for (std::ptrdiff_t i = 0; i < kLanes / 2; ++i) {
       next[2 * i] = interleave<0>(rows[i], rows[i + kLanes / 2], kAllLanes);
       next[2 * i + 1] = interleave<kLanes / 2>(rows[i], rows[i + kLanes / 2], kAllLanes);
     }
@@ -154,16 +155,16 @@ void transpose(Vec (&rows)[kLanes]) {
 /// @param output  maps rows, map_size floats apart
 void store_transposed(const float* sums, int count, int pitch, int maps, float* output,
                       std::ptrdiff_t map_size) {
-  int i = 0;
+  std::ptrdiff_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (int m = 0; m < maps; m += kLanes) {
       Vec square[kLanes];
       CONVLAB_UNROLL
-      for (int r = 0; r < kLanes; ++r) square[r] = load(sums + (i + r) * pitch + m);
+      for (std::ptrdiff_t r = 0; r < kLanes; ++r) square[r] = load(sums + (i + r) * pitch + m);
       transpose(square);
       const int rows = std::min(kLanes, maps - m);
       CONVLAB_UNROLL
-      for (int r = 0; r < kLanes; ++r) {
+      for (std::ptrdiff_t r = 0; r < kLanes; ++r) {
         if (r < rows) store(output + (m + r) * map_size + i, square[r]);
       }
     }

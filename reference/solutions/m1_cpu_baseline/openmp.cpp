@@ -29,8 +29,8 @@ void conv_forward(const ConvShape& shape, const float* input, const float* weigh
 #pragma omp parallel for collapse(2) schedule(dynamic)
   for (std::int64_t b = 0; b < shape.batch; ++b) {
     for (std::int64_t m = 0; m < maps; ++m) {
-      for (int h = 0; h < out_height; ++h) {
-        for (int w = 0; w < out_width; ++w) {
+      for (std::int64_t h = 0; h < out_height; ++h) {
+        for (std::int64_t w = 0; w < out_width; ++w) {
           float sum = 0.0f;
           for (std::int64_t c = 0; c < channels; ++c) {
             for (int p = 0; p < kernel; ++p) {

@@ -33,10 +33,10 @@ double arithmetic(const ConvShape& shape) {
 
 double vectorized_cost(const ConvShape& shape) {
   // The garbage between rows; a row of whole tiles, 5 vectors as a rule, has none.
+  const int garbage = (shape.kernel - 1) / shape.stride;
   const double useful = shape.out_width() % (5 * kLanes) == 0
                             ? 1.0
-                            : static_cast<double>(shape.out_width()) /
-                                  (shape.out_width() + (shape.kernel - 1) / shape.stride);
+                            : 1.0 - 1.0 * garbage / (shape.out_width() + garbage);
   return arithmetic(shape) / (0.9 * useful) + 4.0;
 }
 

@@ -27,8 +27,9 @@ inline constexpr int kMaxMaps = kRegisters == 32 ? 6 : 4;
 constexpr int tile_vecs(int maps) {
   constexpr std::array<int, 7> k32Registers = {0, 8, 8, 8, 5, 4, 4};
   constexpr std::array<int, 5> k16Registers = {0, 6, 5, 3, 3};
-  return kRegisters == 32 ? k32Registers[static_cast<std::size_t>(maps)]
-                          : k16Registers[static_cast<std::size_t>(maps)];
+  constexpr std::array<int, 5> kFewer = {0, 6, 5, 3, 2};
+  const auto i = static_cast<std::size_t>(maps);
+  return kRegisters == 32 ? k32Registers[i] : kRegisters == 16 ? k16Registers[i] : kFewer[i];
 }
 
 /// Floats in the longest row of any tile: how far a tile may read behind the last pixel.
@@ -47,22 +48,23 @@ void multiply_tile(int taps, const float* pixels, const std::ptrdiff_t* offsets,
     const float* const row = pixels + offsets[k];
     Vec x[kVecs];
     CONVLAB_UNROLL
-    for (int v = 0; v < kVecs; ++v) {
+    for (std::ptrdiff_t v = 0; v < kVecs; ++v) {
       x[v] = load(row + v * kLanes);
       keep_in_register(x[v]);
     }
     CONVLAB_UNROLL
-    for (int m = 0; m < kMaps; ++m) {
+    for (std::ptrdiff_t m = 0; m < kMaps; ++m) {
       const Vec weight = broadcast(weights[m]);
       CONVLAB_UNROLL
-      for (int v = 0; v < kVecs; ++v) sum[m][v] += weight * x[v];
+      for (std::ptrdiff_t v = 0; v < kVecs; ++v) sum[m][v] += weight * x[v];
     }
     weights += kMaps;
   }
   CONVLAB_UNROLL
-  for (int m = 0; m < kMaps; ++m) {
+  for (std::ptrdiff_t m = 0; m < kMaps; ++m) {
     CONVLAB_UNROLL
-    for (int v = 0; v < kVecs; ++v) store(output + m * output_pitch + v * kLanes, sum[m][v]);
+    for (std::ptrdiff_t v = 0; v < kVecs; ++v)
+      store(output + m * output_pitch + v * kLanes, sum[m][v]);
   }
 }
 

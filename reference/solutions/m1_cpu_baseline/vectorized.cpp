@@ -38,7 +38,7 @@ namespace convlab {
 namespace {
 
 // The input of a band: most of a first-level cache of 32 or 48 kB.
-constexpr std::int64_t kBandFloats = 8 * 1024;
+constexpr std::int64_t kBandFloats = 8 << 10;
 
 // Where the sums of a band lie before the garbage between its rows is left out.
 struct Scratch {
