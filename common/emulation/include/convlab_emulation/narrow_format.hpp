@@ -28,6 +28,7 @@ namespace convlab::emulation {
 
 /// IEEE 754 binary16: 5 exponent bits, 10 fraction bits.
 struct HalfFormat {
+  using Bits = std::uint16_t;
   static constexpr int kFractionBits = 10;
   static constexpr int kMinExponent = -14;  ///< of the smallest normal number
   static constexpr int kMaxExponent = 15;   ///< of the largest finite number
@@ -35,21 +36,36 @@ struct HalfFormat {
 
 /// The upper half of a float: 8 exponent bits, 7 fraction bits.
 struct Bfloat16Format {
+  using Bits = std::uint16_t;
   static constexpr int kFractionBits = 7;
   static constexpr int kMinExponent = -126;
   static constexpr int kMaxExponent = 127;
+};
+
+/// IEEE 754 binary32 and binary64, for the roundings that the processor's conversions do not have.
+struct FloatFormat {
+  using Bits = std::uint32_t;
+  static constexpr int kFractionBits = 23;
+  static constexpr int kMinExponent = -126;
+  static constexpr int kMaxExponent = 127;
+};
+struct DoubleFormat {
+  using Bits = std::uint64_t;
+  static constexpr int kFractionBits = 52;
+  static constexpr int kMinExponent = -1022;
+  static constexpr int kMaxExponent = 1023;
 };
 
 enum class Rounding { kNearestEven, kTowardZero, kUp, kDown };
 
 inline constexpr std::uint16_t kSignBit = 0x8000;
 inline constexpr std::uint16_t kCanonicalNan = 0x7fff;
-inline constexpr std::uint32_t kCanonicalFloatNan = 0x7fff'ffff;
 
 /// The pattern of +infinity; what lies above it (sign aside) is a NaN.
 template <class Format>
-inline constexpr std::uint16_t kInfinityBits = static_cast<std::uint16_t>(
-    (Format::kMaxExponent - Format::kMinExponent + 2) << Format::kFractionBits);
+inline constexpr typename Format::Bits kInfinityBits = static_cast<typename Format::Bits>(
+    static_cast<std::uint64_t>(Format::kMaxExponent - Format::kMinExponent + 2)
+    << Format::kFractionBits);
 
 template <class Format>
 [[nodiscard]] constexpr bool is_nan_bits(std::uint16_t bits) noexcept {
@@ -79,12 +95,13 @@ template <class Format>
   }
 }
 
-/// magnitude · 2^exponent rounded to the narrow format, in any rounding mode, with one rounding.
+/// magnitude · 2^exponent rounded to a format, in any rounding mode, with one rounding.
 template <class Format>
-[[nodiscard]] constexpr std::uint16_t pack(bool negative, std::uint64_t magnitude, int exponent,
-                                           Rounding rounding) noexcept {
-  const std::uint16_t sign = negative ? kSignBit : std::uint16_t{0};
-  if (magnitude == 0) return sign;
+[[nodiscard]] constexpr typename Format::Bits pack(bool negative, std::uint64_t magnitude,
+                                                   int exponent, Rounding rounding) noexcept {
+  using Bits = typename Format::Bits;
+  const std::uint64_t sign = std::uint64_t{negative} << (8 * sizeof(Bits) - 1);
+  if (magnitude == 0) return static_cast<Bits>(sign);
   const int leading = 63 - std::countl_zero(magnitude) + exponent;
   const int binade = leading > Format::kMinExponent ? leading : Format::kMinExponent;
   const int dropped = binade - Format::kFractionBits - exponent;  // low bits to round away
@@ -118,23 +135,25 @@ template <class Format>
   const std::uint64_t bits =
       (static_cast<std::uint64_t>(binade - Format::kMinExponent) << Format::kFractionBits) + kept +
       (away ? 1 : 0);
-  if (bits < kInfinityBits<Format>) return static_cast<std::uint16_t>(sign | bits);
+  if (bits < kInfinityBits<Format>) return static_cast<Bits>(sign | bits);
   const bool to_infinity = rounding == Rounding::kNearestEven ||
                            (rounding == Rounding::kUp && !negative) ||
                            (rounding == Rounding::kDown && negative);
-  return static_cast<std::uint16_t>(sign | (kInfinityBits<Format> - (to_infinity ? 0 : 1)));
+  return static_cast<Bits>(sign | (kInfinityBits<Format> - (to_infinity ? 0U : 1U)));
 }
 
 /// A float or double in any rounding mode.
 template <class Format>
-[[nodiscard]] constexpr std::uint16_t encode(double value, Rounding rounding) noexcept {
+[[nodiscard]] constexpr typename Format::Bits encode(double value, Rounding rounding) noexcept {
+  using Bits = typename Format::Bits;
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const bool negative = (bits >> 63) != 0;
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
   const std::uint64_t fraction = bits & 0x000f'ffff'ffff'ffff;
   if (exponent == 0x7ff) {
-    if (fraction != 0) return kCanonicalNan;
-    return static_cast<std::uint16_t>((negative ? kSignBit : 0) | kInfinityBits<Format>);
+    if (fraction != 0) return static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);  // canonical
+    const std::uint64_t sign = std::uint64_t{negative} << (8 * sizeof(Bits) - 1);
+    return static_cast<Bits>(sign | kInfinityBits<Format>);
   }
   if (exponent == 0) return pack<Format>(negative, fraction, -1074, rounding);
   return pack<Format>(negative, fraction | std::uint64_t{1} << 52, exponent - 1075, rounding);
@@ -142,7 +161,8 @@ template <class Format>
 
 /// An integer in any rounding mode; exact for 64-bit values, unlike a detour through double.
 template <class Format, class Integer>
-[[nodiscard]] constexpr std::uint16_t encode_integer(Integer value, Rounding rounding) noexcept {
+[[nodiscard]] constexpr typename Format::Bits encode_integer(Integer value,
+                                                             Rounding rounding) noexcept {
   static_assert(std::is_integral_v<Integer>);
   const bool negative = value < 0;
   const auto wide = static_cast<std::uint64_t>(value);

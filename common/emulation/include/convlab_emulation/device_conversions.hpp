@@ -1,0 +1,99 @@
+#pragma once
+
+// Casts between integers and floating point in any rounding mode, and the bits of one type read as
+// another. A floating-point number beyond an integer's range becomes the nearest limit, a NaN 0 or,
+// for 64-bit integers, 2^63; a plain C++ cast of such a number is undefined on the host.
+// Source: CUDA Math API, Type Casting Intrinsics.
+
+#include <bit>
+#include <cstdint>
+
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
+// NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
+
+inline int __float_as_int(float x) {
+  return std::bit_cast<int>(x);
+}
+inline unsigned int __float_as_uint(float x) {
+  return std::bit_cast<unsigned int>(x);
+}
+inline float __int_as_float(int x) {
+  return std::bit_cast<float>(x);
+}
+inline float __uint_as_float(unsigned int x) {
+  return std::bit_cast<float>(x);
+}
+inline long long __double_as_longlong(double x) {
+  return std::bit_cast<long long>(x);
+}
+inline double __longlong_as_double(long long x) {
+  return std::bit_cast<double>(x);
+}
+inline int __double2hiint(double x) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 32);
+}
+inline int __double2loint(double x) {
+  return static_cast<int>(std::bit_cast<std::uint64_t>(x) & 0xffffffffU);
+}
+inline double __hiloint2double(int high, int low) {
+  return std::bit_cast<double>(std::uint64_t{static_cast<unsigned int>(high)} << 32 |
+                               static_cast<unsigned int>(low));
+}
+
+#define CONVLAB_TO_INTEGER(from, to, name, suffix, mode)                                      \
+  inline to name##suffix(from x) {                                                            \
+    return convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode); \
+  }
+#define CONVLAB_FROM_INTEGER(from, to, format, name, suffix, mode)                           \
+  inline to name##suffix(from x) {                                                           \
+    return std::bit_cast<to>(convlab::emulation::encode_integer<convlab::emulation::format>( \
+        x, convlab::emulation::Rounding::mode));                                             \
+  }
+#define CONVLAB_IN_ALL_MODES(define, ...)                                      \
+  define(__VA_ARGS__, _rn, kNearestEven) define(__VA_ARGS__, _rz, kTowardZero) \
+      define(__VA_ARGS__, _ru, kUp) define(__VA_ARGS__, _rd, kDown)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, float, int, __float2int)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, float, unsigned int, __float2uint)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, float, long long, __float2ll)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, float, unsigned long long, __float2ull)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, int, __double2int)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned int, __double2uint)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, long long, __double2ll)
+CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned long long, __double2ull)
+CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, int, float, FloatFormat, __int2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned int, float, FloatFormat, __uint2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, long long, float, FloatFormat, __ll2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned long long, float, FloatFormat, __ull2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, long long, double, DoubleFormat, __ll2double)
+CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned long long, double, DoubleFormat, __ull2double)
+#undef CONVLAB_IN_ALL_MODES
+#undef CONVLAB_FROM_INTEGER
+#undef CONVLAB_TO_INTEGER
+
+inline double __int2double_rn(int x) {
+  return x;
+}
+inline double __uint2double_rn(unsigned int x) {
+  return x;
+}
+
+inline float __double2float_rn(double x) {
+  return static_cast<float>(x);
+}
+inline float __double2float_rz(double x) {
+  using namespace convlab::emulation;
+  return std::bit_cast<float>(encode<FloatFormat>(x, Rounding::kTowardZero));
+}
+inline float __double2float_ru(double x) {
+  using namespace convlab::emulation;
+  return std::bit_cast<float>(encode<FloatFormat>(x, Rounding::kUp));
+}
+inline float __double2float_rd(double x) {
+  using namespace convlab::emulation;
+  return std::bit_cast<float>(encode<FloatFormat>(x, Rounding::kDown));
+}
+
+// NOLINTEND(bugprone-macro-parentheses)
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -1,0 +1,264 @@
+#pragma once
+
+// Device mathematics: CUDA's intrinsics and what it has beyond <math.h>. The approximate
+// intrinsics (__expf, __sinf, …) are as exact as the host's functions; a GPU's last bits differ.
+// Source: CUDA Math API.
+
+// The C headers, not <cmath>: they put the overloads of abs, sqrt, pow, … into the global
+// namespace, where CUDA has them.
+#include <math.h>    // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
+
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+
+#include "common/emulation/include/convlab_emulation/device_conversions.hpp"
+#include "common/emulation/include/convlab_emulation/device_integers.hpp"
+
+namespace convlab::emulation {
+
+/// Restores the processor's rounding mode at the end of a scope.
+class RoundingScope {
+ public:
+  explicit RoundingScope(int mode) : before_(std::fegetround()) { std::fesetround(mode); }
+  ~RoundingScope() { std::fesetround(before_); }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
+
+ private:
+  int before_;
+};
+
+/// The value, of which the compiler no longer knows where it came from: it can neither compute with
+/// it beforehand nor move what is computed from it past another such call.
+template <class T>
+T opaque(T value) {
+  asm volatile("" : "+m"(value) : : "memory");
+  return value;
+}
+
+/// operation(operands…) in another rounding mode.
+template <class Operation, class... T>
+auto rounded(int mode, Operation operation, T... operands) {
+  const RoundingScope scope(mode);
+  return opaque(operation(opaque(operands)...));
+}
+
+using Sum = std::plus<>;
+using Difference = std::minus<>;
+using Product = std::multiplies<>;
+using Quotient = std::divides<>;
+struct SquareRoot {
+  template <class T>
+  T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+struct FusedMultiplyAdd {
+  template <class T>
+  T operator()(T x, T y, T z) const {
+    return std::fma(x, y, z);
+  }
+};
+
+}  // namespace convlab::emulation
+
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
+// NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
+
+// One operation in a stated rounding mode.
+
+#define CONVLAB_IN_ALL_MODES(T, name, Operation, parameters, ...)                                  \
+  inline T name##_rn parameters {                                                                  \
+    return convlab::emulation::Operation{}(__VA_ARGS__);                                           \
+  }                                                                                                \
+  inline T name##_rz parameters {                                                                  \
+    return convlab::emulation::rounded(FE_TOWARDZERO, convlab::emulation::Operation{},             \
+                                       __VA_ARGS__);                                               \
+  }                                                                                                \
+  inline T name##_ru parameters {                                                                  \
+    return convlab::emulation::rounded(FE_UPWARD, convlab::emulation::Operation{}, __VA_ARGS__);   \
+  }                                                                                                \
+  inline T name##_rd parameters {                                                                  \
+    return convlab::emulation::rounded(FE_DOWNWARD, convlab::emulation::Operation{}, __VA_ARGS__); \
+  }
+CONVLAB_IN_ALL_MODES(float, __fadd, Sum, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fsub, Difference, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fmul, Product, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fdiv, Quotient, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __frcp, Quotient, (float x), 1.0F, x)
+CONVLAB_IN_ALL_MODES(float, __fsqrt, SquareRoot, (float x), x)
+CONVLAB_IN_ALL_MODES(float, __fmaf, FusedMultiplyAdd, (float x, float y, float z), x, y, z)
+CONVLAB_IN_ALL_MODES(double, __dadd, Sum, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __dsub, Difference, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __dmul, Product, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __ddiv, Quotient, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __drcp, Quotient, (double x), 1.0, x)
+CONVLAB_IN_ALL_MODES(double, __dsqrt, SquareRoot, (double x), x)
+CONVLAB_IN_ALL_MODES(double, __fma, FusedMultiplyAdd, (double x, double y, double z), x, y, z)
+#undef CONVLAB_IN_ALL_MODES
+
+inline double rsqrt(double x) {
+  return 1.0 / std::sqrt(x);
+}
+inline float rsqrtf(float x) {
+  return static_cast<float>(rsqrt(static_cast<double>(x)));
+}
+inline float __frsqrt_rn(float x) {
+  return rsqrtf(x);
+}
+
+// Approximate intrinsics. glibc declares some of these names, without defining them, as not
+// throwing.
+
+#define CONVLAB_APPROXIMATE(name, expression) \
+  inline float name(float x) noexcept {       \
+    return expression;                        \
+  }
+CONVLAB_APPROXIMATE(__expf, std::exp(x))
+CONVLAB_APPROXIMATE(__exp10f, static_cast<float>(std::pow(10.0, static_cast<double>(x))))
+CONVLAB_APPROXIMATE(__logf, std::log(x))
+CONVLAB_APPROXIMATE(__log2f, std::log2(x))
+CONVLAB_APPROXIMATE(__log10f, std::log10(x))
+CONVLAB_APPROXIMATE(__sinf, std::sin(x))
+CONVLAB_APPROXIMATE(__cosf, std::cos(x))
+CONVLAB_APPROXIMATE(__tanf, std::tan(x))
+CONVLAB_APPROXIMATE(__tanhf, std::tanh(x))
+#undef CONVLAB_APPROXIMATE
+
+inline float __powf(float x, float y) noexcept {
+  return std::pow(x, y);
+}
+inline void __sincosf(float x, float* sine, float* cosine) noexcept {
+  *sine = std::sin(x);
+  *cosine = std::cos(x);
+}
+/// x / y, but 0 where |y| lies between 2^126 and 2^128, as the programming guide says.
+inline float __fdividef(float x, float y) {
+  const float magnitude = std::fabs(y);
+  if (magnitude > 0x1p126F && magnitude <= 0x1.fffffep127F) return std::isinf(x) ? NAN : 0.0F * x;
+  return x / y;
+}
+inline float fdividef(float x, float y) {
+  return x / y;
+}
+inline double fdivide(double x, double y) {
+  return x / y;
+}
+/// Clamped to [0, 1]; a NaN becomes 0.
+inline float __saturatef(float x) {
+  return x > 0.0F ? (x < 1.0F ? x : 1.0F) : 0.0F;
+}
+
+// Functions that <math.h> lacks.
+
+inline double rcbrt(double x) {
+  return 1.0 / std::cbrt(x);
+}
+inline float rcbrtf(float x) {
+  return static_cast<float>(rcbrt(static_cast<double>(x)));
+}
+inline double rhypot(double x, double y) {
+  return 1.0 / std::hypot(x, y);
+}
+inline float rhypotf(float x, float y) {
+  return static_cast<float>(rhypot(static_cast<double>(x), static_cast<double>(y)));
+}
+inline double norm3d(double a, double b, double c) {
+  return std::hypot(a, b, c);
+}
+inline float norm3df(float a, float b, float c) {
+  return std::hypot(a, b, c);
+}
+inline double rnorm3d(double a, double b, double c) {
+  return 1.0 / norm3d(a, b, c);
+}
+inline float rnorm3df(float a, float b, float c) {
+  return static_cast<float>(rnorm3d(a, b, c));
+}
+inline double norm4d(double a, double b, double c, double d) {
+  return std::hypot(std::hypot(a, b), std::hypot(c, d));
+}
+inline float norm4df(float a, float b, float c, float d) {
+  return static_cast<float>(norm4d(a, b, c, d));
+}
+inline double rnorm4d(double a, double b, double c, double d) {
+  return 1.0 / norm4d(a, b, c, d);
+}
+inline float rnorm4df(float a, float b, float c, float d) {
+  return static_cast<float>(rnorm4d(a, b, c, d));
+}
+/// The normal distribution's cumulative probability.
+inline double normcdf(double x) {
+  return 0.5 * std::erfc(-x * 0.70710678118654752440);
+}
+inline float normcdff(float x) {
+  return static_cast<float>(normcdf(x));
+}
+/// sin(π x), exact where x is a multiple of one half.
+inline double sinpi(double x) {
+  const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
+  if (turn == std::trunc(turn)) return std::copysign(0.0, x);
+  if (std::fabs(turn) > 0.5) {
+    return std::sin((std::copysign(1.0, turn) - turn) * 3.14159265358979323846);
+  }
+  return std::sin(turn * 3.14159265358979323846);
+}
+/// cos(π x), exact where x is a multiple of one half.
+inline double cospi(double x) {
+  const double turn = std::fabs(std::remainder(x, 2.0));
+  return turn == 0.5 ? 0.0
+                     : (turn < 0.25 ? std::cos(turn * 3.14159265358979323846) : sinpi(0.5 - turn));
+}
+inline float sinpif(float x) {
+  return static_cast<float>(sinpi(static_cast<double>(x)));
+}
+inline float cospif(float x) {
+  return static_cast<float>(cospi(static_cast<double>(x)));
+}
+inline void sincospi(double x, double* sine, double* cosine) {
+  *sine = sinpi(x);
+  *cosine = cospi(x);
+}
+inline void sincospif(float x, float* sine, float* cosine) {
+  *sine = sinpif(x);
+  *cosine = cospif(x);
+}
+
+// min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
+// equal bits but for zeros, whose signs the bits' union and intersection order.
+
+inline float min(float a, float b) {
+  if (a == b) return __uint_as_float(__float_as_uint(a) | __float_as_uint(b));
+  return a < b || b != b ? a : b;
+}
+inline float max(float a, float b) {
+  if (a == b) return __uint_as_float(__float_as_uint(a) & __float_as_uint(b));
+  return a > b || b != b ? a : b;
+}
+inline double min(double a, double b) {
+  if (a == b) return __longlong_as_double(__double_as_longlong(a) | __double_as_longlong(b));
+  return a < b || b != b ? a : b;
+}
+inline double max(double a, double b) {
+  if (a == b) return __longlong_as_double(__double_as_longlong(a) & __double_as_longlong(b));
+  return a > b || b != b ? a : b;
+}
+inline double min(float a, double b) {
+  return min(static_cast<double>(a), b);
+}
+inline double min(double a, float b) {
+  return min(a, static_cast<double>(b));
+}
+inline double max(float a, double b) {
+  return max(static_cast<double>(a), b);
+}
+inline double max(double a, float b) {
+  return max(a, static_cast<double>(b));
+}
+
+// NOLINTEND(bugprone-macro-parentheses)
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
