@@ -4,16 +4,116 @@
 # before the host compiler reads it, and needs nothing of a CUDA installation. Sources that are no
 # .cu file (a test's main, say) are compiled as they are.
 
+include(CheckLanguage)
+option(CONVLAB_GPU "Build for a GPU too, where a CUDA compiler is found" ON)
+set(CONVLAB_HAS_CUDA OFF)
+if(CONVLAB_GPU)
+  # nvcc is often installed without being on the path.
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(CONVLAB_NVCC nvcc PATHS /usr/local/cuda/bin /opt/cuda/bin)
+    if(CONVLAB_NVCC)
+      set(CMAKE_CUDA_COMPILER "${CONVLAB_NVCC}")
+    endif()
+  endif()
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES "75;80;90" CACHE STRING "GPUs to build for, or native")
+  endif()
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    # CMake 3.25 does not know that nvcc speaks C++20.
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    endif()
+    set(CONVLAB_HAS_CUDA ON)
+  endif()
+endif()
+
 # convlab_add_cuda_executable(NAME SOURCES… [LINK LIBRARIES…])
 #
 # Two programs from the same sources: build/bin/NAME for a GPU, where a CUDA compiler was found,
 # and build/bin/NAME-emulated for any machine.
+function(convlab_add_cuda_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  if(CONVLAB_HAS_CUDA)
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+    target_link_libraries(${name} PRIVATE convlab_options ${arg_LINK})
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)
+  endif()
+  add_executable(${name}-emulated)
+  convlab_add_emulated_sources(${name}-emulated ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name}-emulated PRIVATE ${arg_LINK})
+endfunction()
 
 # convlab_add_emulated_test(NAME SOURCES… [LINK LIBRARIES…] [LABELS LABELS…] [TIMEOUT SECONDS])
 #
 # convlab_add_test for sources of which some are .cu files, run emulated. Catch2's header may be
 # included from the .cu file; every TEST_CASE becomes one ctest test called NAME/CASE.
+function(convlab_add_emulated_test name)
+  if(NOT CONVLAB_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LINK;LABELS")
+  set(cuda_sources ${arg_UNPARSED_ARGUMENTS})
+  list(FILTER cuda_sources INCLUDE REGEX "\\.cu$")
+  set(other_sources ${arg_UNPARSED_ARGUMENTS})
+  list(FILTER other_sources EXCLUDE REGEX "\\.cu$")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  # The object library comes first because the test must have a source when it is declared.
+  add_library(${name}_cuda OBJECT)
+  convlab_add_emulated_sources(${name}_cuda ${cuda_sources})
+  target_link_libraries(${name}_cuda PRIVATE Catch2::Catch2 ${arg_LINK})
+  convlab_add_test(
+    ${name} ${other_sources} $<TARGET_OBJECTS:${name}_cuda>
+    LINK convlab_emulation_runtime convlab_emulation_matrix ${arg_LINK}
+    LABELS ${arg_LABELS}
+    TIMEOUT ${arg_TIMEOUT})
+endfunction()
 
 # convlab_add_emulated_sources(TARGET SOURCES…)
 #
 # What both are made of: rewrites .cu SOURCES, compiles them into TARGET and links the runtime.
+function(convlab_add_emulated_sources target)
+  set(emulation "${CMAKE_SOURCE_DIR}/common/emulation")
+  foreach(source IN LISTS ARGN)
+    if(NOT source MATCHES "\\.cu$")
+      target_sources(${target} PRIVATE ${source})
+      continue()
+    endif()
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    cmake_path(GET source FILENAME file)
+    set(output "${CMAKE_CURRENT_BINARY_DIR}/${target}.emulated/${file}.cpp")
+    add_custom_command(
+      OUTPUT "${output}"
+      COMMAND convlab-rewrite "${source}" --output "${output}" --include "${CMAKE_SOURCE_DIR}"
+              --exclude "${emulation}/include" --depfile "${output}.d"
+      DEPENDS convlab-rewrite "${source}"
+      DEPFILE "${output}.d"
+      COMMENT "Rewriting ${file} for device emulation"
+      VERBATIM)
+    target_sources(${target} PRIVATE "${output}")
+    set_source_files_properties(
+      "${output}" PROPERTIES COMPILE_OPTIONS "$<TARGET_PROPERTY:convlab_emulated_code,INTERFACE_COMPILE_OPTIONS>")
+  endforeach()
+  target_include_directories(${target} PRIVATE "${emulation}/include")
+  target_link_libraries(${target} PRIVATE convlab_options convlab_emulation_runtime
+                                          convlab_emulation_matrix)
+endfunction()
+
+# How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
+# of addr2line name wrong files with DWARF 5), and without the warnings that CUDA code earns by
+# being CUDA code.
+add_library(convlab_emulated_code INTERFACE)
+target_compile_options(
+  convlab_emulated_code
+  INTERFACE # Above -O2 kernels became slower, not faster.
+            $<$<CONFIG:Release,RelWithDebInfo>:-O2>
+            -gdwarf-4
+            -Wno-unknown-pragmas
+            -Wno-conversion
+            -Wno-shadow
+            -Wno-deprecated
+            -Wno-unused-local-typedefs)

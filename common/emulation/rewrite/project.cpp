@@ -1,0 +1,154 @@
+#include "common/emulation/rewrite/project.hpp"
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+
+#include "common/emulation/rewrite/rewriter.hpp"
+
+namespace convlab::rewrite {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  return text.str();
+}
+
+/// Keeps the time stamp of a file whose text does not change, so that nothing is compiled again.
+void write_file(const fs::path& path, const std::string& text) {
+  if (fs::exists(path) && read_file(path) == text) return;
+  fs::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+struct Unit {
+  struct Inclusion {
+    std::string name;
+    Unit* unit;
+    bool beside;  ///< found relative to the including file, which the copy will not be
+  };
+
+  Unit(fs::path file, std::string content)
+      : path(std::move(file)), text(std::move(content)), source(text) {}
+
+  fs::path path;
+  std::string text;
+  Source source;
+  std::vector<Inclusion> inclusions;
+  bool needs_copy = false;
+  fs::path copy;
+};
+
+class Project {
+ public:
+  explicit Project(const ProjectOptions& options) : options_(options) {}
+
+  ProjectResult run() {
+    Unit& main = load(fs::weakly_canonical(options_.source));
+    for (const auto& [path, unit] : units_) collect_kernels(unit->source, kernels_);
+    main.needs_copy = true;
+    mark_copies();
+    for (const auto& [path, unit] : units_)
+      if (unit->needs_copy) unit->copy = unit.get() == &main ? options_.output : copy_path(*unit);
+    for (const auto& [path, unit] : units_) {
+      result_.inputs.emplace_back(path);
+      if (unit->needs_copy) write(*unit, unit.get() == &main);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Unit& load(const fs::path& path) {
+    if (const auto known = units_.find(path.string()); known != units_.end()) return *known->second;
+    auto unit = std::make_unique<Unit>(path, read_file(path));
+    Unit& loaded = *unit;
+    units_.emplace(path.string(), std::move(unit));
+    for (const std::string& name : quoted_includes(loaded.source)) {
+      bool beside = false;
+      const fs::path found = resolve(name, path, beside);
+      if (!found.empty()) loaded.inclusions.push_back({name, &load(found), beside});
+    }
+    return loaded;
+  }
+
+  [[nodiscard]] fs::path resolve(const std::string& name, const fs::path& from,
+                                 bool& beside) const {
+    const auto usable = [&](const fs::path& path) {
+      return fs::is_regular_file(path) && !is_excluded(path);
+    };
+    const fs::path local = fs::weakly_canonical(from.parent_path() / name);
+    beside = usable(local);
+    if (beside) return local;
+    for (const fs::path& folder : options_.include_folders) {
+      const fs::path path = fs::weakly_canonical(folder / name);
+      if (usable(path)) return path;
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool is_excluded(const fs::path& path) const {
+    if (options_.excluded_folder.empty()) return false;
+    const fs::path relative =
+        path.lexically_relative(fs::weakly_canonical(options_.excluded_folder));
+    return !relative.empty() && *relative.begin() != "..";
+  }
+
+  /// A header must be copied if it changes or includes one that does.
+  void mark_copies() {
+    for (const auto& [path, unit] : units_) {
+      const Rewritten rewritten = rewrite(unit->text, unit->source, kernels_);
+      if (rewritten.changed || !rewritten.diagnostics.empty()) unit->needs_copy = true;
+    }
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (const auto& [path, unit] : units_)
+        for (const Unit::Inclusion& inclusion : unit->inclusions)
+          if (inclusion.unit->needs_copy && !unit->needs_copy) grows = unit->needs_copy = true;
+    }
+  }
+
+  [[nodiscard]] fs::path copy_path(const Unit& unit) {
+    return options_.output.parent_path() / (options_.output.filename().string() + ".headers") /
+           (std::to_string(copies_++) + "_" + unit.path.filename().string());
+  }
+
+  void write(const Unit& unit, bool is_main) {
+    std::vector<Include> includes;
+    for (const Unit::Inclusion& inclusion : unit.inclusions) {
+      if (inclusion.unit->needs_copy)
+        includes.push_back({inclusion.name, fs::absolute(inclusion.unit->copy).string()});
+      else if (inclusion.beside)
+        includes.push_back({inclusion.name, inclusion.unit->path.string()});
+    }
+    const Rewritten rewritten = rewrite(unit.text, unit.source, kernels_, includes);
+    for (const Diagnostic& diagnostic : rewritten.diagnostics)
+      result_.errors.push_back(unit.path.string() + ":" + std::to_string(diagnostic.line) +
+                               ": error: " + diagnostic.message);
+    // As nvcc does, a source sees the runtime before its first line.
+    const std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";
+    write_file(unit.copy, head + "#line 1 \"" + unit.path.string() + "\"\n" + rewritten.text);
+  }
+
+  const ProjectOptions& options_;
+  std::map<std::string, std::unique_ptr<Unit>> units_;
+  KernelTable kernels_;
+  ProjectResult result_;
+  int copies_ = 0;
+};
+
+}  // namespace
+
+ProjectResult rewrite_project(const ProjectOptions& options) {
+  return Project(options).run();
+}
+
+}  // namespace convlab::rewrite

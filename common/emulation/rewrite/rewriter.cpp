@@ -1,0 +1,490 @@
+// The rewrite of one file.
+//
+// Idea     CUDA adds little to C++'s grammar: f<<<…>>>(…) and __shared__. Both can be found among
+//          the tokens without understanding the rest; everything else stays as it is. Edits never
+//          add or remove a line, so that compilers and debuggers name the student's own lines.
+// Picture  scale<<<blocks, 256>>>(data, n);
+//          launch([=](auto... a) -> decltype(void(scale(a...))) { scale(a...); }, "scale", blocks,
+//          256)(data, n);
+// Cost     about 1 ms for a thousand lines.
+
+#include "common/emulation/rewrite/rewriter.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace convlab::rewrite {
+namespace {
+
+constexpr std::string_view kNamespace = "::convlab::emulation::";
+
+struct Edit {
+  std::size_t offset;
+  std::size_t removed;
+  std::string inserted;
+};
+
+/// What stands before <<<.
+struct Callee {
+  std::size_t begin = 0;
+  std::size_t end = 0;             ///< one past its last token
+  std::size_t name = 0;            ///< its last identifier, where it is a name
+  std::size_t template_begin = 0;  ///< the < of explicit template arguments, or end
+  bool is_name = true;             ///< neither call, subscript, member access nor parentheses
+};
+
+class FileRewriter {
+ public:
+  FileRewriter(std::string_view text, const Source& source, const KernelTable& kernels)
+      : text_(text), source_(source), kernels_(kernels) {}
+
+  Rewritten run(const std::vector<Include>& includes) {
+    replace_includes(includes);
+    for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
+    return finish();
+  }
+
+ private:
+  void visit(std::size_t i) {
+    const Token& token = source_[i];
+    if (token.is("<") && source_.is_triple(i, '<')) {
+      // Of more than three the last three are the launch, and operator<< <T> is none.
+      if (!source_.is_triple(i + 1, '<') && !(i > 0 && source_.is(i - 1, "operator"))) launch(i);
+    } else if (token.is("__shared__")) {
+      shared_variable(i);
+    } else if ((token.is("__constant__") || token.is("__device__")) && token.directive == 0 &&
+               source_.scope(i) == Scope::kFile) {
+      symbol(i, token.is("__constant__"));
+    } else if (token.is("__noinline__")) {
+      replace(i, "__attribute__((noinline))");
+    } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
+      if (source_.in_device_code(i) || token.directive != 0)
+        insert(token.offset,
+               "static_assert(false, \"inline PTX cannot run in device emulation\"); ");
+    } else if (token.kind == Token::Kind::kIdentifier) {
+      refuse_unsupported(i);
+    }
+  }
+
+  // ---- launches ---------------------------------------------------------------------------------
+
+  [[nodiscard]] Callee find_callee(std::size_t launch) const {
+    Callee callee;
+    callee.end = callee.begin = callee.template_begin = launch;
+    bool last_part = true;
+    std::size_t i = launch;  // the first token taken so far
+    while (i > 0) {
+      const std::size_t previous = i - 1;
+      std::size_t part = source_.size();
+      if (source_.is(previous, ">")) {
+        const std::size_t open = source_.opening_angle(previous);
+        if (open >= source_.size() || open == 0) break;
+        if (last_part) callee.template_begin = open;
+        part = open - 1;
+        if (source_[part].kind != Token::Kind::kIdentifier) break;
+        if (last_part) callee.name = part;
+      } else if (source_[previous].kind == Token::Kind::kIdentifier) {
+        part = previous;
+        if (last_part) callee.name = part;
+      } else if (source_.is(previous, ")") || source_.is(previous, "]")) {
+        part = source_.partner(previous);
+        if (part >= source_.size()) break;
+        callee.is_name = false;
+        i = part;
+        // A call or a subscript has something before it; `if (x) (f)<<<…>>>` has not.
+        if (part > 0 && is_postfix_base(part - 1)) {
+          last_part = false;
+          continue;
+        }
+      } else {
+        break;
+      }
+      i = part;
+      last_part = false;
+      if (i > 0 && source_.is(i - 1, "template")) --i;
+      if (i == 0) break;
+      if (source_.is(i - 1, "::")) {
+        --i;
+        if (i > 0 && (source_.is(i - 1, ">") || (source_[i - 1].kind == Token::Kind::kIdentifier &&
+                                                 !is_keyword(source_[i - 1].text))))
+          continue;
+      } else if (source_.is(i - 1, ".") || source_.is(i - 1, "->")) {
+        callee.is_name = false;
+        --i;
+        continue;
+      }
+      break;
+    }
+    callee.begin = i;
+    return callee;
+  }
+
+  static bool is_keyword(std::string_view text) {
+    static const std::set<std::string_view> keywords = {"return", "else",  "do",     "case",
+                                                        "if",     "while", "for",    "switch",
+                                                        "throw",  "new",   "delete", "co_return"};
+    return keywords.contains(text);
+  }
+
+  /// Whether an expression may end at token i, so that a following ( or [ belongs to it.
+  [[nodiscard]] bool is_postfix_base(std::size_t i) const {
+    if (source_[i].kind == Token::Kind::kIdentifier) return !is_keyword(source_[i].text);
+    if (source_.is(i, "]")) return true;
+    if (source_.is(i, ")")) {
+      const std::size_t open = source_.partner(i);
+      return open < source_.size() && !(open > 0 && is_keyword(source_[open - 1].text));
+    }
+    return false;
+  }
+
+  void launch(std::size_t open) {
+    const std::size_t close = find_launch_end(open);
+    if (close >= source_.size()) {
+      complain(open, "the launch has no >>> followed by its arguments in parentheses");
+      return;
+    }
+    if (source_.in_device_code(open)) {
+      complain(open, "a kernel launched from device code (dynamic parallelism) cannot be emulated");
+      return;
+    }
+    const Callee callee = find_callee(open);
+    if (callee.begin == callee.end) {
+      complain(open, "there is no kernel before <<<");
+      return;
+    }
+    const std::string text = source_.text(callee.begin, callee.end);
+    const std::string name = quoted(text);
+    const std::string space(kNamespace);
+    const std::size_t start = source_[callee.begin].offset;
+    const std::string lambda_head = "[=](auto... convlab_a) -> decltype(void(";
+    const std::string lambda_tail =
+        "(convlab_a...))) { " + text + "(convlab_a...); }, " + name + ", ";
+    switch (kind_of(callee, open)) {
+      case CalleeKind::kPointer:
+        insert(start, space + "launch_pointer(");
+        replace_range(source_[open].offset, 3, ", " + name + ", ");
+        break;
+      case CalleeKind::kFunction:
+        insert(start, space + "launch_function(" + text + ", " + lambda_head);
+        replace_range(source_[open].offset, 3, lambda_tail);
+        break;
+      case CalleeKind::kTemplate:
+        insert(start, space + "launch(" + lambda_head);
+        replace_range(source_[open].offset, 3, lambda_tail);
+        wrap_arguments(close + 3);
+        break;
+    }
+    replace_range(source_[close].offset, 3, ")");
+  }
+
+  enum class CalleeKind { kPointer, kFunction, kTemplate };
+
+  [[nodiscard]] CalleeKind kind_of(const Callee& callee, std::size_t open) const {
+    if (!callee.is_name) return CalleeKind::kPointer;
+    const bool explicit_arguments = callee.template_begin < callee.end;
+    const auto known = kernels_.find(source_[callee.name].text);
+    if (known == kernels_.end())
+      return explicit_arguments || source_[open].directive != 0 ? CalleeKind::kTemplate
+                                                                : CalleeKind::kPointer;
+    const Kernel& kernel = known->second;
+    if (kernel.bodies > 1 || !kernel.consistent || kernel.parameter_pack)
+      return CalleeKind::kTemplate;
+    const int given = explicit_arguments ? count_arguments(callee.template_begin, callee.end) : 0;
+    return given == kernel.template_parameters ? CalleeKind::kFunction : CalleeKind::kTemplate;
+  }
+
+  /// Template arguments between the < at `begin` and the > before `end`.
+  [[nodiscard]] int count_arguments(std::size_t begin, std::size_t end) const {
+    if (begin + 2 == end) return 0;
+    int count = 1;
+    int depth = 0;
+    for (std::size_t i = begin + 1; i + 1 < end; ++i) {
+      if (opens(i)) i = source_.partner(i);
+      if (source_.is(i, "<")) ++depth;
+      if (source_.is(i, ">")) --depth;
+      if (source_.is(i, ",") && depth == 0) ++count;
+    }
+    return count;
+  }
+
+  [[nodiscard]] bool opens(std::size_t i) const {
+    return (source_.is(i, "(") || source_.is(i, "[") || source_.is(i, "{")) &&
+           source_.partner(i) < source_.size();
+  }
+
+  /// The first > of the >>> that is followed by a parenthesis, outside of all brackets.
+  [[nodiscard]] std::size_t find_launch_end(std::size_t open) const {
+    for (std::size_t i = open + 3; i < source_.size(); ++i) {
+      if (source_.is(i, ";")) break;
+      if (opens(i))
+        i = source_.partner(i);
+      else if (source_.is_triple(i, '>') && source_.is(i + 3, "("))
+        return i;
+    }
+    return source_.size();
+  }
+
+  /// Literal 0, NULL and {…} have no type that a template could deduce: they become objects that
+  /// convert to the parameter's.
+  void wrap_arguments(std::size_t open) {
+    const std::size_t close = source_.partner(open);
+    if (close >= source_.size()) return;
+    for (std::size_t i = open + 1; i < close; ++i) {
+      const bool first = source_.is(i - 1, ",") || i == open + 1;
+      if (opens(i)) {
+        const std::size_t end = source_.partner(i);
+        if (first && source_.is(i, "{") && (end + 1 == close || source_.is(end + 1, ","))) {
+          replace(i, std::string(kNamespace) + "braces(");
+          replace(end, ")");
+        }
+        i = end;
+      } else if (first && (source_.is(i, "0") || source_.is(i, "NULL")) &&
+                 (i + 1 == close || source_.is(i + 1, ","))) {
+        replace(i, std::string(kNamespace) + "Zero{}");
+      }
+    }
+  }
+
+  // ---- variables --------------------------------------------------------------------------------
+
+  /// Names declared between `begin` and the ; at `end`, as token indices.
+  [[nodiscard]] std::vector<std::size_t> declared_names(std::size_t begin, std::size_t end) const {
+    std::vector<std::size_t> names;
+    std::size_t last_identifier = end;
+    bool in_declarator = false;
+    int depth = 0;
+    for (std::size_t i = begin; i <= end; ++i) {
+      const Token& token = source_[i];
+      const bool ends_name =
+          i == end || token.is("[") || token.is("=") || token.is(",") ||
+          (token.is("{") && last_identifier + 1 == i && depth == 0 && !is_class_head(begin, i));
+      if (depth == 0 && ends_name && !in_declarator && last_identifier != end) {
+        names.push_back(last_identifier);
+        in_declarator = true;
+      }
+      if (depth == 0 && token.is(",")) {
+        in_declarator = false;
+        last_identifier = end;
+      }
+      if (token.is("<")) ++depth;
+      if (token.is(">")) --depth;
+      if (i < end && opens(i))
+        i = source_.partner(i);
+      else if (token.kind == Token::Kind::kIdentifier && depth == 0)
+        last_identifier = i;
+    }
+    return names;
+  }
+
+  [[nodiscard]] bool is_class_head(std::size_t begin, std::size_t brace) const {
+    for (std::size_t i = begin; i < brace; ++i)
+      if (source_.is(i, "struct") || source_.is(i, "union") || source_.is(i, "class")) return true;
+    return false;
+  }
+
+  [[nodiscard]] std::size_t statement_end(std::size_t i) const {
+    const int directive = source_[i].directive;
+    for (; i < source_.size() && source_[i].directive == directive; ++i) {
+      if (source_.is(i, ";")) return i;
+      if (opens(i)) i = source_.partner(i);
+    }
+    return source_.size();
+  }
+
+  /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
+  [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
+    static const std::set<std::string_view> specifiers = {"extern", "static", "volatile",
+                                                          "const",  "inline", "constexpr"};
+    while (i > 0) {
+      if (specifiers.contains(source_[i - 1].text)) {
+        --i;
+      } else if (source_.is(i - 1, ")") && source_.partner(i - 1) < source_.size() &&
+                 source_.partner(i - 1) > 0 && is_alignment(source_.partner(i - 1) - 1)) {
+        i = source_.partner(i - 1) - 1;
+      } else {
+        break;
+      }
+    }
+    return i;
+  }
+
+  [[nodiscard]] bool is_alignment(std::size_t i) const {
+    return source_.is(i, "alignas") || source_.is(i, "__align__") || source_.is(i, "__attribute__");
+  }
+
+  void shared_variable(std::size_t keyword) {
+    const std::size_t begin = declaration_begin(keyword);
+    const std::size_t end = statement_end(keyword);
+    if (end >= source_.size()) return;  // a macro that pastes only the qualifier
+    if (source_[keyword].directive == 0 && source_.scope(keyword) != Scope::kFunction) {
+      complain(keyword,
+               "a __shared__ variable outside of a function cannot be emulated: declare it in the "
+               "kernel");
+      return;
+    }
+    bool dynamic = false;
+    std::string alignment;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (source_.is(i, "extern") || source_.is(i, "static")) {
+        dynamic = dynamic || source_.is(i, "extern");
+        replace(i, "");
+      } else if (is_alignment(i) && source_.is(i + 1, "(")) {
+        const std::size_t close = source_.partner(i + 1);
+        if (!source_.is(i, "__attribute__")) alignment = source_.text(i + 2, close);
+        replace_range(source_[i].offset, source_[close].end() - source_[i].offset,
+                      std::string(lines_in(i, close), '\n'));
+        i = close;
+      } else if (source_.is(i, "=")) {
+        complain(i, "a __shared__ variable cannot have an initial value");
+        return;
+      }
+    }
+    replace(keyword, "typedef");
+    std::string after;
+    const std::string space(kNamespace);
+    for (const std::size_t index : declared_names(begin, end)) {
+      const std::string name(source_[index].text);
+      const std::string type = "convlab_type_" + name;
+      replace(index, type);
+      if (dynamic) {
+        after += " " + type + "& " + name + " = " + space + "dynamic_shared<" + type + ">();";
+      } else {
+        const std::string slot = "convlab_slot_" + name;
+        after += " static thread_local " + space + "SharedSlot " + slot + "{\"" + name +
+                 "\", __FILE__, __LINE__}; " + type + "& " + name + " = " + space +
+                 "shared_variable<" + type + ">(" + slot +
+                 (alignment.empty() ? "" : ", " + alignment) + ");";
+      }
+    }
+    insert(source_[end].end(), after);
+  }
+
+  [[nodiscard]] std::size_t lines_in(std::size_t begin, std::size_t end) const {
+    return source_[end].line - source_[begin].line;
+  }
+
+  /// Registers a variable of the device; functions and declarations are left alone.
+  void symbol(std::size_t keyword, bool constant) {
+    const std::size_t begin = declaration_begin(keyword);
+    if (source_.is(begin, "extern") || (begin > 0 && source_.is(begin - 1, ">"))) return;
+    const std::size_t end = statement_end(keyword);
+    if (end >= source_.size()) return;
+    for (std::size_t i = keyword; i < end; ++i) {
+      if (source_.is(i, "=") || source_.is(i, "[") || source_.is(i, "{")) break;
+      if (is_alignment(i) && opens(i + 1))
+        i = source_.partner(i + 1);
+      else if (source_.is(i, "(") || source_.is(i, "extern") || source_.is(i, "operator"))
+        return;
+    }
+    // Both qualifiers on one variable register it once.
+    for (std::size_t i = begin; i < keyword; ++i)
+      if (source_.is(i, "__device__") || source_.is(i, "__constant__")) return;
+    if (keyword > 0 &&
+        (source_.is(keyword - 1, "__device__") || source_.is(keyword - 1, "__constant__")))
+      return;
+    std::string after;
+    for (const std::size_t index : declared_names(keyword, end)) {
+      const std::string name(source_[index].text);
+      after += " static const " + std::string(kNamespace) + "DeviceSymbol convlab_symbol_" + name +
+               "(\"" + name + "\", &" + name + ", sizeof(" + name + "), " +
+               (constant ? "true" : "false") + ");";
+    }
+    insert(source_[end].end(), after);
+  }
+
+  // ---- the rest ---------------------------------------------------------------------------------
+
+  void refuse_unsupported(std::size_t i) {
+    static const std::set<std::string_view> textures = {"cudaTextureObject_t",
+                                                        "cudaSurfaceObject_t",
+                                                        "tex1D",
+                                                        "tex2D",
+                                                        "tex3D",
+                                                        "tex1Dfetch",
+                                                        "tex2DLod",
+                                                        "surf2Dread",
+                                                        "surf2Dwrite"};
+    static const std::set<std::string_view> grid_wide = {"cudaLaunchCooperativeKernel", "this_grid",
+                                                         "grid_group"};
+    const std::string_view name = source_[i].text;
+    if (textures.contains(name) || (name == "texture" && source_.is(i + 1, "<")))
+      complain(i, "textures and surfaces cannot be emulated: read from global memory");
+    else if (grid_wide.contains(name))
+      complain(i, "synchronization of a whole grid cannot be emulated: launch two kernels");
+  }
+
+  void replace_includes(const std::vector<Include>& includes) {
+    for (std::size_t i = 0; i + 2 < source_.size(); ++i) {
+      if (!source_.is(i, "#") || !source_.is(i + 1, "include") ||
+          source_[i + 2].kind != Token::Kind::kString)
+        continue;
+      const std::string_view quoted_name = source_[i + 2].text;
+      for (const Include& include : includes)
+        if (quoted_name.substr(1, quoted_name.size() - 2) == include.name)
+          replace(i + 2, '"' + include.target + '"');
+    }
+  }
+
+  static std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += c;
+    }
+    return result + '"';
+  }
+
+  void complain(std::size_t i, std::string message) {
+    diagnostics_.push_back({source_[i].line, std::move(message)});
+  }
+  void insert(std::size_t offset, std::string text) {
+    edits_.push_back({offset, 0, std::move(text)});
+  }
+  void replace(std::size_t i, std::string text) {
+    replace_range(source_[i].offset, source_[i].text.size(), std::move(text));
+  }
+  void replace_range(std::size_t offset, std::size_t length, std::string text) {
+    edits_.push_back({offset, length, std::move(text)});
+  }
+
+  Rewritten finish() {
+    std::stable_sort(edits_.begin(), edits_.end(),
+                     [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+    Rewritten result;
+    result.changed = !edits_.empty();
+    std::size_t position = 0;
+    for (const Edit& edit : edits_) {
+      if (edit.offset < position) continue;
+      result.text += text_.substr(position, edit.offset - position);
+      result.text += edit.inserted;
+      position = edit.offset + edit.removed;
+    }
+    result.text += text_.substr(position);
+    result.diagnostics = std::move(diagnostics_);
+    return result;
+  }
+
+  std::string_view text_;
+  const Source& source_;
+  const KernelTable& kernels_;
+  std::vector<Edit> edits_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+}  // namespace
+
+Rewritten rewrite(std::string_view text, const Source& source, const KernelTable& kernels,
+                  const std::vector<Include>& includes) {
+  return FileRewriter(text, source, kernels).run(includes);
+}
+
+std::vector<std::string> quoted_includes(const Source& source) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i + 2 < source.size(); ++i)
+    if (source.is(i, "#") && source.is(i + 1, "include") &&
+        source[i + 2].kind == Token::Kind::kString)
+      names.emplace_back(source[i + 2].text.substr(1, source[i + 2].text.size() - 2));
+  return names;
+}
+
+}  // namespace convlab::rewrite

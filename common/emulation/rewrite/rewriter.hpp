@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/emulation/rewrite/source.hpp"
+
+namespace convlab::rewrite {
+
+/// Something that device emulation cannot run.
+struct Diagnostic {
+  std::size_t line;
+  std::string message;
+};
+
+struct Rewritten {
+  std::string text;  ///< as many lines as the original, each thing on its own line
+  bool changed = false;
+  std::vector<Diagnostic> diagnostics;
+};
+
+/// An #include "name" that the caller wants to point elsewhere.
+struct Include {
+  std::string name;
+  std::string target;
+};
+
+/// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
+/// launches, __shared__ and extern __shared__ variables, __noinline__; registers __device__ and
+/// __constant__ variables. Line numbers stay as they are.
+/// @param kernels   of this file and of all that it includes
+/// @param includes  quoted includes to replace
+Rewritten rewrite(std::string_view text, const Source& source, const KernelTable& kernels,
+                  const std::vector<Include>& includes = {});
+
+/// Names in the file's #include "…" directives, in order.
+std::vector<std::string> quoted_includes(const Source& source);
+
+}  // namespace convlab::rewrite

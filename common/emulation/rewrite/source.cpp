@@ -1,0 +1,211 @@
+#include "common/emulation/rewrite/source.hpp"
+
+#include <algorithm>
+
+namespace convlab::rewrite {
+namespace {
+
+bool opens(std::string_view text) {
+  return text == "(" || text == "[" || text == "{";
+}
+bool closes(std::string_view text) {
+  return text == ")" || text == "]" || text == "}";
+}
+std::string_view closing(std::string_view open) {
+  return open == "(" ? ")" : open == "[" ? "]" : "}";
+}
+
+}  // namespace
+
+Source::Source(std::string_view text) : tokens_(tokenize(text)) {
+  match_brackets();
+  find_scopes();
+  find_device_code();
+}
+
+void Source::match_brackets() {
+  partners_.assign(size(), size());
+  // A directive's brackets pair among themselves: #if branches need not be balanced with the rest.
+  std::vector<std::size_t> open;
+  std::vector<std::size_t> open_in_directive;
+  for (std::size_t i = 0; i < size(); ++i) {
+    auto& stack = tokens_[i].directive != 0 ? open_in_directive : open;
+    if (i > 0 && tokens_[i].directive != tokens_[i - 1].directive) open_in_directive.clear();
+    if (tokens_[i].kind != Token::Kind::kPunctuation) continue;
+    if (opens(tokens_[i].text)) {
+      stack.push_back(i);
+    } else if (closes(tokens_[i].text)) {
+      while (!stack.empty() && closing(tokens_[stack.back()].text) != tokens_[i].text)
+        stack.pop_back();
+      if (stack.empty()) continue;
+      partners_[i] = stack.back();
+      partners_[stack.back()] = i;
+      stack.pop_back();
+    }
+  }
+}
+
+/// Namespaces and extern "C" keep file scope, classes open class scope, other braces functions.
+Scope Source::scope_of_brace(std::size_t brace) const {
+  for (std::size_t i = brace; i-- > 0;) {
+    const Token& token = tokens_[i];
+    if (token.directive != 0) continue;
+    if (token.is(";") || token.is("}") || token.is("{")) return Scope::kFunction;
+    if (token.is(")")) {
+      // struct alignas(16) Name {
+      const std::size_t open = partners_[i];
+      const bool alignment = open < size() && open > 0 &&
+                             (tokens_[open - 1].is("alignas") || tokens_[open - 1].is("__align__"));
+      if (!alignment) return Scope::kFunction;
+      i = open;
+      continue;
+    }
+    if (token.is("namespace")) return Scope::kFile;
+    if (token.kind == Token::Kind::kString && i > 0 && tokens_[i - 1].is("extern"))
+      return Scope::kFile;
+    if (token.is("class") || token.is("struct") || token.is("union") || token.is("enum"))
+      return Scope::kClass;
+  }
+  return Scope::kFunction;
+}
+
+void Source::find_scopes() {
+  scopes_.assign(size(), Scope::kFile);
+  std::vector<Scope> stack{Scope::kFile};
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (tokens_[i].directive == 0) {
+      if (tokens_[i].is("}") && stack.size() > 1) stack.pop_back();
+      scopes_[i] = stack.back();
+      if (tokens_[i].is("{")) {
+        const Scope inner = scope_of_brace(i);
+        // Whatever stands in a function stays in it.
+        stack.push_back(stack.back() == Scope::kFunction && inner == Scope::kFile ? Scope::kFunction
+                                                                                  : inner);
+      }
+    } else {
+      scopes_[i] = stack.back();
+    }
+  }
+}
+
+void Source::find_device_code() {
+  device_code_.assign(size(), false);
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (!tokens_[i].is("__global__") && !tokens_[i].is("__device__")) continue;
+    // The parameter list, then the body, unless a declaration or a variable ends before.
+    for (std::size_t j = i + 1; j < size(); ++j) {
+      if (tokens_[j].is(";") || tokens_[j].is("=")) break;
+      if (tokens_[j].is("(") && partners_[j] < size()) {
+        j = partners_[j];
+      } else if (tokens_[j].is("{")) {
+        const std::size_t end = partners_[j];
+        for (std::size_t k = j; k < end && end < size(); ++k) device_code_[k] = true;
+        break;
+      }
+    }
+  }
+}
+
+bool Source::is_triple(std::size_t i, char c) const {
+  if (i + 2 >= size()) return false;
+  const std::string_view one(&c, 1);
+  return tokens_[i].text == one && tokens_[i + 1].text == one && tokens_[i + 2].text == one &&
+         tokens_[i].end() == tokens_[i + 1].offset && tokens_[i + 1].end() == tokens_[i + 2].offset;
+}
+
+std::size_t Source::opening_angle(std::size_t i) const {
+  int depth = 0;
+  for (std::size_t j = i;; --j) {
+    const Token& token = tokens_[j];
+    if (closes(token.text)) {
+      j = partners_[j];
+      if (j >= size()) return size();
+    } else if (token.is(">")) {
+      ++depth;
+    } else if (token.is("<") && --depth == 0) {
+      return j;
+    } else if (token.is(";") || opens(token.text)) {
+      return size();
+    }
+    if (j == 0) return size();
+  }
+}
+
+std::string Source::text(std::size_t begin, std::size_t end) const {
+  std::string line;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (i > begin && tokens_[i - 1].end() != tokens_[i].offset) line += ' ';
+    line += tokens_[i].text;
+  }
+  return line;
+}
+
+namespace {
+
+/// Counts the parameters of the `template <…>` whose > stands at `close`.
+void count_template_parameters(const Source& source, std::size_t open, std::size_t close,
+                               Kernel& kernel) {
+  kernel.template_parameters = 1;
+  int depth = 0;
+  for (std::size_t i = open + 1; i < close; ++i) {
+    if (opens(source[i].text) && source.partner(i) < source.size()) i = source.partner(i);
+    if (source.is(i, "<")) ++depth;
+    if (source.is(i, ">")) --depth;
+    if (source.is(i, ".")) kernel.parameter_pack = true;
+    if (source.is(i, ",") && depth == 0) ++kernel.template_parameters;
+  }
+}
+
+bool is_specifier(std::string_view text) {
+  constexpr std::string_view kSpecifiers[] = {"static",
+                                              "inline",
+                                              "extern",
+                                              "void",
+                                              "__launch_bounds__",
+                                              "__forceinline__",
+                                              "__inline__",
+                                              "const",
+                                              "__host__",
+                                              "__device__",
+                                              "__noinline__",
+                                              "__attribute__",
+                                              "__cluster_dims__",
+                                              "__maxnreg__"};
+  return std::find(std::begin(kSpecifiers), std::end(kSpecifiers), text) != std::end(kSpecifiers);
+}
+
+}  // namespace
+
+void collect_kernels(const Source& source, KernelTable& kernels) {
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    if (!source.is(i, "__global__") || source[i].directive != 0) continue;
+    Kernel kernel;
+    std::size_t before = i;
+    while (before > 0 && (is_specifier(source[before - 1].text) ||
+                          source[before - 1].kind == Token::Kind::kString))
+      --before;
+    if (before > 0 && source.is(before - 1, ">")) {
+      const std::size_t open = source.opening_angle(before - 1);
+      if (open < source.size()) count_template_parameters(source, open, before - 1, kernel);
+    }
+    // The name is the identifier before the first parenthesis that belongs to no specifier.
+    std::size_t name = i + 1;
+    while (name + 1 < source.size() &&
+           !(source[name].kind == Token::Kind::kIdentifier && source.is(name + 1, "(") &&
+             !is_specifier(source[name].text))) {
+      if (source.is(name, ";") || source.is(name, "{")) break;
+      if (source.is(name, "(") && source.partner(name) < source.size()) name = source.partner(name);
+      ++name;
+    }
+    if (name + 1 >= source.size() || !source.is(name + 1, "(")) continue;
+    const std::size_t close = source.partner(name + 1);
+    kernel.bodies = close < source.size() && source.is(close + 1, "{") ? 1 : 0;
+    const auto [entry, added] = kernels.emplace(source[name].text, kernel);
+    if (added) continue;
+    Kernel& known = entry->second;
+    known.bodies += kernel.bodies;
+    known.consistent = known.consistent && known.template_parameters == kernel.template_parameters;
+  }
+}
+
+}  // namespace convlab::rewrite
