@@ -144,6 +144,15 @@ enum class KernelFault {
 /// 0x0000000f"
 [[noreturn]] void fail_kernel(KernelFault fault, const char* message, CallSite site);
 
+/// Waits until all earlier blocks of the grid are over. Called by every atomic operation on global
+/// memory before it touches the memory: floating-point sums and returned values then depend on
+/// nothing but the order of blocks, whatever the number of cores. Only the first call of a block
+/// can wait. Atomics on shared memory need no turn (see is_shared in shared_variable.hpp).
+void take_turn();
+
+/// Reports something doubtful without ending the kernel, once per place and process.
+void note_kernel(const char* message, CallSite site);
+
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
 

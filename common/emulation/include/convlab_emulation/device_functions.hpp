@@ -1,0 +1,62 @@
+#pragma once
+
+// Device functions that are neither arithmetic nor collective: fences, clocks, cached loads, traps.
+
+#include <chrono>
+#include <type_traits>
+
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
+
+inline void __threadfence_block() {
+  asm volatile("" ::: "memory");
+}
+inline void __threadfence() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence_system() {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+// Caches are not emulated: every load and store with a cache operator is a plain one.
+#define CONVLAB_CACHED_LOAD(name)              \
+  template <typename T>                        \
+  std::remove_cv_t<T> name(const T* address) { \
+    return *address;                           \
+  }
+CONVLAB_CACHED_LOAD(__ldg)
+CONVLAB_CACHED_LOAD(__ldca)
+CONVLAB_CACHED_LOAD(__ldcg)
+CONVLAB_CACHED_LOAD(__ldcs)
+CONVLAB_CACHED_LOAD(__ldcv)
+CONVLAB_CACHED_LOAD(__ldlu)
+#undef CONVLAB_CACHED_LOAD
+
+#define CONVLAB_CACHED_STORE(name)                       \
+  template <typename T>                                  \
+  void name(T* address, std::type_identity_t<T> value) { \
+    *address = value;                                    \
+  }
+CONVLAB_CACHED_STORE(__stwb)
+CONVLAB_CACHED_STORE(__stcg)
+CONVLAB_CACHED_STORE(__stcs)
+CONVLAB_CACHED_STORE(__stwt)
+#undef CONVLAB_CACHED_STORE
+
+/// Nanoseconds of the host: grows, but says nothing about a GPU's cycles.
+inline long long clock64() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+inline void __nanosleep(unsigned /*nanoseconds*/) {}
+
+[[noreturn]] inline void __trap(
+    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
+                                  "the kernel called __trap()", site);
+}
+
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

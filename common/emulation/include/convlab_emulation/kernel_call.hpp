@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/vector_types.hpp"
+
+namespace convlab::emulation {
+
+/// One launch of a kernel, with its arguments copied.
+struct KernelCall {
+  const char* name = "";           ///< as written before <<<
+  CallSite site;                   ///< of the launch
+  const void* function = nullptr;  ///< address of the kernel where it is known
+  dim3 grid;
+  dim3 block;
+  std::size_t dynamic_shared_bytes = 0;
+  std::size_t shared_limit = 0;  ///< for static and dynamic shared memory together
+  void (*run_thread)(const void* arguments) = nullptr;  ///< runs the kernel for one thread
+  std::shared_ptr<const void> arguments;
+};
+
+}  // namespace convlab::emulation

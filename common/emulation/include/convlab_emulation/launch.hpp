@@ -1,0 +1,186 @@
+#pragma once
+
+// What the rewrite makes of a launch:
+//
+//     scale<<<blocks, 256>>>(data, 2.0f, n);
+//     ::convlab::emulation::launch([=](auto... a) -> decltype(void(scale(a...))) { scale(a...); },
+//                                  "scale", blocks, 256)(data, 2.0f, n);
+//
+// A template kernel cannot be passed as a pointer, hence the generic lambda. Where the rewrite
+// knows that the name before <<< is one function (or a pointer), launch_function also passes that:
+// then 0, NULL and {} can stand for any parameter, and function attributes find their kernel.
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/emulation/include/convlab_emulation/runtime_types.hpp"
+
+namespace convlab::emulation {
+
+/// Everything about a launch but the kernel's body and arguments.
+struct LaunchSetup {
+  const char* name;
+  CallSite site;
+  const void* function;  ///< null where it is not known
+  dim3 grid;
+  dim3 block;
+  std::size_t dynamic_shared = 0;
+};
+
+/// A pointer among the arguments of a launch, to be checked.
+struct PointerArgument {
+  int position;  ///< from 1
+  const volatile void* value;
+};
+
+/// Checks the configuration as a GPU would and puts the kernel into its stream.
+/// Errors of the configuration are returned and become the last error.
+cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
+                          cudaStream_t stream);
+
+template <typename Callable, typename... Arguments>
+struct BoundKernel {
+  Callable callable;
+  std::tuple<Arguments...> arguments;
+
+  static void run_thread(const void* self) {
+    const auto& bound = *static_cast<const BoundKernel*>(self);
+    std::apply(bound.callable, bound.arguments);
+  }
+};
+
+template <typename Argument>
+constexpr bool is_data_pointer() {
+  return std::is_pointer_v<Argument> && !std::is_function_v<std::remove_pointer_t<Argument>>;
+}
+
+template <typename Callable, typename... Arguments>
+cudaError_t start_kernel(const LaunchSetup& setup, cudaStream_t stream, const Callable& callable,
+                         const Arguments&... arguments) {
+  using Bound = BoundKernel<Callable, Arguments...>;
+  PointerArgument pointers[sizeof...(Arguments) + 1];
+  int pointer_count = 0;
+  int position = 0;
+  const auto note = [&](const auto& argument) {
+    ++position;
+    if constexpr (is_data_pointer<std::remove_cvref_t<decltype(argument)>>())
+      pointers[pointer_count++] = {position, argument};
+  };
+  (note(arguments), ...);
+  KernelCall call;
+  call.name = setup.name;
+  call.site = setup.site;
+  call.function = setup.function;
+  call.grid = setup.grid;
+  call.block = setup.block;
+  call.dynamic_shared_bytes = setup.dynamic_shared;
+  call.run_thread = &Bound::run_thread;
+  call.arguments = std::shared_ptr<const Bound>(new Bound{callable, {arguments...}});
+  return submit_kernel(std::move(call), pointers, pointer_count, stream);
+}
+
+/// Literal 0 or NULL as the argument of a deduced kernel: an int if the kernel takes that,
+/// otherwise a null pointer or whatever else 0 converts to.
+struct Zero {
+  template <typename T>
+  operator T() const {
+    return static_cast<T>(0);
+  }
+};
+
+template <typename T>
+using ZeroAsInt = std::conditional_t<std::is_same_v<T, Zero>, int, T>;
+
+template <typename T>
+auto zero_as_int(const T& argument) {
+  if constexpr (std::is_same_v<T, Zero>)
+    return 0;
+  else
+    return argument;
+}
+
+/// An argument in braces: converts to any type that takes such an initialiser.
+template <typename... Values>
+struct Braces {
+  std::tuple<Values...> values;
+
+  template <typename T>
+  operator T() const {
+    return std::apply([](const auto&... value) { return T{value...}; }, values);
+  }
+};
+
+template <typename... Values>
+Braces<Values...> braces(Values... values) {
+  return {{values...}};
+}
+
+/// A launch that waits for its arguments; they are evaluated once, on the host, and copied.
+template <typename Callable>
+class Launch {
+ public:
+  Launch(const LaunchSetup& setup, cudaStream_t stream, Callable callable)
+      : setup_(setup), stream_(stream), callable_(std::move(callable)) {}
+
+  template <typename... Arguments>
+  requires(std::invocable<const Callable&, std::decay_t<Arguments>...> ||
+           std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>) void
+  operator()(Arguments&&... arguments) const {
+    if constexpr (std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
+      start_kernel<Callable, ZeroAsInt<std::decay_t<Arguments>>...>(
+          setup_, stream_, callable_, zero_as_int<std::decay_t<Arguments>>(arguments)...);
+    else
+      start_kernel<Callable, std::decay_t<Arguments>...>(setup_, stream_, callable_, arguments...);
+  }
+
+ private:
+  LaunchSetup setup_;
+  cudaStream_t stream_;
+  Callable callable_;
+};
+
+/// The same for a kernel of known parameters, which also takes what converts to them.
+template <typename Callable, typename... Parameters>
+class TypedLaunch : public Launch<Callable> {
+ public:
+  TypedLaunch(const LaunchSetup& setup, cudaStream_t stream, Callable callable)
+      : Launch<Callable>(setup, stream, callable) {}
+
+  using Launch<Callable>::operator();
+  void operator()(Parameters... arguments) const {
+    Launch<Callable>::template operator()<Parameters&...>(arguments...);
+  }
+};
+
+template <typename Callable>
+Launch<Callable> launch(Callable callable, const char* name, dim3 grid, dim3 block,
+                        std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+                        CallSite site = Here::current()) {
+  return {{name, site, nullptr, grid, block, dynamic_shared}, stream, std::move(callable)};
+}
+
+template <typename... Parameters, typename Callable>
+TypedLaunch<Callable, Parameters...> launch_function(void (*function)(Parameters...),
+                                                     Callable callable, const char* name, dim3 grid,
+                                                     dim3 block, std::size_t dynamic_shared = 0,
+                                                     cudaStream_t stream = nullptr,
+                                                     CallSite site = Here::current()) {
+  return {{name, site, reinterpret_cast<const void*>(function), grid, block, dynamic_shared},
+          stream,
+          std::move(callable)};
+}
+
+/// For an expression whose value is a pointer to a kernel, such as table[i].
+template <typename... Parameters>
+auto launch_pointer(void (*function)(Parameters...), const char* name, dim3 grid, dim3 block,
+                    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+                    CallSite site = Here::current()) {
+  return launch_function(function, function, name, grid, block, dynamic_shared, stream, site);
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,28 @@
+#pragma once
+
+// CUDA's function and variable qualifiers. The host compiler sees ordinary functions and variables.
+// __noinline__ is not among them: the standard library uses that name in attributes, so the rewrite
+// replaces it in the student's source.
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are CUDA's
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+// The rewrite handles every __shared__ variable it finds; this serves one that a macro pastes.
+#define __shared__ static thread_local
+#define __launch_bounds__(...)
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+
+// One compilation serves host and device; code that asks is a kernel's far more often than not.
+#define __CUDACC__ 1
+#define __NVCC__ 1
+#define __CUDA_ARCH__ 800
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 0
+#define CONVLAB_EMULATED 1
+// NOLINTEND(bugprone-reserved-identifier)

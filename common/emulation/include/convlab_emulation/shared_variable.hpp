@@ -1,0 +1,61 @@
+#pragma once
+
+// __shared__ variables. The rewrite turns
+//
+//     __shared__ float tile[16][16];
+//
+// into a slot and a reference to a real array in the shared memory of the running block, so that
+// size, alignment, redzones and fresh contents are those of a block:
+//
+//     typedef float convlab_type_tile[16][16];
+//     static thread_local SharedSlot convlab_slot_tile{"tile", file, line};
+//     convlab_type_tile& tile = shared_variable<convlab_type_tile>(convlab_slot_tile);
+
+#include <cstddef>
+#include <cstdint>
+
+namespace convlab::emulation {
+
+/// One __shared__ declaration, as seen by one worker.
+struct SharedSlot {
+  const char* name;
+  const char* file;
+  std::uint32_t line;
+  std::uint64_t block = 0;  ///< the block for which `address` holds
+  void* address = nullptr;
+};
+
+/// Counts the blocks that the calling worker has begun, so that a slot knows when it is stale.
+extern constinit thread_local std::uint64_t current_block_number;
+/// Start of the dynamic shared memory of the running block.
+extern constinit thread_local void* current_dynamic_shared;
+/// Bounds of the running block's shared memory, static and dynamic.
+extern constinit thread_local std::uintptr_t current_shared_begin;
+extern constinit thread_local std::uintptr_t current_shared_end;
+
+/// Gives the slot its place in the running block's shared memory; fails the kernel when there is
+/// not enough.
+void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
+
+/// @param alignment  what alignas or __align__ asked for
+template <typename T>
+[[nodiscard]] T& shared_variable(SharedSlot& slot, std::size_t alignment = alignof(T)) {
+  static_assert(sizeof(T) <= 48 * 1024, "a block has 48 KiB of static shared memory");
+  if (slot.block != current_block_number) [[unlikely]]
+    place_shared(slot, sizeof(T), alignment);
+  return *static_cast<T*>(slot.address);
+}
+
+/// An array of unknown bound over the dynamic shared memory: `extern __shared__ T name[];`
+template <typename T>
+[[nodiscard]] T& dynamic_shared() {
+  return *static_cast<T*>(current_dynamic_shared);
+}
+
+/// Whether an address lies in the shared memory of the running block.
+[[nodiscard]] inline bool is_shared(const void* address) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  return value >= current_shared_begin && value < current_shared_end;
+}
+
+}  // namespace convlab::emulation

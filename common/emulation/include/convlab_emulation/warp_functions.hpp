@@ -1,0 +1,280 @@
+#pragma once
+
+// Barriers, shuffles, votes, matches and reductions.
+// Source: CUDA C++ Programming Guide, Synchronization, Warp Vote, Match, Reduce, Shuffle Functions.
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstring>
+
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+
+namespace convlab::emulation {
+
+// ---- shuffle ------------------------------------------------------------------------------------
+
+enum class ShuffleMode { kIndex, kUp, kDown, kXor };
+
+/// The lane that a shuffle reads, or -1 for the caller's own value.
+/// Source: PTX ISA, shfl.sync
+constexpr int shuffle_source(ShuffleMode mode, int lane, int argument, int width) {
+  const int first = lane & ~(width - 1);
+  const int last = first | (width - 1);
+  int source = -1;
+  switch (mode) {
+    case ShuffleMode::kIndex:
+      return first | (argument & (width - 1));
+    case ShuffleMode::kUp:
+      source = lane - argument;
+      return source < first ? -1 : source;
+    case ShuffleMode::kDown:
+      source = lane + argument;
+      return source > last ? -1 : source;
+    case ShuffleMode::kXor:
+      source = lane ^ argument;
+      return source > last ? -1 : source;
+  }
+  return -1;
+}
+
+template <typename T>
+struct ShuffleInput {
+  T value;
+  ShuffleMode mode;
+  int argument;
+  int width;
+  CallSite site;
+};
+
+/// Tells of a lane that reads one which does not take part; the value is undefined on a GPU.
+void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site);
+
+template <typename T>
+void shuffle_all(WarpExchange& exchange) {
+  for (const int lane : exchange.lanes()) {
+    const auto& in = exchange.input<ShuffleInput<T>>(lane);
+    const int source = shuffle_source(in.mode, lane, in.argument, in.width);
+    T& out = exchange.output<T>(lane);
+    if (source < 0) {
+      out = in.value;
+    } else if (exchange.has(source)) {
+      out = exchange.input<ShuffleInput<T>>(source).value;
+    } else {
+      note_absent_lane(lane, source, exchange.mask, in.site);
+      std::memset(static_cast<void*>(&out), 0xff, sizeof out);
+    }
+  }
+}
+
+/// Any shuffle of any trivially copyable type.
+/// @param argument  source lane, distance or lane mask, by mode
+/// @param width     2, 4, 8, 16 or 32 lanes share
+template <typename T>
+T shuffle(const char* name, ShuffleMode mode, std::uint32_t mask, T value, int argument, int width,
+          CallSite site) {
+  const ShuffleInput<T> in{value, mode, argument, width, site};
+  T out;
+  warp_collective({&shuffle_all<T>, name}, mask, &in, &out, site);
+  return out;
+}
+
+// ---- votes, matches, reductions -----------------------------------------------------------------
+
+/// Hands every lane the result of one function of all lanes' values.
+template <typename T, typename Result, Result (*combine)(const WarpExchange&)>
+void combine_all(WarpExchange& exchange) {
+  const Result result = combine(exchange);
+  for (const int lane : exchange.lanes()) exchange.output<Result>(lane) = result;
+}
+
+template <typename T, typename Result, Result (*combine)(const WarpExchange&)>
+Result combine_lanes(const char* name, std::uint32_t mask, T value, CallSite site) {
+  Result out;
+  warp_collective({&combine_all<T, Result, combine>, name}, mask, &value, &out, site);
+  return out;
+}
+
+inline unsigned ballot_of(const WarpExchange& exchange) {
+  unsigned votes = 0;
+  for (const int lane : exchange.lanes())
+    if (exchange.input<int>(lane) != 0) votes |= 1U << lane;
+  return votes;
+}
+
+/// Folds the lanes' values, lowest lane first.
+template <typename T, typename Operation>
+T fold(const WarpExchange& exchange) {
+  bool first = true;
+  T result{};
+  for (const int lane : exchange.lanes()) {
+    const T value = exchange.input<T>(lane);
+    result = first ? value : Operation{}(result, value);
+    first = false;
+  }
+  return result;
+}
+
+struct Add {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
+  }
+};
+struct Min {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return std::min(a, b);
+  }
+};
+struct Max {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return std::max(a, b);
+  }
+};
+struct And {
+  unsigned operator()(unsigned a, unsigned b) const { return a & b; }
+};
+struct Or {
+  unsigned operator()(unsigned a, unsigned b) const { return a | b; }
+};
+struct Xor {
+  unsigned operator()(unsigned a, unsigned b) const { return a ^ b; }
+};
+
+template <typename T>
+bool same_bits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+template <typename T>
+void match_any_all(WarpExchange& exchange) {
+  for (const int lane : exchange.lanes()) {
+    unsigned same = 0;
+    for (const int other : exchange.lanes())
+      if (same_bits(exchange.input<T>(lane), exchange.input<T>(other))) same |= 1U << other;
+    exchange.output<unsigned>(lane) = same;
+  }
+}
+
+template <typename T>
+unsigned match_all(const WarpExchange& exchange) {
+  const T& first = exchange.input<T>(*exchange.lanes().begin());
+  for (const int lane : exchange.lanes())
+    if (!same_bits(first, exchange.input<T>(lane))) return 0;
+  return exchange.present;
+}
+
+/// The types that shuffles and matches take in CUDA.
+template <typename T>
+concept WarpValue = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, long> ||
+    std::same_as<T, unsigned long> || std::same_as<T, long long> ||
+    std::same_as<T, unsigned long long> || std::same_as<T, float> || std::same_as<T, double>;
+
+inline void nothing_to_exchange(WarpExchange& /*exchange*/) {}
+
+}  // namespace convlab::emulation
+
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
+
+inline void __syncthreads(convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  convlab::emulation::block_barrier("__syncthreads", false, site);
+}
+inline int __syncthreads_count(
+    int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  return convlab::emulation::block_barrier("__syncthreads_count", predicate != 0, site).count;
+}
+inline int __syncthreads_and(
+    int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  const auto result = convlab::emulation::block_barrier("__syncthreads_and", predicate != 0, site);
+  return result.count == result.arrived ? 1 : 0;
+}
+inline int __syncthreads_or(
+    int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  return convlab::emulation::block_barrier("__syncthreads_or", predicate != 0, site).count != 0;
+}
+inline void __syncwarp(unsigned mask = convlab::emulation::kFullMask,
+                       convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  convlab::emulation::warp_collective({&convlab::emulation::nothing_to_exchange, "__syncwarp"},
+                                      mask, nullptr, nullptr, site);
+}
+inline unsigned __activemask(
+    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  return convlab::emulation::converged_lanes(site);
+}
+
+#define CONVLAB_SHUFFLE(name, mode, Argument)                                                     \
+  template <convlab::emulation::WarpValue T>                                                      \
+  T name(unsigned mask, T value, Argument argument, int width = 32,                               \
+         convlab::emulation::CallSite site = convlab::emulation::Here::current()) {               \
+    return convlab::emulation::shuffle(#name, convlab::emulation::ShuffleMode::mode, mask, value, \
+                                       static_cast<int>(argument), width, site);                  \
+  }
+CONVLAB_SHUFFLE(__shfl_sync, kIndex, int)
+CONVLAB_SHUFFLE(__shfl_up_sync, kUp, unsigned)
+CONVLAB_SHUFFLE(__shfl_down_sync, kDown, unsigned)
+CONVLAB_SHUFFLE(__shfl_xor_sync, kXor, int)
+#undef CONVLAB_SHUFFLE
+
+inline unsigned __ballot_sync(
+    unsigned mask, int predicate,
+    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
+      "__ballot_sync", mask, predicate, site);
+}
+inline int __any_sync(unsigned mask, int predicate,
+                      convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
+             "__any_sync", mask, predicate, site) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate,
+                      convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  // All that take part say yes exactly when none says no.
+  return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
+             "__all_sync", mask, static_cast<int>(predicate == 0), site) == 0;
+}
+inline int __uni_sync(unsigned mask, int predicate,
+                      convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  const unsigned same =
+      convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::match_all<int>>(
+          "__uni_sync", mask, static_cast<int>(predicate != 0), site);
+  return same != 0;
+}
+template <convlab::emulation::WarpValue T>
+unsigned __match_any_sync(unsigned mask, T value,
+                          convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  unsigned out = 0;
+  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, "__match_any_sync"},
+                                      mask, &value, &out, site);
+  return out;
+}
+template <convlab::emulation::WarpValue T>
+unsigned __match_all_sync(unsigned mask, T value, int* predicate,
+                          convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  const unsigned same =
+      convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
+          "__match_all_sync", mask, value, site);
+  *predicate = same != 0;
+  return same;
+}
+
+#define CONVLAB_REDUCE(name, T, Operation)                                                    \
+  inline T name(unsigned mask, T value,                                                       \
+                convlab::emulation::CallSite site = convlab::emulation::Here::current()) {    \
+    return convlab::emulation::combine_lanes<                                                 \
+        T, T, convlab::emulation::fold<T, convlab::emulation::Operation>>(#name, mask, value, \
+                                                                          site);              \
+  }
+CONVLAB_REDUCE(__reduce_add_sync, int, Add)
+CONVLAB_REDUCE(__reduce_add_sync, unsigned, Add)
+CONVLAB_REDUCE(__reduce_min_sync, int, Min)
+CONVLAB_REDUCE(__reduce_min_sync, unsigned, Min)
+CONVLAB_REDUCE(__reduce_max_sync, int, Max)
+CONVLAB_REDUCE(__reduce_max_sync, unsigned, Max)
+CONVLAB_REDUCE(__reduce_and_sync, unsigned, And)
+CONVLAB_REDUCE(__reduce_or_sync, unsigned, Or)
+CONVLAB_REDUCE(__reduce_xor_sync, unsigned, Xor)
+#undef CONVLAB_REDUCE
+
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -1,0 +1,24 @@
+#pragma once
+
+// The CUDA runtime of emulated targets. As with nvcc, every .cu file has it before its first line.
+
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/emulation/include/convlab_emulation/atomics.hpp"
+#include "common/emulation/include/convlab_emulation/builtins.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
+#include "common/emulation/include/convlab_emulation/device_math.hpp"
+#include "common/emulation/include/convlab_emulation/launch.hpp"
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
+#include "common/emulation/include/convlab_emulation/runtime_templates.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/include/convlab_emulation/symbols.hpp"
+#include "common/emulation/include/convlab_emulation/vector_types.hpp"
+#include "common/emulation/include/convlab_emulation/warp_functions.hpp"
+
+// Last, because it redefines words.
+#include "common/emulation/include/convlab_emulation/qualifiers.hpp"

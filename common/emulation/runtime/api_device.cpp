@@ -1,0 +1,283 @@
+// Device queries, limits and occupancy of the runtime API.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/fiber.hpp"
+#include "common/emulation/runtime/stream.hpp"
+
+using namespace convlab::emulation;
+
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kVersion = CUDART_VERSION;
+constexpr int kClockKilohertz = 1410000;  // of the model, an A100
+constexpr int kMemoryClockKilohertz = 1215000;
+constexpr int kMemoryBusBits = 5120;
+constexpr int kL2Bytes = 40 << 20;
+
+int as_int(std::size_t value) {
+  return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
+}
+
+cudaError_t check_device(int device) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  return record_error(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+}
+
+}  // namespace
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (count == nullptr) return record_error(cudaErrorInvalidValue);
+  *count = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  if (device == nullptr) return record_error(cudaErrorInvalidValue);
+  *device = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return check_device(device);
+}
+cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  if (properties == nullptr) return record_error(cudaErrorInvalidValue);
+  const DeviceModel& model = device_model();
+  cudaDeviceProp& p = *properties;
+  p = {};
+  std::snprintf(p.name, sizeof p.name, "Emulated device (compute capability %d.%d)", model.major,
+                model.minor);
+  p.totalGlobalMem = model.memory_bytes;
+  p.sharedMemPerBlock = model.shared_per_block;
+  p.regsPerBlock = model.registers_per_block;
+  p.warpSize = kWarp;
+  p.memPitch = INT32_MAX;
+  p.maxThreadsPerBlock = model.max_threads_per_block;
+  p.maxThreadsDim[0] = as_int(model.max_block_x);
+  p.maxThreadsDim[1] = as_int(model.max_block_y);
+  p.maxThreadsDim[2] = as_int(model.max_block_z);
+  p.maxGridSize[0] = as_int(model.max_grid_x);
+  p.maxGridSize[1] = as_int(model.max_grid_y);
+  p.maxGridSize[2] = as_int(model.max_grid_z);
+  p.clockRate = kClockKilohertz;
+  p.totalConstMem = model.constant_bytes;
+  p.major = model.major;
+  p.minor = model.minor;
+  p.textureAlignment = 512;
+  p.deviceOverlap = 1;
+  p.multiProcessorCount = model.multiprocessors;
+  p.canMapHostMemory = 1;
+  p.concurrentKernels = 1;
+  p.asyncEngineCount = 3;
+  p.unifiedAddressing = 1;
+  p.memoryClockRate = kMemoryClockKilohertz;
+  p.memoryBusWidth = kMemoryBusBits;
+  p.l2CacheSize = kL2Bytes;
+  p.maxThreadsPerMultiProcessor = model.max_threads_per_multiprocessor;
+  p.streamPrioritiesSupported = 1;
+  p.globalL1CacheSupported = 1;
+  p.localL1CacheSupported = 1;
+  p.sharedMemPerMultiprocessor = model.shared_per_multiprocessor;
+  p.regsPerMultiprocessor = model.registers_per_block;
+  p.managedMemory = 1;
+  p.concurrentManagedAccess = 1;
+  p.sharedMemPerBlockOptin = model.shared_per_block_optin;
+  p.maxBlocksPerMultiProcessor = model.max_blocks_per_multiprocessor;
+  p.reservedSharedMemPerBlock = model.shared_reserved;
+  p.memoryPoolsSupported = 1;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  cudaDeviceProp p;
+  if (const cudaError_t problem = cudaGetDeviceProperties(&p, device); problem != cudaSuccess)
+    return problem;
+  if (value == nullptr) return record_error(cudaErrorInvalidValue);
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = p.maxThreadsPerBlock;
+      break;
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY:
+    case cudaDevAttrMaxBlockDimZ:
+      *value = p.maxThreadsDim[attribute - cudaDevAttrMaxBlockDimX];
+      break;
+    case cudaDevAttrMaxGridDimX:
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ:
+      *value = p.maxGridSize[attribute - cudaDevAttrMaxGridDimX];
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      *value = as_int(p.sharedMemPerBlock);
+      break;
+    case cudaDevAttrTotalConstantMemory:
+      *value = as_int(p.totalConstMem);
+      break;
+    case cudaDevAttrWarpSize:
+      *value = p.warpSize;
+      break;
+    case cudaDevAttrMaxRegistersPerBlock:
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      *value = p.regsPerBlock;
+      break;
+    case cudaDevAttrClockRate:
+      *value = p.clockRate;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = p.multiProcessorCount;
+      break;
+    case cudaDevAttrMemoryClockRate:
+      *value = p.memoryClockRate;
+      break;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      *value = p.memoryBusWidth;
+      break;
+    case cudaDevAttrL2CacheSize:
+      *value = p.l2CacheSize;
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = p.maxThreadsPerMultiProcessor;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = p.major;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = p.minor;
+      break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      *value = as_int(p.sharedMemPerMultiprocessor);
+      break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      *value = as_int(p.sharedMemPerBlockOptin);
+      break;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      *value = p.maxBlocksPerMultiProcessor;
+      break;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      *value = as_int(p.reservedSharedMemPerBlock);
+      break;
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrMemoryPoolsSupported:
+      *value = 1;
+      break;
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrCooperativeLaunch:
+      *value = 0;
+      break;
+    default:
+      return record_error(cudaErrorInvalidValue);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (StreamScheduler::instance().capturing())
+    return record_error(cudaErrorStreamCaptureUnsupported);
+  StreamScheduler::instance().finish_all();
+  return after_synchronization();
+}
+
+cudaError_t cudaThreadSynchronize() {
+  return cudaDeviceSynchronize();
+}
+
+cudaError_t cudaDeviceReset() {
+  StreamScheduler::instance().finish_all();
+  DeviceMemory::instance().release_all();
+  clear_errors();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit /*limit*/, std::size_t /*value*/) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  if (value == nullptr) return record_error(cudaErrorInvalidValue);
+  *value = limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache /*config*/) {
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
+  return cudaSuccess;
+}
+cudaError_t cudaProfilerStart() {
+  return cudaSuccess;
+}
+cudaError_t cudaProfilerStop() {
+  return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  return cudaRuntimeGetVersion(version);
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  if (version == nullptr) return record_error(cudaErrorInvalidValue);
+  *version = kVersion;
+  return cudaSuccess;
+}
+
+// ---- occupancy ----------------------------------------------------------------------------------
+// Registers are unknown, so that only threads, blocks and shared memory limit it.
+
+namespace convlab::emulation {
+
+cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
+  if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
+  const DeviceModel& model = device_model();
+  if (block_size > model.max_threads_per_block || dynamic_shared > model.shared_per_block_optin) {
+    *blocks = 0;
+    return cudaSuccess;
+  }
+  const int threads = (block_size + kWarp - 1) / kWarp * kWarp;
+  const std::size_t shared = dynamic_shared + model.shared_reserved;
+  *blocks =
+      std::min(model.max_threads_per_multiprocessor / threads, model.max_blocks_per_multiprocessor);
+  if (shared != 0) *blocks = std::min(*blocks, as_int(model.shared_per_multiprocessor / shared));
+  return cudaSuccess;
+}
+
+cudaError_t best_block_size(int* least_grid_size, int* block_size,
+                            std::size_t (*shared_for_block)(const void*, int), const void* state,
+                            int block_size_limit) {
+  if (least_grid_size == nullptr || block_size == nullptr)
+    return record_error(cudaErrorInvalidValue);
+  const DeviceModel& model = device_model();
+  int limit = model.max_threads_per_block;
+  if (block_size_limit > 0) limit = std::min(limit, block_size_limit);
+  int best_threads = 0;
+  *block_size = 0;
+  *least_grid_size = 0;
+  for (int size = limit / kWarp * kWarp; size > 0; size -= kWarp) {
+    int blocks = 0;
+    blocks_per_multiprocessor(&blocks, size, shared_for_block(state, size));
+    if (blocks * size <= best_threads) continue;
+    best_threads = blocks * size;
+    *block_size = size;
+    *least_grid_size = blocks * model.multiprocessors;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,418 @@
+// Memory, copies and symbols of the runtime API.
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/stream.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
+
+using namespace convlab::emulation;
+
+namespace {
+
+StreamScheduler& streams() {
+  return StreamScheduler::instance();
+}
+DeviceMemory& memory() {
+  return DeviceMemory::instance();
+}
+
+constexpr std::size_t kPitchAlignment = 512;
+
+/// Host memory that cudaHostRegister has pinned, by its first byte.
+class PinnedRanges {
+ public:
+  bool add(std::byte* begin, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return ranges_.emplace(begin, bytes).second;
+  }
+  bool remove(std::byte* begin) {
+    const std::lock_guard lock(mutex_);
+    return ranges_.erase(begin) != 0;
+  }
+  bool contain(const void* address) const {
+    const std::lock_guard lock(mutex_);
+    const auto* byte = static_cast<const std::byte*>(address);
+    auto after = ranges_.upper_bound(byte);
+    if (after == ranges_.begin()) return false;
+    --after;
+    return byte < after->first + after->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<const std::byte*, std::size_t> ranges_;
+};
+
+PinnedRanges& pinned_ranges() {
+  static PinnedRanges ranges;
+  return ranges;
+}
+
+cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  *pointer = memory().allocate(bytes, kind);
+  return record_error(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
+}
+
+cudaError_t release(void* pointer, MemoryKind kind, const char* function) {
+  if (pointer == nullptr || memory().release(pointer, kind)) return cudaSuccess;
+  return refuse(cudaErrorInvalidValue, std::string(function) + ": " + describe_address(pointer) +
+                                           ", not the start of memory to free (freed twice?)");
+}
+
+// ---- what a copy may touch ----------------------------------------------------------------------
+
+enum class Side { kHost, kDevice, kBoth };
+
+Side side_of(const void* address) {
+  if (const auto allocation = memory().find(address))
+    return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
+  if (memory().contains(address) || find_symbol(address)) return Side::kDevice;
+  return pinned_ranges().contain(address) ? Side::kBoth : Side::kHost;
+}
+
+bool source_may_be(cudaMemcpyKind kind, Side side) {
+  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
+  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
+  return from_host == (side == Side::kHost);
+}
+
+bool target_may_be(cudaMemcpyKind kind, Side side) {
+  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
+  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
+  return to_host == (side == Side::kHost);
+}
+
+/// A sentence about device memory that does not hold [address, address + bytes), or nothing.
+std::string outside(const void* address, std::size_t bytes) {
+  if (!memory().contains(address)) return {};
+  const auto allocation = memory().find(address);
+  const auto* byte = static_cast<const std::byte*>(address);
+  if (allocation && bytes <= static_cast<std::size_t>(allocation->begin + allocation->bytes - byte))
+    return {};
+  return std::to_string(bytes) + " bytes that start " + memory().describe(address);
+}
+
+struct Copy {
+  std::byte* to;
+  std::size_t to_pitch;
+  const std::byte* from;
+  std::size_t from_pitch;
+  std::size_t width;
+  std::size_t height;
+
+  [[nodiscard]] std::size_t to_span() const { return (height - 1) * to_pitch + width; }
+  [[nodiscard]] std::size_t from_span() const { return (height - 1) * from_pitch + width; }
+
+  void run() const {
+    for (std::size_t row = 0; row < height; ++row)
+      std::memmove(to + row * to_pitch, from + row * from_pitch, width);
+  }
+};
+
+cudaError_t check_copy(const Copy& copy, cudaMemcpyKind kind, const char* function) {
+  if (copy.to == nullptr || copy.from == nullptr) return record_error(cudaErrorInvalidValue);
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return record_error(cudaErrorInvalidMemcpyDirection);
+  if (!source_may_be(kind, side_of(copy.from)) || !target_may_be(kind, side_of(copy.to)))
+    return refuse(cudaErrorInvalidValue,
+                  std::string(function) +
+                      ": the direction of the copy does not fit the pointers (target: " +
+                      describe_address(copy.to) + "; source: " + describe_address(copy.from) + ")");
+  for (const std::string& problem :
+       {outside(copy.to, copy.to_span()), outside(copy.from, copy.from_span())})
+    if (!problem.empty())
+      return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
+  return cudaSuccess;
+}
+
+/// The part that all copies share. Host memory that is not pinned is read before the call returns,
+/// and written before it returns, as CUDA promises.
+cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaStream_t handle,
+                        const char* function) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = streams().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (copy.width == 0 || copy.height == 0) return cudaSuccess;
+  if (copy.width > copy.to_pitch || copy.width > copy.from_pitch)
+    return record_error(copy.height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
+  const cudaError_t problem = check_copy(copy, kind, function);
+  if (problem != cudaSuccess) return problem;
+  const Side from = side_of(copy.from);
+  const Side to = side_of(copy.to);
+  if (!asynchronous && streams().capturing()) return record_error(cudaErrorStreamCaptureImplicit);
+  if (stream->capture == nullptr && asynchronous && settings().lazy_streams &&
+      from == Side::kHost) {
+    const auto staged =
+        std::make_shared<std::vector<std::byte>>(copy.from, copy.from + copy.from_span());
+    streams().submit(*stream, [copy, staged]() mutable {
+      copy.from = staged->data();
+      copy.run();
+    });
+  } else {
+    streams().submit(*stream, [copy] { copy.run(); });
+  }
+  const bool on_device = from == Side::kDevice && to == Side::kDevice;
+  const bool waits = stream->capture == nullptr && (asynchronous ? to == Side::kHost : !on_device);
+  if (!waits) return cudaSuccess;
+  streams().finish(*stream);
+  return after_synchronization();
+}
+
+cudaError_t set_memory(void* to, std::size_t pitch, int value, std::size_t width,
+                       std::size_t height, cudaStream_t handle) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = streams().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (width == 0 || height == 0) return cudaSuccess;
+  if (to == nullptr || side_of(to) == Side::kHost || width > pitch)
+    return record_error(cudaErrorInvalidValue);
+  const std::string problem = outside(to, (height - 1) * pitch + width);
+  if (!problem.empty()) return refuse(cudaErrorInvalidValue, "cudaMemset touches " + problem);
+  streams().submit(*stream, [=] {
+    for (std::size_t row = 0; row < height; ++row)
+      std::memset(static_cast<std::byte*>(to) + row * pitch, value, width);
+  });
+  return cudaSuccess;
+}
+
+Copy line(void* to, const void* from, std::size_t bytes) {
+  return {static_cast<std::byte*>(to), bytes, static_cast<const std::byte*>(from), bytes, bytes, 1};
+}
+
+}  // namespace
+
+// ---- allocation ---------------------------------------------------------------------------------
+
+cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  return allocate(pointer, bytes, MemoryKind::kDevice);
+}
+
+cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned int /*flags*/) {
+  return allocate(pointer, bytes, MemoryKind::kManaged);
+}
+
+cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned int /*flags*/) {
+  return allocate(pointer, bytes, MemoryKind::kPinned);
+}
+
+cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags) {
+  return cudaMallocHost(pointer, bytes, flags);
+}
+
+cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
+  if (streams().resolve(stream) == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  return allocate(pointer, bytes, MemoryKind::kDevice);
+}
+
+cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
+                            std::size_t height) {
+  if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
+  *pitch = (width_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+  return allocate(pointer, *pitch * height, MemoryKind::kDevice);
+}
+
+cudaError_t cudaFree(void* pointer) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (pointer == nullptr) return cudaSuccess;
+  // Freeing waits for the whole device.
+  streams().finish_all();
+  const cudaError_t fault = after_synchronization();
+  if (fault != cudaSuccess) return fault;
+  return release(pointer, MemoryKind::kDevice, "cudaFree");
+}
+
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = streams().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  const auto allocation = memory().find(pointer);
+  if (pointer != nullptr && (!allocation || allocation->begin != pointer))
+    return release(pointer, MemoryKind::kDevice, "cudaFreeAsync");
+  streams().submit(*stream, [pointer] { release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  streams().finish_all();
+  return release(pointer, MemoryKind::kPinned, "cudaFreeHost");
+}
+
+cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
+  if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
+  const bool added = pinned_ranges().add(static_cast<std::byte*>(pointer), bytes);
+  return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  const bool removed = pinned_ranges().remove(static_cast<std::byte*>(pointer));
+  return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int /*flags*/) {
+  if (device == nullptr || side_of(host) == Side::kHost) return record_error(cudaErrorInvalidValue);
+  *device = host;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (free == nullptr || total == nullptr) return record_error(cudaErrorInvalidValue);
+  *free = memory().free();
+  *total = memory().total();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*device*/,
+                                 cudaStream_t /*stream*/) {
+  const auto allocation = memory().find(pointer);
+  const bool managed = allocation && allocation->kind == MemoryKind::kManaged;
+  return record_error(managed && outside(pointer, bytes).empty() ? cudaSuccess
+                                                                 : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise /*advice*/,
+                          int device) {
+  return cudaMemPrefetchAsync(pointer, bytes, device, nullptr);
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
+  *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
+  auto* const address = const_cast<void*>(pointer);
+  const auto allocation = memory().find(pointer);
+  const bool registered = pinned_ranges().contain(pointer);
+  const bool device_only =
+      find_symbol(pointer) || (allocation && allocation->kind == MemoryKind::kDevice);
+  if (device_only)
+    attributes->type = cudaMemoryTypeDevice;
+  else if (allocation && allocation->kind == MemoryKind::kManaged)
+    attributes->type = cudaMemoryTypeManaged;
+  else if (allocation || registered)
+    attributes->type = cudaMemoryTypeHost;
+  if (attributes->type != cudaMemoryTypeUnregistered) attributes->devicePointer = address;
+  if (!device_only) attributes->hostPointer = address;
+  return cudaSuccess;
+}
+
+// ---- copies -------------------------------------------------------------------------------------
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return copy_memory(line(to, from, bytes), kind, false, nullptr, "cudaMemcpy");
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return copy_memory(line(to, from, bytes), kind, true, stream, "cudaMemcpyAsync");
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
+                              std::size_t from_pitch, std::size_t width_bytes, std::size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_memory({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
+                      from_pitch, width_bytes, height},
+                     kind, true, stream, "cudaMemcpy2DAsync");
+}
+
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                         std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind) {
+  return copy_memory({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
+                      from_pitch, width_bytes, height},
+                     kind, false, nullptr, "cudaMemcpy2D");
+}
+
+cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  return set_memory(to, bytes, value, bytes, 1, nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  return set_memory(to, bytes, value, bytes, 1, stream);
+}
+
+cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
+                         std::size_t height) {
+  return set_memory(to, pitch, value, width_bytes, height, nullptr);
+}
+
+// ---- symbols ------------------------------------------------------------------------------------
+
+namespace convlab::emulation {
+namespace {
+
+cudaError_t check_symbol(const void* symbol, std::size_t symbol_bytes, std::size_t bytes,
+                         std::size_t offset, const char* function) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (!is_static_storage(symbol))
+    return refuse(
+        cudaErrorInvalidSymbol,
+        std::string(function) + ": the argument is no __device__ or __constant__ variable");
+  if (offset > symbol_bytes || bytes > symbol_bytes - offset)
+    return refuse(cudaErrorInvalidValue, std::string(function) + ": " + std::to_string(bytes) +
+                                             " bytes at offset " + std::to_string(offset) +
+                                             " do not fit into a symbol of " +
+                                             std::to_string(symbol_bytes) + " bytes");
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const void* from,
+                           std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+                           bool asynchronous, cudaStream_t stream) {
+  const cudaError_t problem =
+      check_symbol(symbol, symbol_bytes, bytes, offset, "cudaMemcpyToSymbol");
+  if (problem != cudaSuccess) return problem;
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault)
+    return record_error(cudaErrorInvalidMemcpyDirection);
+  auto* const to = static_cast<std::byte*>(const_cast<void*>(symbol)) + offset;
+  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, asynchronous, stream,
+                     "cudaMemcpyToSymbol");
+}
+
+cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,
+                             std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+                             bool asynchronous, cudaStream_t stream) {
+  const cudaError_t problem =
+      check_symbol(symbol, symbol_bytes, bytes, offset, "cudaMemcpyFromSymbol");
+  if (problem != cudaSuccess) return problem;
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+      kind != cudaMemcpyDefault)
+    return record_error(cudaErrorInvalidMemcpyDirection);
+  return copy_memory(line(to, static_cast<const std::byte*>(symbol) + offset, bytes),
+                     cudaMemcpyDefault, asynchronous, stream, "cudaMemcpyFromSymbol");
+}
+
+cudaError_t symbol_address(void** address, const void* symbol) {
+  if (address == nullptr) return record_error(cudaErrorInvalidValue);
+  const cudaError_t problem = check_symbol(symbol, 0, 0, 0, "cudaGetSymbolAddress");
+  if (problem == cudaSuccess) *address = const_cast<void*>(symbol);
+  return problem;
+}
+
+cudaError_t symbol_size(std::size_t* bytes, const void* symbol, std::size_t symbol_bytes) {
+  if (bytes == nullptr) return record_error(cudaErrorInvalidValue);
+  const cudaError_t problem = check_symbol(symbol, symbol_bytes, 0, 0, "cudaGetSymbolSize");
+  if (problem == cudaSuccess) *bytes = symbol_bytes;
+  return problem;
+}
+
+bool kernel_may_use(const void* address) {
+  return address == nullptr || side_of(address) != Side::kHost;
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,95 @@
+#include "common/emulation/runtime/api_state.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/report.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+constinit thread_local cudaError_t last_error = cudaSuccess;
+std::atomic<cudaError_t> pending_fault = cudaSuccess;
+std::atomic<cudaError_t> sticky_fault = cudaSuccess;
+
+}  // namespace
+
+cudaError_t record_error(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
+  return error;
+}
+
+cudaError_t sticky_error() {
+  return sticky_fault.load();
+}
+
+void raise_device_fault(const KernelFailure& failure) {
+  send_report(failure.report);
+  cudaError_t none = cudaSuccess;
+  pending_fault.compare_exchange_strong(none, static_cast<cudaError_t>(failure.error));
+}
+
+bool device_is_lost() {
+  return pending_fault.load() != cudaSuccess || sticky_fault.load() != cudaSuccess;
+}
+
+cudaError_t after_synchronization() {
+  const std::string damage = DeviceMemory::instance().damage();
+  if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
+  const cudaError_t fault = pending_fault.exchange(cudaSuccess);
+  if (fault != cudaSuccess) sticky_fault.store(fault);
+  return record_error(sticky_fault.load());
+}
+
+void clear_errors() {
+  pending_fault.store(cudaSuccess);
+  sticky_fault.store(cudaSuccess);
+  last_error = cudaSuccess;
+}
+
+cudaError_t refuse(cudaError_t error, const std::string& report) {
+  send_report(report);
+  return record_error(error);
+}
+
+}  // namespace convlab::emulation
+
+using namespace convlab::emulation;
+
+cudaError_t cudaGetLastError() {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  return std::exchange(last_error, cudaSuccess);
+}
+
+cudaError_t cudaPeekAtLastError() {
+  return sticky_error() != cudaSuccess ? sticky_error() : last_error;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "cudaSuccess";
+#define CONVLAB_CUDA_ERROR(name, number, text) \
+  case cudaError##name:                        \
+    return "cudaError" #name;
+      CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)
+#undef CONVLAB_CUDA_ERROR
+  }
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+#define CONVLAB_CUDA_ERROR(name, number, text) \
+  case cudaError##name:                        \
+    return text;
+      CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)
+#undef CONVLAB_CUDA_ERROR
+  }
+  return "unrecognized error code";
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+// What all functions of the runtime API share: the last error, and faults of kernels on their way
+// to the host.
+
+#include <string>
+
+#include "common/emulation/include/convlab_emulation/error_codes.hpp"
+#include "common/emulation/runtime/fault.hpp"
+
+namespace convlab::emulation {
+
+/// Records an error as the calling thread's last one, unless it is cudaSuccess, and returns it.
+cudaError_t record_error(cudaError_t error);
+
+/// The error that has ended the context, if there is one: every call then returns it.
+[[nodiscard]] cudaError_t sticky_error();
+
+/// A kernel failed. The host hears of it at its next synchronisation; no other work is done.
+void raise_device_fault(const KernelFailure& failure);
+[[nodiscard]] bool device_is_lost();
+
+/// To be called where the host has waited for the device: looks for writes around allocations,
+/// makes a fault sticky, and returns what the call has to return.
+cudaError_t after_synchronization();
+
+/// Forgets all errors, as cudaDeviceReset does.
+void clear_errors();
+
+/// Tells a person about misuse of the API, next to the error code that CUDA has for it.
+cudaError_t refuse(cudaError_t error, const std::string& report);
+
+}  // namespace convlab::emulation

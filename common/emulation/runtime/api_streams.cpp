@@ -1,0 +1,214 @@
+// Streams, events and graphs of the runtime API.
+
+#include <chrono>
+#include <utility>
+
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/stream.hpp"
+
+using namespace convlab::emulation;
+
+namespace {
+
+StreamScheduler& streams() {
+  return StreamScheduler::instance();
+}
+
+/// Calls body(stream) for a usable stream; otherwise records the error there is.
+template <typename Body>
+cudaError_t with_stream(cudaStream_t handle, Body body) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = streams().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  return record_error(body(*stream));
+}
+
+}  // namespace
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (stream == nullptr || flags > cudaStreamNonBlocking)
+    return record_error(cudaErrorInvalidValue);
+  *stream = streams().create(flags);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags,
+                                         int /*priority*/) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return record_error(streams().destroy(stream));
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  return with_stream(handle, [](CUstream_st& stream) {
+    if (stream.capture) return cudaErrorStreamCaptureUnsupported;
+    streams().finish(stream);
+    return after_synchronization();
+  });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  return with_stream(handle, [](CUstream_st& stream) {
+    if (!streams().poll(stream.last)) return cudaErrorNotReady;
+    return after_synchronization();
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int /*flags*/) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (event == nullptr) return cudaErrorInvalidResourceHandle;
+    streams().wait_event(stream, *event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (function == nullptr) return cudaErrorInvalidValue;
+    streams().submit(stream, [function, data] { function(data); });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* data,
+                                  unsigned int /*flags*/) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (callback == nullptr) return cudaErrorInvalidValue;
+    streams().submit(stream, [=] { callback(handle, sticky_error(), data); });
+    return cudaSuccess;
+  });
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (event == nullptr) return record_error(cudaErrorInvalidValue);
+  *event = new CUevent_st;
+  (*event)->timed = (flags & cudaEventDisableTiming) == 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
+  return cudaEventCreateWithFlags(event, flags);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (event == nullptr) return cudaErrorInvalidResourceHandle;
+    streams().record(stream, *event);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  streams().finish(*event);
+  return after_synchronization();
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (!streams().poll(event->record)) return cudaErrorNotReady;
+  return after_synchronization();
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (milliseconds == nullptr) return record_error(cudaErrorInvalidValue);
+  if (start == nullptr || stop == nullptr || !start->timed || !stop->timed || !start->record ||
+      !stop->record)
+    return record_error(cudaErrorInvalidResourceHandle);
+  if (!start->record->done || !stop->record->done) return cudaErrorNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(*stop->time - *start->time).count();
+  return cudaSuccess;
+}
+
+// ---- graphs -------------------------------------------------------------------------------------
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*mode*/) {
+  return with_stream(handle, [](CUstream_st& stream) { return streams().begin_capture(stream); });
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    return graph == nullptr ? cudaErrorInvalidValue : streams().end_capture(stream, graph);
+  });
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (status == nullptr) return cudaErrorInvalidValue;
+    *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long /*flags*/) {
+  if (executable == nullptr || graph == nullptr) return record_error(cudaErrorInvalidValue);
+  *executable = new CUgraphExec_st{graph->actions};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
+  if (error_node != nullptr) *error_node = nullptr;
+  if (log != nullptr && log_bytes != 0) *log = '\0';
+  return cudaGraphInstantiate(executable, graph, 0ULL);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (executable == nullptr) return cudaErrorInvalidValue;
+    streams().submit(stream, [actions = executable->actions] {
+      for (const Action& action : actions) action();
+    });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
+  // Nodes have no handles of their own here, only a number.
+  if (graph == nullptr || count == nullptr || nodes != nullptr)
+    return record_error(cudaErrorInvalidValue);
+  *count = graph->actions.size();
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}

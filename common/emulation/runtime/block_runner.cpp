@@ -1,0 +1,365 @@
+#include "common/emulation/runtime/block_runner.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+#include "common/emulation/include/convlab_emulation/builtins.hpp"
+#include "common/emulation/runtime/random.hpp"
+#include "common/emulation/runtime/settings.hpp"
+
+constinit thread_local uint3 threadIdx = {};
+constinit thread_local uint3 blockIdx = {};
+constinit thread_local dim3 blockDim;
+constinit thread_local dim3 gridDim;
+
+namespace convlab::emulation {
+namespace {
+
+constinit thread_local BlockRunner* current_runner = nullptr;
+
+using State = EmulatedThread::State;
+
+bool same_place(const CallSite& a, const CallSite& b) {
+  return a.line == b.line && a.column == b.column &&
+         (a.file == b.file || std::strcmp(a.file, b.file) == 0);
+}
+
+}  // namespace
+
+BlockRunner::BlockRunner() : fibers_(&BlockRunner::carry_entry) {
+  current_runner = this;
+  adopt_thread_stack(main_);
+}
+
+BlockRunner* BlockRunner::current() {
+  return current_runner;
+}
+
+void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) {
+  call_ = &call;
+  take_turn_ = turn;
+  grid_ = grid;
+  shared_.begin_grid(call.dynamic_shared_bytes, call.shared_limit);
+  blockDim = call.block;
+  gridDim = call.grid;
+  const std::uint32_t count = call.block.x * call.block.y * call.block.z;
+  threads_.assign(count, EmulatedThread{});
+  std::uint32_t rank = 0;
+  for (unsigned z = 0; z < call.block.z; ++z)
+    for (unsigned y = 0; y < call.block.y; ++y)
+      for (unsigned x = 0; x < call.block.x; ++x, ++rank) {
+        threads_[rank].index = {x, y, z};
+        threads_[rank].rank = rank;
+      }
+  warps_.resize((count + kWarpSize - 1) / kWarpSize);
+  warp_order_.resize(warps_.size());
+  std::iota(warp_order_.begin(), warp_order_.end(), 0U);
+  std::iota(lane_order_.begin(), lane_order_.end(), 0U);
+  if (settings().order == Order::kReverse) {
+    std::reverse(warp_order_.begin(), warp_order_.end());
+    std::reverse(lane_order_.begin(), lane_order_.end());
+  }
+  arrange_threads();
+}
+
+void BlockRunner::arrange_threads() {
+  order_.clear();
+  for (const std::uint32_t warp : warp_order_)
+    for (const std::uint32_t lane : lane_order_)
+      if (warp * kWarpSize + lane < threads_.size()) order_.push_back(warp * kWarpSize + lane);
+}
+
+void BlockRunner::shuffle_threads() {
+  Random random(settings().seed, position_);
+  random.shuffle(warp_order_.begin(), warp_order_.end());
+  random.shuffle(lane_order_.begin(), lane_order_.end());
+  arrange_threads();
+}
+
+bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
+  blockIdx = block_index;
+  block_index_ = block_index;
+  position_ = position;
+  has_turn_ = false;
+  const auto count = static_cast<std::uint32_t>(threads_.size());
+  live_ = count;
+  next_fresh_ = 0;
+  waiting_ = 0;
+  ready_ = nullptr;
+  barrier_arrived_ = 0;
+  barrier_count_ = 0;
+  barrier_diverged_ = false;
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+    const std::uint32_t lanes = std::min<std::uint32_t>(count - w * kWarpSize, kWarpSize);
+    warps_[w].live = lanes == kWarpSize ? kFullMask : (1U << lanes) - 1U;
+    warps_[w].pending.clear();
+  }
+  if (settings().order == Order::kShuffle) shuffle_threads();
+  for (EmulatedThread& thread : threads_) thread.state = State::kFresh;
+  thread_ = nullptr;
+  shared_.begin_block();
+  fault_.kind = Fault::Kind::kNone;
+
+  fiber_ = fibers_.take();
+  inside_ = true;
+  switch_context(main_, fiber_->context);
+  inside_ = false;
+  if (fault_.kind != Fault::Kind::kNone) {
+    fibers_.reset();
+    return false;
+  }
+  fault_.message = shared_.damage();
+  if (!fault_.message.empty()) {
+    new_fault().error = KernelFault::kIllegalAddress;
+    fault_.kind = Fault::Kind::kReported;
+    fault_.has_thread = false;
+    return false;
+  }
+  return true;
+}
+
+// ---- the carrying fiber -------------------------------------------------------------------------
+
+void BlockRunner::carry_entry() {
+  BlockRunner* runner = current_runner;
+  finish_first_switch(runner->fiber_->context);
+  runner->carry();
+}
+
+void BlockRunner::carry() {
+  for (;;) {
+    if (EmulatedThread* next = pop_ready()) {
+      Fiber* const self = fiber_;
+      fibers_.park(self);
+      thread_ = next;
+      threadIdx = next->index;
+      fiber_ = next->fiber;
+      switch_context(self->context, fiber_->context);
+    } else if (next_fresh_ < threads_.size()) {
+      run_fresh_thread();
+    } else if (live_ == 0) {
+      Fiber* const self = fiber_;
+      fibers_.park(self);
+      switch_context(self->context, main_);
+    } else if (!resolve_convergence()) {
+      new_fault().kind = Fault::Kind::kDeadlock;
+      fault_.error = KernelFault::kLaunchTimeout;
+      fault_.has_thread = false;
+      abandon();
+    }
+  }
+}
+
+void BlockRunner::run_fresh_thread() {
+  EmulatedThread& thread = threads_[order_[next_fresh_++]];
+  thread_ = &thread;
+  threadIdx = thread.index;
+  thread.state = State::kRunning;
+  thread.site = {};
+  thread.call = "";
+  call_->run_thread(call_->arguments.get());
+  on_exit();
+}
+
+void BlockRunner::on_exit() {
+  // Another thread may have carried on since this one began: thread_ is the one that returned.
+  EmulatedThread& thread = *thread_;
+  thread.state = State::kExited;
+  --live_;
+  Warp& warp = warps_[thread.rank / kWarpSize];
+  warp.live &= ~(1U << (thread.rank % kWarpSize));
+  if (waiting_ == 0) return;
+  if (barrier_arrived_ != 0 && barrier_arrived_ == live_) open_barrier();
+  check_waiting(warp);
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+EmulatedThread* BlockRunner::pop_ready() {
+  EmulatedThread* const next = ready_;
+  if (next != nullptr) {
+    ready_ = next->next_ready;
+    next->state = State::kRunning;
+  }
+  return next;
+}
+
+void BlockRunner::push_ready(EmulatedThread& thread) {
+  thread.state = State::kReady;
+  thread.next_ready = ready_;
+  ready_ = &thread;
+  --waiting_;
+}
+
+/// Hands the processor on until somebody makes the calling thread ready.
+/// (Its own arrival may have made it ready: then it takes its place in the batch.)
+void BlockRunner::wait() {
+  EmulatedThread* const self = thread_;
+  Fiber* const fiber = fiber_;
+  self->fiber = fiber;
+  EmulatedThread* const next = pop_ready();
+  if (next == self) return;
+  if (next != nullptr) {
+    thread_ = next;
+    threadIdx = next->index;
+    fiber_ = next->fiber;
+  } else {
+    fiber_ = fibers_.take();
+  }
+  switch_context(fiber->context, fiber_->context);
+}
+
+BarrierResult BlockRunner::barrier(const char* name, bool predicate, CallSite site) {
+  EmulatedThread& thread = *thread_;
+  thread.call = name;
+  thread.site = site;
+  if (barrier_arrived_ == 0)
+    barrier_site_ = site;
+  else if (!same_place(site, barrier_site_))
+    barrier_diverged_ = true;
+  thread.state = State::kAtBarrier;
+  ++waiting_;
+  ++barrier_arrived_;
+  barrier_count_ += predicate ? 1 : 0;
+  if (barrier_arrived_ == live_) open_barrier();
+  wait();
+  return barrier_result_;
+}
+
+void BlockRunner::open_barrier() {
+  if (barrier_diverged_) {
+    new_fault().kind = Fault::Kind::kDivergence;
+    fault_.error = KernelFault::kLaunchFailure;
+    fault_.has_thread = false;
+    abandon();
+  }
+  barrier_result_ = {static_cast<int>(barrier_arrived_), static_cast<int>(barrier_count_)};
+  barrier_arrived_ = 0;
+  barrier_count_ = 0;
+  // Pushed last to first, so that they are popped first to last.
+  const auto count = static_cast<std::uint32_t>(threads_.size());
+  for (std::uint32_t i = count; i-- > 0;) {
+    EmulatedThread& thread = threads_[order_[i]];
+    if (thread.state == State::kAtBarrier) push_ready(thread);
+  }
+}
+
+void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                             void* output, CallSite site) {
+  EmulatedThread& thread = *thread_;
+  const std::uint32_t lane = thread.rank % kWarpSize;
+  Warp& warp = warps_[thread.rank / kWarpSize];
+  thread.call = operation.name;
+  thread.site = site;
+  thread.mask = mask;
+  if (((mask >> lane) & 1U) == 0) {
+    std::array<char, 128> message;
+    std::snprintf(message.data(), message.size(),
+                  "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
+                  lane, mask);
+    fail_kernel(KernelFault::kLaunchFailure, message.data(), site);
+  }
+  const auto same = [&](const PendingExchange& pending) {
+    return pending.exchange.mask == mask && pending.operation.function == operation.function &&
+           (pending.operation.name == operation.name ||
+            std::strcmp(pending.operation.name, operation.name) == 0);
+  };
+  auto found = std::find_if(warp.pending.begin(), warp.pending.end(), same);
+  if (found == warp.pending.end()) {
+    warp.pending.emplace_back();
+    found = std::prev(warp.pending.end());
+    found->operation = operation;
+    found->exchange.mask = mask;
+  }
+  WarpExchange& exchange = found->exchange;
+  exchange.present |= 1U << lane;
+  exchange.inputs[lane] = input;
+  exchange.outputs[lane] = output;
+  thread.state = State::kInWarp;
+  ++waiting_;
+  if (exchange.present == (mask & warp.live))
+    complete(warp, static_cast<std::size_t>(found - warp.pending.begin()));
+  wait();
+}
+
+void BlockRunner::complete(Warp& warp, std::size_t index) {
+  PendingExchange& pending = warp.pending[index];
+  pending.operation.function(pending.exchange);
+  const std::uint32_t present = pending.exchange.present;
+  if (index + 1 != warp.pending.size()) pending = warp.pending.back();
+  warp.pending.pop_back();
+  const auto first = static_cast<std::uint32_t>(&warp - warps_.data()) * kWarpSize;
+  for (std::uint32_t i = kWarpSize; i-- > 0;)
+    if (((present >> lane_order_[i]) & 1U) != 0) push_ready(threads_[first + lane_order_[i]]);
+}
+
+void BlockRunner::check_waiting(Warp& warp) {
+  for (std::size_t i = 0; i < warp.pending.size();) {
+    const WarpExchange& exchange = warp.pending[i].exchange;
+    if (exchange.present == (exchange.mask & warp.live))
+      complete(warp, i);
+    else
+      ++i;
+  }
+}
+
+std::uint32_t BlockRunner::converge(CallSite site) {
+  thread_->call = "__activemask";
+  thread_->site = site;
+  thread_->mask = 0;
+  thread_->state = State::kConverging;
+  ++waiting_;
+  wait();
+  return thread_->mask;
+}
+
+/// Nothing can run on: the lanes of one warp that wait in the same place run it together.
+bool BlockRunner::resolve_convergence() {
+  for (EmulatedThread& leader : threads_) {
+    if (leader.state != State::kConverging) continue;
+    const std::uint32_t first = leader.rank / kWarpSize * kWarpSize;
+    const auto end = std::min<std::size_t>(first + kWarpSize, threads_.size());
+    const auto together = [&](const EmulatedThread& thread) {
+      return thread.state == State::kConverging && same_place(thread.site, leader.site);
+    };
+    std::uint32_t mask = 0;
+    for (std::size_t i = first; i < end; ++i)
+      if (together(threads_[i])) mask |= 1U << (i - first);
+    for (std::size_t i = end; i-- > first;)
+      if (((mask >> (i - first)) & 1U) != 0) {
+        threads_[i].mask = mask;
+        push_ready(threads_[i]);
+      }
+    return true;
+  }
+  return false;
+}
+
+void BlockRunner::take_turn() {
+  if (has_turn_) return;
+  if (!take_turn_(grid_, position_)) {
+    new_fault().kind = Fault::Kind::kCancelled;
+    abandon();
+  }
+  has_turn_ = true;
+}
+
+// ---- the end of a failed block ------------------------------------------------------------------
+
+Fault& BlockRunner::new_fault() {
+  fault_.site = {};
+  fault_.address = nullptr;
+  fault_.frame_count = 0;
+  fault_.has_thread = thread_ != nullptr;
+  if (thread_ != nullptr) fault_.thread = thread_->index;
+  return fault_;
+}
+
+void BlockRunner::abandon() {
+  leave_for_context(main_);
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/runtime/fiber.hpp"
+#include "common/emulation/runtime/shared_memory.hpp"
+
+namespace convlab::emulation {
+
+/// One thread of the running block.
+struct EmulatedThread {
+  enum class State : std::uint8_t {
+    kFresh,
+    kRunning,
+    kReady,
+    kAtBarrier,
+    kInWarp,
+    kConverging,
+    kExited
+  };
+
+  uint3 index = {};
+  std::uint32_t rank = 0;
+  Fiber* fiber = nullptr;  ///< its own stack, once it has waited
+  EmulatedThread* next_ready = nullptr;
+  State state = State::kExited;
+  bool predicate = false;
+  std::uint32_t mask = 0;  ///< lanes it waits for; result of converged_lanes
+  const char* call = "";   ///< what it waits in, or waited in last
+  CallSite site;
+};
+
+/// A warp operation for which some lanes have arrived.
+struct PendingExchange {
+  WarpOperation operation;
+  WarpExchange exchange;
+};
+
+struct Warp {
+  std::uint32_t live = 0;
+  std::vector<PendingExchange> pending;
+};
+
+/// Runs blocks one after the other on the calling worker.
+///
+/// A *carrying* fiber runs thread after thread on one stack. When a thread must wait, that stack
+/// becomes the thread's own and the next carrier goes on; threads that may continue come before
+/// threads that have not begun, in lane order, so that a warp finishes early and stacks stay warm.
+/// A kernel in which nothing waits switches stacks twice per block.
+class BlockRunner {
+ public:
+  /// Lets a block wait until all blocks before it are over; false if the grid was cancelled.
+  using TakeTurn = bool (*)(void* grid, std::uint64_t position);
+
+  BlockRunner();
+
+  /// The runner of the calling worker, or null on a thread of the host.
+  static BlockRunner* current();
+
+  void begin_grid(const KernelCall& call, TakeTurn turn, void* grid);
+  /// Runs one block to its end. @return false if the kernel failed: fault() tells why
+  bool run(uint3 block_index, std::uint64_t position);
+
+  [[nodiscard]] const Fault& fault() const { return fault_; }
+  [[nodiscard]] const KernelCall& call() const { return *call_; }
+  [[nodiscard]] const std::vector<EmulatedThread>& threads() const { return threads_; }
+  [[nodiscard]] uint3 block_index() const { return block_index_; }
+  [[nodiscard]] const FiberPool& fibers() const { return fibers_; }
+  [[nodiscard]] SharedMemory& shared_memory() { return shared_; }
+  [[nodiscard]] const SharedMemory& shared_memory() const { return shared_; }
+
+  // What a thread of the block may ask for.
+  [[nodiscard]] const EmulatedThread& thread() const { return *thread_; }
+  [[nodiscard]] bool inside_kernel() const { return inside_; }
+  [[nodiscard]] std::uint32_t live_lanes() const { return warps_[thread_->rank / kWarpSize].live; }
+  BarrierResult barrier(const char* name, bool predicate, CallSite site);
+  void collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                  void* output, CallSite site);
+  std::uint32_t converge(CallSite site);
+  void take_turn();
+
+  /// Ends the block. Fill in fault first; async-signal-safe.
+  Fault& new_fault();
+  [[noreturn]] void abandon();
+
+ private:
+  static void carry_entry();
+  [[noreturn]] void carry();
+  void run_fresh_thread();
+  void on_exit();
+
+  void wait();
+  EmulatedThread* pop_ready();
+  void push_ready(EmulatedThread& thread);
+  void open_barrier();
+  void complete(Warp& warp, std::size_t pending);
+  bool resolve_convergence();
+  void check_waiting(Warp& warp);
+
+  void arrange_threads();
+  void shuffle_threads();
+
+  const KernelCall* call_ = nullptr;
+  TakeTurn take_turn_ = nullptr;
+  void* grid_ = nullptr;
+  uint3 block_index_ = {};
+  std::uint64_t position_ = 0;
+  bool has_turn_ = false;
+
+  std::vector<EmulatedThread> threads_;
+  std::vector<Warp> warps_;
+  std::vector<std::uint32_t> warp_order_;
+  std::array<std::uint32_t, kWarpSize> lane_order_ = {};
+  std::vector<std::uint32_t> order_;  ///< ranks in starting order, warp after warp
+  std::uint32_t next_fresh_ = 0;
+  std::uint32_t live_ = 0;
+  std::uint32_t waiting_ = 0;  ///< threads that wait for others
+  EmulatedThread* ready_ = nullptr;
+  EmulatedThread* thread_ = nullptr;
+  Fiber* fiber_ = nullptr;
+
+  std::uint32_t barrier_arrived_ = 0;
+  std::uint32_t barrier_count_ = 0;
+  CallSite barrier_site_;
+  bool barrier_diverged_ = false;
+  BarrierResult barrier_result_ = {};
+
+  Context main_;
+  bool inside_ = false;
+  FiberPool fibers_;
+  SharedMemory shared_;
+  Fault fault_;
+};
+
+}  // namespace convlab::emulation

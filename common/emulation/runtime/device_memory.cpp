@@ -1,0 +1,251 @@
+#include "common/emulation/runtime/device_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <new>
+
+#include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/poison.hpp"
+#include "common/emulation/runtime/sanitizer.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
+constexpr std::size_t kLeastReserved = std::size_t{1} << 30U;
+constexpr std::size_t kFreedRemembered = 4096;
+// Asking the machine is slow next to a small allocation.
+constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
+
+constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// Bytes that the machine can give without swapping.
+std::size_t available_on_machine() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::size_t kibibytes = 0;
+  std::string unit;
+  while (file >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+    std::getline(file, unit);
+  }
+  return SIZE_MAX;
+}
+
+std::string pointer_text(const void* address) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%p", address);
+  return text.data();
+}
+
+std::string allocation_text(const Allocation& allocation) {
+  return "allocation " + std::to_string(allocation.number) + " of " +
+         std::to_string(allocation.bytes) + " bytes at " + pointer_text(allocation.begin);
+}
+
+std::string relation(const std::byte* byte, const Allocation& allocation) {
+  const std::byte* const end = allocation.begin + allocation.bytes;
+  if (byte < allocation.begin)
+    return std::to_string(allocation.begin - byte) + " bytes before the start of ";
+  if (byte >= end) return std::to_string(byte - end) + " bytes past the end of ";
+  return std::to_string(byte - allocation.begin) + " bytes into ";
+}
+
+}  // namespace
+
+DeviceMemory& DeviceMemory::instance() {
+  // Never destroyed: other static objects may free device memory in their destructors.
+  static auto* const memory = new DeviceMemory;
+  return *memory;
+}
+
+DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes) {
+  for (range_bytes_ = kMostReserved; range_bytes_ >= kLeastReserved; range_bytes_ /= 2) {
+    void* range =
+        mmap(nullptr, range_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) continue;
+    range_ = static_cast<std::byte*>(range);
+    cursor_ = range_ + kPage;
+    return;
+  }
+  throw std::bad_alloc();
+}
+
+std::byte* DeviceMemory::find_gap(std::size_t bytes) {
+  const std::size_t needed = bytes + kPage;
+  if (cursor_ + needed <= range_ + range_bytes_) {
+    std::byte* const found = cursor_;
+    cursor_ += needed;
+    return found;
+  }
+  // Every address was given out once: from now on the first gap that is wide enough.
+  std::byte* gap = range_ + kPage;
+  for (const auto& [pages, allocation] : live_) {
+    if (gap + needed <= pages) return gap;
+    gap = allocation.pages + allocation.page_bytes + kPage;
+  }
+  return gap + needed <= range_ + range_bytes_ ? gap : nullptr;
+}
+
+void DeviceMemory::forget_freed(const std::byte* begin, const std::byte* end) {
+  for (auto entry = freed_.begin(); entry != freed_.end();) {
+    const Allocation& old = entry->second;
+    const bool overlaps = old.pages < end && begin < old.pages + old.page_bytes;
+    entry = overlaps ? freed_.erase(entry) : std::next(entry);
+  }
+}
+
+void DeviceMemory::fill_surroundings(const Allocation& allocation) {
+  const auto before = static_cast<std::size_t>(allocation.begin - allocation.pages);
+  const std::size_t after = allocation.page_bytes - before - allocation.bytes;
+  std::byte* const end = allocation.begin + allocation.bytes;
+  allow_access(allocation.pages, allocation.page_bytes);
+  std::memset(allocation.pages, kRedzoneByte, before);
+  std::memset(end, kRedzoneByte, after);
+  forbid_access(allocation.pages, before);
+  forbid_access(end, after);
+}
+
+std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
+  const std::lock_guard lock(mutex_);
+  if (kind != MemoryKind::kPinned && bytes > total_ - used_) return nullptr;
+  if (bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
+  const std::size_t divisor = std::size_t{1} << static_cast<unsigned>(std::countr_zero(bytes));
+  const std::size_t alignment = std::clamp<std::size_t>(divisor, 16, 256);
+  const std::size_t rounded = round_up(bytes, alignment);
+  Allocation allocation;
+  allocation.page_bytes = round_up(rounded, kPage);
+  allocation.pages = find_gap(allocation.page_bytes);
+  if (allocation.pages == nullptr ||
+      mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0)
+    return nullptr;
+  madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
+  forget_freed(allocation.pages, allocation.pages + allocation.page_bytes);
+  allocation.begin = allocation.pages + allocation.page_bytes - rounded;
+  allocation.bytes = bytes;
+  allocation.kind = kind;
+  allocation.number = ++count_;
+  fill_surroundings(allocation);
+  std::memset(allocation.begin, kPoisonByte, bytes);
+  if (kind != MemoryKind::kPinned) used_ += bytes;
+  live_.emplace(allocation.pages, allocation);
+  return allocation.begin;
+}
+
+bool DeviceMemory::release(void* address, MemoryKind kind) {
+  const std::lock_guard lock(mutex_);
+  auto entry = live_.upper_bound(static_cast<const std::byte*>(address));
+  if (entry == live_.begin()) return false;
+  --entry;
+  const Allocation allocation = entry->second;
+  const bool device = kind != MemoryKind::kPinned;
+  if (allocation.begin != address || device != (allocation.kind != MemoryKind::kPinned))
+    return false;
+  unmap(allocation);
+  live_.erase(entry);
+  return true;
+}
+
+void DeviceMemory::release_all() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [pages, allocation] : live_) unmap(allocation);
+  live_.clear();
+}
+
+void DeviceMemory::unmap(const Allocation& allocation) {
+  allow_access(allocation.pages, allocation.page_bytes);
+  // Mapping anew gives the memory back and makes the addresses inaccessible in one step.
+  mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
+  if (freed_.size() >= kFreedRemembered) freed_.clear();
+  freed_.emplace(allocation.pages, allocation);
+}
+
+std::optional<Allocation> DeviceMemory::find(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  auto entry = live_.upper_bound(byte);
+  if (entry == live_.begin()) return std::nullopt;
+  const Allocation& allocation = std::prev(entry)->second;
+  if (byte < allocation.begin || byte >= allocation.begin + allocation.bytes) return std::nullopt;
+  return allocation;
+}
+
+bool DeviceMemory::contains(const void* address) const {
+  const auto* byte = static_cast<const std::byte*>(address);
+  return byte >= range_ && byte < range_ + range_bytes_;
+}
+
+std::string DeviceMemory::describe(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  const auto freed = freed_.upper_bound(byte);
+  if (freed != freed_.begin()) {
+    const Allocation& old = std::prev(freed)->second;
+    if (byte < old.pages + old.page_bytes)
+      return relation(byte, old) + "the freed " + allocation_text(old);
+  }
+  const Allocation* nearest = nullptr;
+  std::ptrdiff_t best = 0;
+  const auto after = live_.upper_bound(byte);
+  const auto consider = [&](const Allocation& candidate, std::ptrdiff_t distance) {
+    if (nearest != nullptr && distance >= best) return;
+    nearest = &candidate;
+    best = distance;
+  };
+  if (after != live_.begin()) {
+    const Allocation& before = std::prev(after)->second;
+    consider(before, std::max<std::ptrdiff_t>(0, byte - (before.begin + before.bytes)));
+  }
+  if (after != live_.end()) consider(after->second, after->second.begin - byte);
+  if (nearest == nullptr)
+    return "address " + pointer_text(address) + ", while nothing is allocated";
+  return relation(byte, *nearest) + allocation_text(*nearest);
+}
+
+std::string DeviceMemory::damage() {
+  std::string text;
+#if !CONVLAB_EMULATION_ASAN
+  const std::lock_guard lock(mutex_);
+  const auto first_hit = [](const std::byte* begin, const std::byte* end) {
+    return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
+  };
+  for (const auto& [pages, allocation] : live_) {
+    const std::byte* const end = allocation.begin + allocation.bytes;
+    const std::byte* const limit = allocation.pages + allocation.page_bytes;
+    const std::byte* const before = first_hit(allocation.pages, allocation.begin);
+    const std::byte* const after = first_hit(end, limit);
+    if (before == allocation.begin && after == limit) continue;
+    if (!text.empty()) text += "\n";
+    text += "something wrote " + relation(before != allocation.begin ? before : after, allocation) +
+            allocation_text(allocation);
+    fill_surroundings(allocation);
+  }
+#endif
+  return text;
+}
+
+std::size_t DeviceMemory::free() const {
+  const std::lock_guard lock(mutex_);
+  return total_ - used_;
+}
+
+std::string describe_address(const void* address) {
+  const auto value = reinterpret_cast<std::uintptr_t>(address);
+  if (DeviceMemory::instance().contains(address)) return DeviceMemory::instance().describe(address);
+  if (value < 64 * kPage) return "address " + pointer_text(address) + ": a null pointer";
+  return "address " + pointer_text(address) + " is no device memory";
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+
+namespace convlab::emulation {
+
+/// The GPU that is emulated: the limits of compute capability 8.0 (an A100) with 16 GiB, unless
+/// CONVLAB_EMU_CC and CONVLAB_EMU_MEMORY say otherwise.
+/// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+struct DeviceModel {
+  int major = 8;
+  int minor = 0;
+  std::size_t memory_bytes = std::size_t{16} << 30U;
+  int multiprocessors = 108;
+  int max_threads_per_block = 1024;
+  int max_threads_per_multiprocessor = 2048;
+  int max_blocks_per_multiprocessor = 32;
+  unsigned max_block_x = 1024, max_block_y = 1024, max_block_z = 64;
+  unsigned max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535;
+  std::size_t shared_per_block = 48 * 1024;  ///< without opting in
+  std::size_t shared_per_block_optin = 163 * 1024;
+  std::size_t shared_per_multiprocessor = 164 * 1024;
+  std::size_t shared_reserved = 1024;  ///< that the system takes of every block
+  std::size_t constant_bytes = 64 * 1024;
+  int registers_per_block = 65536;
+};
+
+const DeviceModel& device_model();
+
+}  // namespace convlab::emulation

@@ -1,0 +1,66 @@
+#include "common/emulation/runtime/fiber.hpp"
+
+#include <sys/mman.h>
+
+#include <new>
+
+#include "common/emulation/runtime/sanitizer.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+// AddressSanitizer's frames are several times larger.
+constexpr std::size_t kStackBytes = (CONVLAB_EMULATION_ASAN ? 512 : 128) * 1024;
+constexpr std::size_t kGuardBytes = 4 * kPage;  // a frame with a large array must not step over it
+constexpr std::size_t kStride = kStackBytes + kGuardBytes;
+constexpr std::size_t kFibersPerChunk = 32;
+// Tops of stacks at the same place of a page would all fall into the same few cache sets.
+constexpr std::size_t kColours = 16;
+constexpr std::size_t kColourBytes = 192;
+
+}  // namespace
+
+std::size_t FiberPool::stack_bytes() {
+  return kStackBytes;
+}
+
+FiberPool::~FiberPool() {
+  for (void* chunk : chunks_) munmap(chunk, kStride * kFibersPerChunk);
+}
+
+Fiber* FiberPool::grow() {
+  void* chunk = mmap(nullptr, kStride * kFibersPerChunk, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (chunk == MAP_FAILED) throw std::bad_alloc();
+  chunks_.push_back(chunk);
+  for (std::size_t i = 0; i < kFibersPerChunk; ++i) {
+    auto fiber = std::make_unique<Fiber>();
+    fiber->guard = static_cast<std::byte*>(chunk) + i * kStride;
+    if (mprotect(fiber->guard, kGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
+    fiber->stack = fiber->guard + kGuardBytes;
+    fiber->stack_bytes = kStackBytes - (fibers_.size() % kColours) * kColourBytes;
+    make_context(fiber->context, fiber->stack, fiber->stack_bytes, entry_);
+    fibers_.push_back(std::move(fiber));
+  }
+  for (std::size_t i = 0; i < kFibersPerChunk; ++i)
+    parked_.push_back(fibers_[fibers_.size() - 1 - i].get());
+  return take();
+}
+
+void FiberPool::reset() {
+  parked_.clear();
+  for (const auto& fiber : fibers_) {
+    make_context(fiber->context, fiber->stack, fiber->stack_bytes, entry_);
+    parked_.push_back(fiber.get());
+  }
+}
+
+const Fiber* FiberPool::overflown(const void* address) const {
+  const auto* byte = static_cast<const std::byte*>(address);
+  for (const auto& fiber : fibers_)
+    if (byte >= fiber->guard && byte < fiber->stack) return fiber.get();
+  return nullptr;
+}
+
+}  // namespace convlab::emulation

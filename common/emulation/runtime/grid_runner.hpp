@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/emulation/runtime/fault.hpp"
+
+namespace convlab::emulation {
+
+class BlockRunner;
+
+/// Runs grids: the blocks, in order, over one worker per core. A block stays on its worker.
+class GridRunner {
+ public:
+  static GridRunner& instance();
+
+  /// Runs the whole grid and waits for it.
+  /// @return the failure of the first block that failed, in grid order
+  std::optional<KernelFailure> run(const KernelCall& call);
+
+ private:
+  GridRunner();
+
+  struct alignas(64) Worker {
+    std::thread thread;
+    /// No block before this position is running on this worker or will be begun by it.
+    std::atomic<std::uint64_t> position{UINT64_MAX};
+  };
+
+  [[noreturn]] void work(Worker& self);
+  void run_blocks(BlockRunner& runner, Worker& self);
+  void record(const BlockRunner& runner, std::uint64_t position);
+  [[nodiscard]] uint3 block_at(std::uint64_t position) const;
+  bool wait_for_turn(std::uint64_t position) const;
+  void arrange_blocks();
+  void wait_for_workers(std::unique_lock<std::mutex>& lock);
+
+  std::mutex launch_mutex_;  ///< one grid at a time
+  std::mutex mutex_;
+  std::condition_variable start_;
+  std::condition_variable done_;
+  std::deque<Worker> workers_;
+  std::uint64_t generation_ = 0;
+  std::size_t busy_ = 0;
+
+  // The grid that runs.
+  const KernelCall* call_ = nullptr;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t step_ = 1;  ///< position p runs block (first + p * step) mod blocks
+  std::uint64_t first_ = 0;
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<bool> cancelled_{false};
+  std::optional<KernelFailure> failure_;
+  std::uint64_t failure_position_ = 0;
+  std::uint64_t grids_run_ = 0;
+};
+
+}  // namespace convlab::emulation

@@ -1,0 +1,73 @@
+#include "common/emulation/runtime/settings.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+#include "common/error/error.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return text;
+}
+
+template <typename Number>
+Number parse_number(const char* name, const std::string& text, Number low, Number high) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc{} || rest != end || value < low || value > high)
+    throw UsageError(std::string(name) + "=" + text + " is not a number from " +
+                     std::to_string(low) + " to " + std::to_string(high));
+  return value;
+}
+
+}  // namespace
+
+void parse_order(const std::string& text, Settings& settings) {
+  const std::string shuffle = "shuffle:";
+  if (text == "forward") {
+    settings.order = Order::kForward;
+  } else if (text == "reverse") {
+    settings.order = Order::kReverse;
+  } else if (text.starts_with(shuffle)) {
+    settings.order = Order::kShuffle;
+    settings.seed = parse_number<std::uint64_t>("CONVLAB_EMU_ORDER", text.substr(shuffle.size()), 0,
+                                                UINT64_MAX);
+  } else {
+    throw UsageError("CONVLAB_EMU_ORDER=" + text + " is none of forward, reverse, shuffle:SEED");
+  }
+}
+
+Settings read_settings() {
+  Settings result;
+  if (const auto text = variable("CONVLAB_EMU_ORDER")) parse_order(*text, result);
+  if (const auto text = variable("CONVLAB_EMU_STREAMS")) {
+    if (*text != "eager" && *text != "lazy")
+      throw UsageError("CONVLAB_EMU_STREAMS=" + *text + " is neither eager nor lazy");
+    result.lazy_streams = *text == "lazy";
+  }
+  if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
+    result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT", *text, 0.0, 1e9);
+  if (const auto text = variable("CONVLAB_EMU_THREADS"))
+    result.workers = parse_number("CONVLAB_EMU_THREADS", *text, 1, 1024);
+  if (const auto text = variable("CONVLAB_EMU_MEMORY"))
+    result.memory_bytes = parse_number<std::uint64_t>("CONVLAB_EMU_MEMORY", *text, 1, 1U << 20U)
+                          << 20U;
+  if (auto text = variable("CONVLAB_EMU_CC")) {
+    std::erase(*text, '.');
+    result.compute_capability = parse_number("CONVLAB_EMU_CC", *text, 50, 129);
+  }
+  return result;
+}
+
+const Settings& settings() {
+  static const Settings instance = read_settings();
+  return instance;
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace convlab::emulation {
+
+/// In which order the threads of a block, its warps and the blocks of a grid take their turns.
+enum class Order { kForward, kReverse, kShuffle };
+
+/// What the environment asks of the emulated device. docs/emulation.md lists the variables.
+struct Settings {
+  Order order = Order::kForward;  ///< CONVLAB_EMU_ORDER=forward|reverse|shuffle:SEED
+  std::uint64_t seed = 0;
+  bool lazy_streams = false;       ///< CONVLAB_EMU_STREAMS=eager|lazy
+  double timeout_seconds = 600;    ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
+  int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
+  std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
+  int compute_capability = 80;     ///< CONVLAB_EMU_CC, for example 75 or 8.6
+};
+
+/// Parses a value as CONVLAB_EMU_ORDER takes it into `settings`.
+/// @throws convlab::UsageError for anything else
+void parse_order(const std::string& text, Settings& settings);
+
+/// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read
+Settings read_settings();
+
+/// The settings of this process, read when first asked for and then fixed.
+const Settings& settings();
+
+}  // namespace convlab::emulation

@@ -1,0 +1,161 @@
+#include "common/emulation/runtime/shared_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "common/emulation/runtime/poison.hpp"
+#include "common/emulation/runtime/sanitizer.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+constexpr std::size_t kGuardBytes = std::size_t{1} << 20U;
+constexpr std::size_t kStaticBytes = std::size_t{1} << 20U;
+constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
+constexpr std::size_t kRegionBytes = 3 * kGuardBytes + kStaticBytes + kDynamicBytes;
+constexpr std::size_t kRedzoneBytes = 32;
+
+std::string bytes_text(std::size_t bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+}  // namespace
+
+constinit thread_local std::uint64_t current_block_number = 0;
+constinit thread_local void* current_dynamic_shared = nullptr;
+constinit thread_local std::uintptr_t current_shared_begin = 0;
+constinit thread_local std::uintptr_t current_shared_end = 0;
+
+SharedMemory::SharedMemory() {
+  void* region =
+      mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) throw std::bad_alloc();
+  region_ = static_cast<std::byte*>(region);
+  static_begin_ = region_ + kGuardBytes;
+  std::byte* const dynamic = static_begin_ + kStaticBytes + kGuardBytes;
+  if (mprotect(static_begin_, kStaticBytes, PROT_READ | PROT_WRITE) != 0 ||
+      mprotect(dynamic, kDynamicBytes, PROT_READ | PROT_WRITE) != 0)
+    throw std::bad_alloc();
+  static_end_ = static_begin_;
+  dynamic_begin_ = dynamic + kDynamicBytes;
+}
+
+SharedMemory::~SharedMemory() {
+  allow_access(region_, kRegionBytes);
+  munmap(region_, kRegionBytes);
+}
+
+void SharedMemory::begin_grid(std::size_t dynamic_bytes, std::size_t limit) {
+  std::byte* const dynamic = static_begin_ + kStaticBytes + kGuardBytes;
+  std::byte* const end = dynamic + kDynamicBytes;
+  dynamic_bytes_ = dynamic_bytes;
+  limit_ = limit;
+  dynamic_begin_ = end - (dynamic_bytes + 15) / 16 * 16;
+  forbid_access(dynamic, kDynamicBytes);
+  allow_access(dynamic_begin_, dynamic_bytes);
+  current_dynamic_shared = dynamic_begin_;
+  current_shared_begin = reinterpret_cast<std::uintptr_t>(region_);
+  current_shared_end = current_shared_begin + kRegionBytes;
+}
+
+void SharedMemory::begin_block() {
+  ++current_block_number;
+  variables_.clear();
+  static_bytes_ = 0;
+  static_end_ = static_begin_;
+  if (dynamic_bytes_ != 0) {
+    const std::size_t padding = (16 - dynamic_bytes_ % 16) % 16;
+    allow_access(dynamic_begin_, dynamic_bytes_ + padding);
+    std::memset(dynamic_begin_, kPoisonByte, dynamic_bytes_);
+    std::memset(dynamic_begin_ + dynamic_bytes_, kRedzoneByte, padding);
+    forbid_access(dynamic_begin_ + dynamic_bytes_, padding);
+  }
+}
+
+void SharedMemory::add_redzone(std::byte* end) {
+  allow_access(static_end_, static_cast<std::size_t>(end - static_end_));
+  std::memset(static_end_, kRedzoneByte, static_cast<std::size_t>(end - static_end_));
+  forbid_access(static_end_, static_cast<std::size_t>(end - static_end_));
+  static_end_ = end;
+}
+
+bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
+  if (static_bytes_ + bytes + dynamic_bytes_ > limit_) return false;
+  // Every variable at a multiple of 128 bytes or so would hide bank conflicts from the trace and
+  // waste redzones; 16 bytes are what vector accesses and reinterpret_casts of students rely on.
+  alignment = std::max<std::size_t>(alignment, 32);
+  if (variables_.empty()) add_redzone(static_end_ + kRedzoneBytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(static_end_);
+  const std::size_t shift = (alignment - address % alignment) % alignment;
+  add_redzone(static_end_ + shift);
+  std::byte* const begin = static_end_;
+  allow_access(begin, bytes);
+  std::memset(begin, kPoisonByte, bytes);
+  static_end_ = begin + bytes;
+  add_redzone(static_end_ + kRedzoneBytes);
+  static_bytes_ += bytes;
+  variables_.push_back({slot.name, slot.file, slot.line, begin, bytes});
+  slot.address = begin;
+  slot.block = current_block_number;
+  return true;
+}
+
+std::string SharedMemory::damage() const {
+#if !CONVLAB_EMULATION_ASAN
+  const auto intact = [](const std::byte* begin, const std::byte* end) {
+    return std::all_of(begin, end, [](std::byte b) { return b == kRedzone; });
+  };
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    const Variable& variable = variables_[i];
+    const std::byte* const end = variable.address + variable.bytes;
+    const std::byte* const next =
+        i + 1 < variables_.size() ? variables_[i + 1].address : static_end_;
+    if (i == 0 && !intact(static_begin_, variable.address))
+      return "a thread wrote before the start of " + describe(variable.address);
+    if (!intact(end, next)) {
+      const std::byte* hit = end;
+      while (*hit == kRedzone) ++hit;
+      return "a thread wrote " + describe(hit);
+    }
+  }
+  const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
+  if (dynamic_bytes_ % 16 != 0 && !intact(end, end + (16 - dynamic_bytes_ % 16)))
+    return "a thread wrote " + describe(end);
+#endif
+  return {};
+}
+
+std::string SharedMemory::describe(const void* address) const {
+  const auto* byte = static_cast<const std::byte*>(address);
+  if (byte < region_ || byte >= region_ + kRegionBytes) return {};
+  const Variable* nearest = nullptr;
+  for (const Variable& variable : variables_)
+    if (variable.address <= byte || nearest == nullptr) nearest = &variable;
+  const bool dynamic = byte >= static_begin_ + kStaticBytes + kGuardBytes / 2;
+  if (dynamic || nearest == nullptr) {
+    const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
+    const std::string memory =
+        "the block's " + bytes_text(dynamic_bytes_) + " of dynamic shared memory";
+    if (byte >= end)
+      return bytes_text(static_cast<std::size_t>(byte - end)) + " past the end of " + memory;
+    if (byte < dynamic_begin_)
+      return bytes_text(static_cast<std::size_t>(dynamic_begin_ - byte)) + " before the start of " +
+             memory;
+    return bytes_text(static_cast<std::size_t>(byte - dynamic_begin_)) + " into " + memory;
+  }
+  const std::string name = "the shared variable " + std::string(nearest->name) + " of " +
+                           bytes_text(nearest->bytes) + " (" + nearest->file + ":" +
+                           std::to_string(nearest->line) + ")";
+  const std::byte* const end = nearest->address + nearest->bytes;
+  if (byte < nearest->address)
+    return bytes_text(static_cast<std::size_t>(nearest->address - byte)) + " before the start of " +
+           name;
+  if (byte >= end)
+    return bytes_text(static_cast<std::size_t>(byte - end)) + " past the end of " + name;
+  return bytes_text(static_cast<std::size_t>(byte - nearest->address)) + " into " + name;
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+
+namespace convlab::emulation {
+
+/// The shared memory of the block that a worker runs.
+///
+/// Picture  | guard | redzone variable redzone variable redzone … | guard |   dynamic | guard |
+///
+/// The dynamic part ends at a guard page, so that running over its end faults at once. Redzones
+/// hold a pattern that is checked when the block ends, and are forbidden to AddressSanitizer.
+class SharedMemory {
+ public:
+  SharedMemory();
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  /// @param dynamic_bytes  the launch's third configuration value
+  /// @param limit          static and dynamic together may have this many bytes
+  void begin_grid(std::size_t dynamic_bytes, std::size_t limit);
+  /// Forgets all variables and poisons the dynamic part: a GPU clears neither.
+  void begin_block();
+
+  /// Gives a variable its place. @return false when the limit does not allow it
+  bool place(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
+
+  /// A sentence about a redzone that was written, empty if all are intact.
+  [[nodiscard]] std::string damage() const;
+  /// "4 bytes past the end of the 1024-byte shared variable tile (file:line)", or empty when the
+  /// address is not near this memory.
+  [[nodiscard]] std::string describe(const void* address) const;
+  [[nodiscard]] std::size_t static_bytes() const { return static_bytes_; }
+  [[nodiscard]] std::size_t dynamic_bytes() const { return dynamic_bytes_; }
+  [[nodiscard]] std::size_t limit() const { return limit_; }
+
+ private:
+  struct Variable {
+    const char* name;
+    const char* file;
+    std::uint32_t line;
+    std::byte* address;
+    std::size_t bytes;
+  };
+  void add_redzone(std::byte* end);
+
+  std::byte* region_ = nullptr;
+  std::byte* static_begin_ = nullptr;
+  std::byte* static_end_ = nullptr;  ///< of what is in use, redzones included
+  std::byte* dynamic_begin_ = nullptr;
+  std::size_t dynamic_bytes_ = 0;
+  std::size_t static_bytes_ = 0;
+  std::size_t limit_ = 0;
+  std::vector<Variable> variables_;
+};
+
+}  // namespace convlab::emulation

@@ -1,0 +1,176 @@
+#include "common/emulation/runtime/signals.hpp"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include "common/emulation/runtime/block_runner.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+constexpr std::array kFaultSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+constexpr std::size_t kSignalStackBytes = 64 * 1024;
+
+std::array<struct sigaction, kFaultSignals.size()> former_actions;
+
+void* program_counter(void* context) {
+  const auto* user = static_cast<const ucontext_t*>(context);
+#if defined(__x86_64__)
+  return reinterpret_cast<void*>(user->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<void*>(user->uc_mcontext.pc);
+#else
+  static_cast<void>(user);
+  return nullptr;
+#endif
+}
+
+/// The call chain from the interrupted instruction outwards.
+void record_frames(Fault& fault, void* context) {
+  void* const pc = program_counter(context);
+  std::array<void*, 48> frames;
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  auto* const end = frames.data() + count;
+  auto* begin = std::find(frames.data(), end, pc);
+  if (begin == end) {
+    fault.frames[0] = pc;
+    fault.frame_count = 1;
+    return;
+  }
+  fault.frame_count =
+      static_cast<int>(std::min<std::ptrdiff_t>(end - begin, std::ssize(fault.frames)));
+  std::copy_n(begin, fault.frame_count, fault.frames.begin());
+}
+
+void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo_t& info) {
+  switch (signal) {
+    case SIGFPE:
+      fault.kind = Fault::Kind::kArithmetic;
+      fault.error = KernelFault::kLaunchFailure;
+      return;
+    case SIGILL:
+    case SIGTRAP:
+      fault.kind = Fault::Kind::kInstruction;
+      fault.error = KernelFault::kLaunchFailure;
+      return;
+    default:
+      break;
+  }
+  fault.address = info.si_addr;
+  if (runner.fibers().overflown(info.si_addr) != nullptr) {
+    fault.kind = Fault::Kind::kStackOverflow;
+    fault.error = KernelFault::kHardwareStackError;
+  } else if (info.si_code == BUS_ADRALN && signal == SIGBUS) {
+    fault.kind = Fault::Kind::kMisaligned;
+    fault.error = KernelFault::kMisalignedAddress;
+  } else if (info.si_code == SI_KERNEL) {
+    // x86 raises a general protection fault, without the address, for a misaligned vector access.
+    fault.kind = Fault::Kind::kMisaligned;
+    fault.error = KernelFault::kMisalignedAddress;
+  } else {
+    fault.kind = Fault::Kind::kMemory;
+    fault.error = KernelFault::kIllegalAddress;
+  }
+}
+
+void hand_on(int signal, siginfo_t* info, void* context) {
+  const auto* position = std::find(kFaultSignals.begin(), kFaultSignals.end(), signal);
+  const struct sigaction& former =
+      former_actions[static_cast<std::size_t>(position - kFaultSignals.begin())];
+  if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr) {
+    former.sa_sigaction(signal, info, context);
+  } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
+    former.sa_handler(signal);
+  } else {
+    // Returning repeats the instruction, this time with the default action.
+    sigaction(signal, &former, nullptr);
+    if (info->si_code <= 0) raise(signal);
+  }
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  BlockRunner* const runner = BlockRunner::current();
+  if (runner == nullptr || !runner->inside_kernel()) {
+    hand_on(signal, info, context);
+    return;
+  }
+  Fault& fault = runner->new_fault();
+  record_frames(fault, context);
+  classify(fault, *runner, signal, *info);
+  runner->abandon();
+}
+
+void on_timeout(int /*signal*/, siginfo_t* /*info*/, void* context) {
+  BlockRunner* const runner = BlockRunner::current();
+  if (runner == nullptr || !runner->inside_kernel()) return;
+  Fault& fault = runner->new_fault();
+  record_frames(fault, context);
+  fault.kind = Fault::Kind::kTimeout;
+  fault.error = KernelFault::kLaunchTimeout;
+  runner->abandon();
+}
+
+struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction action = {};
+  action.sa_sigaction = handler;
+  // The handler does not return but leaves for another stack: nothing may stay blocked.
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  return action;
+}
+
+}  // namespace
+
+int timeout_signal() {
+  return SIGRTMIN + 5;
+}
+
+void install_signal_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    // The first backtrace loads a library; a handler must not.
+    std::array<void*, 1> frame;
+    backtrace(frame.data(), 1);
+    const struct sigaction fault = action_for(&on_fault);
+    for (std::size_t i = 0; i < kFaultSignals.size(); ++i)
+      sigaction(kFaultSignals[i], &fault, &former_actions[i]);
+    const struct sigaction timeout = action_for(&on_timeout);
+    sigaction(timeout_signal(), &timeout, nullptr);
+  });
+}
+
+void prepare_worker_for_signals() {
+  static thread_local const auto memory = std::make_unique<std::byte[]>(kSignalStackBytes);
+  stack_t stack = {};
+  stack.ss_sp = memory.get();
+  stack.ss_size = kSignalStackBytes;
+  sigaltstack(&stack, nullptr);
+}
+
+}  // namespace convlab::emulation
+
+// assert() in a kernel ends the kernel, not the program.
+extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file,
+                                           unsigned int line, const char* function) noexcept {
+  using namespace convlab::emulation;
+  if (in_kernel()) {
+    std::array<char, 512> message;
+    std::snprintf(message.data(), message.size(), "assertion `%s' failed in %s", assertion,
+                  function);
+    CallSite site;
+    site.file = file;
+    site.line = line;
+    fail_kernel(KernelFault::kAssert, message.data(), site);
+  }
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
+  std::abort();
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace convlab::emulation {
+
+/// Turns SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP inside kernels into faults of the emulated
+/// device; outside of kernels they do what they did before. Once per process.
+void install_signal_handlers();
+
+/// Gives the calling worker a stack on which a handler can run when its own has overflown.
+void prepare_worker_for_signals();
+
+/// The signal that stops a worker whose kernel has exceeded the time limit.
+[[nodiscard]] int timeout_signal();
+
+}  // namespace convlab::emulation

@@ -1,0 +1,180 @@
+#include "common/emulation/runtime/stream.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/random.hpp"
+#include "common/emulation/runtime/settings.hpp"
+
+namespace convlab::emulation {
+
+StreamScheduler& StreamScheduler::instance() {
+  static auto* const scheduler = new StreamScheduler;
+  return *scheduler;
+}
+
+StreamScheduler::StreamScheduler() {
+  streams_.push_back(std::make_unique<CUstream_st>());  // legacy
+  streams_.push_back(
+      std::make_unique<CUstream_st>());  // per thread: one, as one host thread is usual
+}
+
+CUstream_st* StreamScheduler::resolve(cudaStream_t handle) {
+  const std::lock_guard lock(mutex_);
+  if (handle == nullptr || handle == cudaStreamLegacy) return streams_[0].get();
+  if (handle == cudaStreamPerThread) return streams_[1].get();
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const auto& stream) { return stream.get() == handle; });
+  return found == streams_.end() ? nullptr : found->get();
+}
+
+cudaStream_t StreamScheduler::create(unsigned flags) {
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(std::make_unique<CUstream_st>());
+  streams_.back()->blocking = (flags & cudaStreamNonBlocking) == 0;
+  return streams_.back().get();
+}
+
+cudaError_t StreamScheduler::destroy(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(streams_.begin() + 2, streams_.end(),
+                                  [&](const auto& other) { return other.get() == stream; });
+  if (found == streams_.end()) return cudaErrorInvalidResourceHandle;
+  // CUDA lets the work of a destroyed stream finish.
+  finish(**found);
+  streams_.erase(found);
+  return cudaSuccess;
+}
+
+std::shared_ptr<Operation> StreamScheduler::append(CUstream_st& stream, Action action) {
+  auto operation = std::make_shared<Operation>();
+  operation->action = std::move(action);
+  const auto follow = [&](const std::shared_ptr<Operation>& earlier) {
+    if (earlier && !earlier->done) operation->before.push_back(earlier);
+  };
+  follow(stream.last);
+  for (const auto& event : stream.waits) follow(event);
+  stream.waits.clear();
+  CUstream_st& legacy = *streams_[0];
+  if (&stream == &legacy) {
+    for (const auto& other : streams_)
+      if (other->blocking) follow(other->last);
+  } else if (stream.blocking) {
+    follow(legacy.last);
+  }
+  stream.last = operation;
+  if (!settings().lazy_streams) run(operation);
+  return operation;
+}
+
+/// Runs what must come before, then the operation; without recursion, for long streams.
+void StreamScheduler::run(const std::shared_ptr<Operation>& operation) {
+  std::vector<std::shared_ptr<Operation>> stack{operation};
+  while (!stack.empty()) {
+    const std::shared_ptr<Operation> top = stack.back();
+    const auto open = std::find_if(top->before.begin(), top->before.end(),
+                                   [](const auto& earlier) { return !earlier->done; });
+    if (!top->done && open != top->before.end()) {
+      stack.push_back(*open);
+      continue;
+    }
+    stack.pop_back();
+    if (top->done) continue;
+    top->done = true;
+    top->before.clear();
+    const Action action = std::exchange(top->action, nullptr);
+    action();
+  }
+}
+
+void StreamScheduler::submit(CUstream_st& stream, Action action) {
+  const std::lock_guard lock(mutex_);
+  if (stream.capture)
+    stream.capture->actions.push_back(std::move(action));
+  else
+    append(stream, std::move(action));
+}
+
+void StreamScheduler::record(CUstream_st& stream, CUevent_st& event) {
+  const std::lock_guard lock(mutex_);
+  event.capture = stream.capture;
+  if (stream.capture) return;
+  const auto time = std::make_shared<std::chrono::steady_clock::time_point>();
+  event.time = time;
+  event.record = append(stream, [time] { *time = std::chrono::steady_clock::now(); });
+}
+
+void StreamScheduler::wait_event(CUstream_st& stream, const CUevent_st& event) {
+  const std::lock_guard lock(mutex_);
+  // Waiting for a captured event draws the stream into that capture.
+  if (event.capture)
+    stream.capture = event.capture;
+  else if (event.record)
+    stream.waits.push_back(event.record);
+}
+
+void StreamScheduler::finish(CUstream_st& stream) {
+  const std::lock_guard lock(mutex_);
+  // The legacy stream waits for all blocking ones, so its end includes theirs.
+  if (&stream == streams_[0].get()) append(stream, [] {});
+  if (stream.last) run(stream.last);
+  for (const auto& event : std::exchange(stream.waits, {})) run(event);
+}
+
+void StreamScheduler::finish(const CUevent_st& event) {
+  const std::lock_guard lock(mutex_);
+  if (event.record) run(event.record);
+}
+
+void StreamScheduler::finish_all() {
+  const std::lock_guard lock(mutex_);
+  std::vector<CUstream_st*> order;
+  for (const auto& stream : streams_) order.push_back(stream.get());
+  if (settings().order == Order::kReverse) {
+    std::reverse(order.begin(), order.end());
+  } else if (settings().order == Order::kShuffle) {
+    Random random(settings().seed, order.size());
+    random.shuffle(order.begin(), order.end());
+  }
+  for (CUstream_st* stream : order)
+    if (stream->last) run(stream->last);
+}
+
+bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
+  const std::lock_guard lock(mutex_);
+  if (!operation || operation->done) return true;
+  run(operation);
+  return false;
+}
+
+bool StreamScheduler::capturing() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [](const auto& stream) { return stream->capture != nullptr; });
+}
+
+cudaError_t StreamScheduler::begin_capture(CUstream_st& stream) {
+  const std::lock_guard lock(mutex_);
+  if (&stream == streams_[0].get()) return cudaErrorStreamCaptureUnsupported;
+  if (stream.capture) return cudaErrorIllegalState;
+  stream.capture = std::make_shared<CUgraph_st>();
+  stream.capture_origin = true;
+  return cudaSuccess;
+}
+
+cudaError_t StreamScheduler::end_capture(CUstream_st& stream, cudaGraph_t* graph) {
+  const std::lock_guard lock(mutex_);
+  *graph = nullptr;
+  if (!stream.capture) return cudaErrorIllegalState;
+  if (!stream.capture_origin) return cudaErrorStreamCaptureUnmatched;
+  const std::shared_ptr<CUgraph_st> captured = stream.capture;
+  for (const auto& other : streams_)
+    if (other->capture == captured) other->capture = nullptr;
+  stream.capture_origin = false;
+  *graph = new CUgraph_st(std::move(*captured));
+  return cudaSuccess;
+}
+
+}  // namespace convlab::emulation

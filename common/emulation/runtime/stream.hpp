@@ -1,0 +1,87 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/runtime_types.hpp"
+
+namespace convlab::emulation {
+
+/// A piece of work of the device: a kernel, a copy, a call-back.
+using Action = std::function<void()>;
+
+/// Work in a stream, with what must come before it.
+struct Operation {
+  Action action;
+  std::vector<std::shared_ptr<Operation>> before;
+  bool done = false;
+};
+
+}  // namespace convlab::emulation
+
+// The handles of the API point to these.
+struct CUgraph_st {
+  std::vector<convlab::emulation::Action> actions;  ///< in the order of capture
+};
+struct CUgraphExec_st {
+  std::vector<convlab::emulation::Action> actions;
+};
+struct CUstream_st {
+  bool blocking = true;  ///< keeps order with the legacy default stream
+  std::shared_ptr<convlab::emulation::Operation> last;
+  std::vector<std::shared_ptr<convlab::emulation::Operation>> waits;  ///< events to come first
+  std::shared_ptr<CUgraph_st> capture;
+  bool capture_origin = false;
+};
+struct CUevent_st {
+  bool timed = true;
+  std::shared_ptr<convlab::emulation::Operation> record;
+  std::shared_ptr<std::chrono::steady_clock::time_point> time;  ///< set when the record is done
+  std::shared_ptr<CUgraph_st> capture;  ///< the graph in whose capture it was recorded
+};
+
+namespace convlab::emulation {
+
+/// All streams of the device. An eager device (the usual one) does work when it is submitted; a
+/// lazy one (CONVLAB_EMU_STREAMS=lazy) when somebody waits for it, so that a program that forgets
+/// to wait sees what it might see on a GPU.
+class StreamScheduler {
+ public:
+  static StreamScheduler& instance();
+
+  /// A live stream, or null for a handle that is none.
+  CUstream_st* resolve(cudaStream_t handle);
+  cudaStream_t create(unsigned flags);
+  cudaError_t destroy(cudaStream_t stream);
+
+  /// Puts work into a stream, or into the graph that the stream is capturing.
+  void submit(CUstream_st& stream, Action action);
+  void record(CUstream_st& stream, CUevent_st& event);
+  void wait_event(CUstream_st& stream, const CUevent_st& event);
+
+  /// Does all work that the stream, the event or the whole device still has.
+  void finish(CUstream_st& stream);
+  void finish(const CUevent_st& event);
+  void finish_all();
+  /// Makes one step towards the operation's end. @return whether it is done
+  bool poll(const std::shared_ptr<Operation>& operation);
+
+  [[nodiscard]] bool capturing() const;
+  cudaError_t begin_capture(CUstream_st& stream);
+  cudaError_t end_capture(CUstream_st& stream, cudaGraph_t* graph);
+
+ private:
+  StreamScheduler();
+  std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
+  static void run(const std::shared_ptr<Operation>& operation);
+
+  mutable std::recursive_mutex mutex_;
+  std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
+};
+
+}  // namespace convlab::emulation

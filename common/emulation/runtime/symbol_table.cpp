@@ -1,0 +1,61 @@
+#include "common/emulation/runtime/symbol_table.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/symbols.hpp"
+
+// Bounds of the program's image, from the linker.
+extern "C" {
+extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+extern const char end;
+}
+
+namespace convlab::emulation {
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::vector<Symbol> symbols;
+};
+
+/// Filled by constructors of static objects, so it must be there before all of them.
+Table& table() {
+  static auto* const instance = new Table;
+  return *instance;
+}
+
+}  // namespace
+
+DeviceSymbol::DeviceSymbol(const char* name, const void* address, std::size_t bytes,
+                           bool constant) {
+  const std::lock_guard lock(table().mutex);
+  table().symbols.push_back({name, static_cast<const std::byte*>(address), bytes, constant});
+}
+
+std::optional<Symbol> find_symbol(const void* address) {
+  const auto* byte = static_cast<const std::byte*>(address);
+  const std::lock_guard lock(table().mutex);
+  const auto& symbols = table().symbols;
+  const auto found = std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& symbol) {
+    return byte >= symbol.address && byte < symbol.address + symbol.bytes;
+  });
+  if (found == symbols.end()) return std::nullopt;
+  return *found;
+}
+
+std::size_t constant_bytes() {
+  const std::lock_guard lock(table().mutex);
+  std::size_t sum = 0;
+  for (const Symbol& symbol : table().symbols)
+    if (symbol.constant) sum += symbol.bytes;
+  return sum;
+}
+
+bool is_static_storage(const void* address) {
+  const auto* byte = static_cast<const char*>(address);
+  return byte >= &__executable_start && byte < &end;
+}
+
+}  // namespace convlab::emulation

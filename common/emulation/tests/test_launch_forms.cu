@@ -1,0 +1,231 @@
+// Every way to write a launch that courses use. This file is compiled by the host compiler after
+// the rewrite; that it compiles is half of the test.
+
+#include <cstddef>
+#include <vector>
+
+#include "common/testing/catch.hpp"
+
+namespace {
+
+__global__ void add_one(int* data, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) data[i] += 1;
+}
+
+__global__ void add_optional(int* data, const int* addend, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] += addend == nullptr ? 100 : addend[i];
+}
+
+template <typename T>
+__global__ void fill(T* data, T value, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] = value;
+}
+
+template <int kFactor, typename T>
+__global__ void multiply(T* data, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] = static_cast<T>(data[i] * kFactor);
+}
+
+template <typename Operation>
+__global__ void apply(int* data, int n, Operation operation) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] = operation(data[i]);
+}
+
+struct Range {
+  int first;
+  int step;
+};
+
+__global__ void count_from(int* data, Range range, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] = range.first + range.step * i;
+}
+
+template <typename T>
+__global__ void count_template(T* data, Range range, const int* unused, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] = unused == nullptr ? static_cast<T>(range.first + range.step * i) : T{};
+}
+
+__global__ void with_default(int* data, int value = 7) { data[threadIdx.x] = value; }
+
+namespace inner {
+__global__ void add_one(int* data, int n) {
+  if (static_cast<int>(threadIdx.x) < n) data[threadIdx.x] += 1000;
+}
+}  // namespace inner
+
+constexpr int kCount = 32;
+
+/// Device memory with kCount integers, zero at first.
+class Numbers {
+ public:
+  Numbers() {
+    REQUIRE(cudaMalloc(&data_, kCount * sizeof(int)) == cudaSuccess);
+    REQUIRE(cudaMemset(data_, 0, kCount * sizeof(int)) == cudaSuccess);
+  }
+  ~Numbers() { cudaFree(data_); }
+  Numbers(const Numbers&) = delete;
+  Numbers& operator=(const Numbers&) = delete;
+
+  int* data() { return data_; }
+  /// The value of all elements; fails if they differ.
+  int value() { return at(0, true); }
+  int at(int index, bool uniform = false) {
+    REQUIRE(cudaGetLastError() == cudaSuccess);
+    std::vector<int> host(kCount);
+    REQUIRE(cudaMemcpy(host.data(), data_, kCount * sizeof(int), cudaMemcpyDeviceToHost) ==
+            cudaSuccess);
+    if (uniform) REQUIRE(host == std::vector<int>(kCount, host[0]));
+    return host[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  int* data_ = nullptr;
+};
+
+template <typename T>
+void fill_dependent(T* data, T value) {
+  fill<T><<<1, kCount>>>(data, value, kCount);
+}
+
+struct Runner {
+  void (*kernel)(int*, int);
+  void run(int* data) { this->kernel<<<1, kCount>>>(data, kCount); }
+};
+
+}  // namespace
+
+TEST_CASE("ordinary kernels and their configurations") {
+  Numbers numbers;
+  add_one<<<1, kCount>>>(numbers.data(), kCount);
+  add_one <<< dim3(2, 1), dim3(kCount / 2, 1, 1), 0 >>> (numbers.data(), kCount);
+  add_one<<<dim3{1}, kCount, 0, nullptr>>>(numbers.data(), kCount);
+  add_one<<<1,
+            // three tokens in a comment: <<<
+            kCount>>>(
+      numbers.data(), kCount);
+  ::inner::add_one<<<1, kCount>>>(numbers.data(), kCount);
+  CHECK(numbers.value() == 1004);
+}
+
+TEST_CASE("templates, deduced and explicit") {
+  Numbers numbers;
+  fill<<<1, kCount>>>(numbers.data(), 3, kCount);
+  multiply<2><<<1, kCount>>>(numbers.data(), kCount);
+  multiply<(3 > 2) ? 5 : 1, int><<<1, kCount>>>(numbers.data(), kCount);
+  multiply<sizeof(std::vector<std::vector<int>>) / sizeof(std::vector<int>), int>
+      <<<1, kCount>>>(numbers.data(), kCount);
+  CHECK(numbers.value() == 30);
+  fill_dependent(numbers.data(), 8);
+  CHECK(numbers.value() == 8);
+  fill<<<1, kCount>>>(numbers.data(), 0, kCount);
+  CHECK(numbers.value() == 0);
+}
+
+TEST_CASE("shifts and comparisons in the configuration") {
+  Numbers numbers;
+  const int two = 2;
+  add_one<<<two >> 1, 64 >> 1>>>(numbers.data(), kCount);
+  add_one<<<(two > 1 ? 1 : 2), kCount>>>(numbers.data(), kCount);
+  CHECK(numbers.value() == 2);
+}
+
+TEST_CASE("launches without braces") {
+  Numbers numbers;
+  for (int pass = 0; pass < 3; ++pass)
+    if (pass == 1)
+      add_one<<<1, kCount>>>(numbers.data(), kCount);
+    else
+      inner::add_one<<<1, kCount>>>(numbers.data(), kCount);
+  CHECK(numbers.value() == 2001);
+}
+
+#define LAUNCH(kernel, ...) kernel<<<1, kCount>>>(__VA_ARGS__)
+#define LAUNCH_LONG(kernel, data) \
+  do {                            \
+    kernel<<<1, kCount>>>(        \
+        data, kCount);            \
+  } while (0)
+
+TEST_CASE("launches in macros") {
+  Numbers numbers;
+  LAUNCH(add_one, numbers.data(), kCount);
+  LAUNCH((fill<int>), numbers.data(), 4, kCount);
+  LAUNCH_LONG(add_one, numbers.data());
+  CHECK(numbers.value() == 5);
+}
+
+TEST_CASE("function pointers") {
+  Numbers numbers;
+  void (*pointer)(int*, int) = add_one;
+  pointer<<<1, kCount>>>(numbers.data(), kCount);
+  (*pointer)<<<1, kCount>>>(numbers.data(), kCount);
+  void (*table[])(int*, int) = {add_one, inner::add_one, multiply<3, int>};
+  int next = 0;
+  table[next++]<<<1, kCount>>>(numbers.data(), kCount);
+  table[next++]<<<1, kCount>>>(numbers.data(), kCount);
+  CHECK(next == 2);
+  CHECK(numbers.value() == 1003);
+  Runner runner{table[2]};
+  runner.run(numbers.data());
+  runner.kernel<<<1, kCount>>>(numbers.data(), kCount);
+  CHECK(numbers.value() == 9027);
+}
+
+TEST_CASE("side effects happen once") {
+  Numbers numbers;
+  int blocks = 0;
+  int value = 10;
+  fill<int><<<++blocks, kCount>>>(numbers.data(), value++, kCount);
+  CHECK(blocks == 1);
+  CHECK(value == 11);
+  CHECK(numbers.value() == 10);
+}
+
+TEST_CASE("literal zero, NULL and braces as arguments") {
+  Numbers numbers;
+  add_optional<<<1, kCount>>>(numbers.data(), 0, kCount);
+  add_optional<<<1, kCount>>>(numbers.data(), NULL, kCount);
+  add_optional<<<1, kCount>>>(numbers.data(), nullptr, kCount);
+  add_optional<<<1, kCount>>>(numbers.data(), {}, kCount);
+  CHECK(numbers.value() == 400);
+  count_from<<<1, kCount>>>(numbers.data(), {5, 2}, kCount);
+  CHECK(numbers.at(3) == 11);
+  count_template<<<1, kCount>>>(numbers.data(), {6, 3}, 0, kCount);
+  CHECK(numbers.at(3) == 15);
+  count_template<<<1, kCount>>>(numbers.data(), {6, 4}, NULL, kCount);
+  CHECK(numbers.at(3) == 18);
+}
+
+TEST_CASE("default arguments") {
+  Numbers numbers;
+  with_default<<<1, kCount>>>(numbers.data());
+  CHECK(numbers.value() == 7);
+}
+
+TEST_CASE("device lambdas") {
+  Numbers numbers;
+  const int offset = 12;
+  apply<<<1, kCount>>>(numbers.data(), kCount, [=] __device__(int x) { return x + offset; });
+  CHECK(numbers.value() == 12);
+}
+
+TEST_CASE("text that looks like a launch") {
+  const char* string = "kernel<<<1, 2>>>(x)";
+  const char* raw = R"(kernel<<<1,
+2>>>(x) __shared__)";
+  /* kernel<<<1, 2>>>(x); */
+  CHECK(string[6] == '<');
+  CHECK(raw[6] == '<');
+}
+
+TEST_CASE("line numbers are the source's own") {
+  CHECK(__LINE__ == 229);
+  CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
+}
