@@ -1,0 +1,154 @@
+#include "reference/results/result_table.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "common/error/error.hpp"
+#include "common/timing/statistics.hpp"
+
+namespace convlab {
+
+namespace {
+
+constexpr const char* kBegin = "<!-- results: ";
+constexpr const char* kBeginClose = " -->";
+constexpr const char* kEnd = "<!-- end of results -->";
+
+struct Row {
+  std::string title;
+  std::map<int, double> sums;  // by batch, milliseconds
+};
+
+// Median over the samples of the time that all convolutions took together.
+double median_sum(const std::vector<LayerResult>& layers) {
+  std::size_t samples = layers.empty() ? 0 : layers.front().op_ms.size();
+  for (const LayerResult& layer : layers) samples = std::min(samples, layer.op_ms.size());
+  std::vector<double> sums(samples, 0.0);
+  for (const LayerResult& layer : layers) {
+    for (std::size_t i = 0; i < samples; ++i) sums[i] += layer.op_ms[i];
+  }
+  return spread_of(sums).median;
+}
+
+// Three significant digits, without an exponent.
+std::string rounded(double value) {
+  const int decimals = value >= 100.0 ? 0 : value >= 10.0 ? 1 : value >= 1.0 ? 2 : 3;
+  std::string text(32, '\0');
+  const int length = std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  text.resize(static_cast<std::size_t>(std::clamp(length, 0, 31)));
+  return text;
+}
+
+// 10000 as "10 000": the handbook's way to write it.
+std::string grouped(int number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ' ';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string line_of(const std::string& title, const Row& row, const std::set<int>& batches,
+                    const Row& first) {
+  std::ostringstream line;
+  line << "| " << title << " |";
+  for (int batch : batches) {
+    const auto sum = row.sums.find(batch);
+    if (sum != row.sums.end()) line << ' ' << rounded(sum->second);
+    line << " |";
+  }
+  const auto mine = row.sums.find(*batches.rbegin());
+  const auto baseline = first.sums.find(*batches.rbegin());
+  if (mine != row.sums.end() && baseline != first.sums.end()) {
+    line << ' ' << rounded(baseline->second / mine->second);
+  }
+  line << " |\n";
+  return line.str();
+}
+
+std::string caption(const Result& result, const std::string& network, std::size_t fewest,
+                    std::size_t most) {
+  const MachineInfo& machine = result.machine;
+  std::ostringstream text;
+  text << "\nOp time in milliseconds, all convolutions of the network `" << network
+       << "` together, median of " << fewest;
+  if (most != fewest) text << " to " << most;
+  text << (most == 1 ? " sample. " : " samples. ") << machine.cpu << ", " << machine.cores
+       << (machine.cores == 1 ? " thread, " : " threads, ");
+  if (!machine.gpu.empty()) text << machine.gpu << ", ";
+  text << machine.compiler << ", commit " << machine.commit << ", " << result.created.substr(0, 10)
+       << ".\n";
+  return text.str();
+}
+
+}  // namespace
+
+std::string result_table(const Result& result) {
+  std::map<std::pair<int, std::string>, Row> stages;  // by order, then id
+  std::map<std::string, Row> libraries;
+  std::set<int> batches;
+  std::set<std::string> networks;
+  std::set<std::size_t> sample_counts;
+  for (const RunResult& run : result.runs) {
+    if (run.device == Device::kEmulated || run.layers.empty()) continue;
+    Row& row = stages[{run.stage.order, run.stage.id}];
+    row.title = run.stage.title;
+    row.sums[run.batch] = median_sum(run.layers);
+    batches.insert(run.batch);
+    networks.insert(run.network);
+    for (const LayerResult& layer : run.layers) sample_counts.insert(layer.op_ms.size());
+  }
+  if (stages.empty()) throw EnvironmentError("The result has no measured run to make a table of.");
+  if (networks.size() > 1) {
+    throw EnvironmentError("The result is about " + std::to_string(networks.size()) +
+                           " networks; a table shows one: measure with one --network.");
+  }
+  for (const ReferenceLine& line : result.references) {
+    if (line.kind != "library" || !batches.contains(line.batch)) continue;
+    double sum = 0.0;
+    for (double time : line.op_ms) sum += time;
+    libraries[line.label].sums[line.batch] = sum;
+  }
+
+  std::ostringstream table;
+  table << "| stage |";
+  for (int batch : batches) table << ' ' << grouped(batch) << " images |";
+  table << " times faster |\n|---|";
+  for (std::size_t i = 0; i < batches.size(); ++i) table << "--:|";
+  table << "--:|\n";
+  const Row& first = stages.begin()->second;
+  for (const auto& [key, row] : stages) table << line_of(row.title, row, batches, first);
+  for (const auto& [label, row] : libraries) {
+    table << line_of('*' + label + '*', row, batches, first);
+  }
+  table << caption(result, *networks.begin(), *sample_counts.begin(), *sample_counts.rbegin());
+  return table.str();
+}
+
+std::string with_tables(const std::string& page,
+                        const std::function<Result(const std::string& file)>& read) {
+  std::string text;
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t begin = page.find(kBegin, at);
+    if (begin == std::string::npos) return text + page.substr(at);
+    const std::size_t name = begin + std::string(kBegin).size();
+    const std::size_t name_end = page.find(kBeginClose, name);
+    const std::size_t end = page.find(kEnd, name);
+    if (name_end == std::string::npos || end == std::string::npos || end < name_end) {
+      throw EnvironmentError("A line '" + std::string(kBegin) + "…' is without its '" + kEnd +
+                             "': add that line behind the table.");
+    }
+    text += page.substr(at, name_end + std::string(kBeginClose).size() - at) + "\n\n";
+    text += result_table(read(page.substr(name, name_end - name))) + "\n";
+    at = end;
+  }
+}
+
+}  // namespace convlab

@@ -1,0 +1,97 @@
+#include <string>
+
+#include "common/error/error.hpp"
+#include "common/testing/catch.hpp"
+#include "reference/results/result_table.hpp"
+
+using convlab::EnvironmentError;
+using convlab::Result;
+using convlab::RunResult;
+
+namespace {
+
+RunResult run(const std::string& stage, int order, int batch, std::vector<double> op1,
+              std::vector<double> op2) {
+  RunResult result;
+  result.network = "fa23";
+  result.batch = batch;
+  result.stage.id = stage;
+  result.stage.title = "Stage " + stage;
+  result.stage.order = order;
+  result.layers.resize(2);
+  result.layers[0].op_ms = std::move(op1);
+  result.layers[1].op_ms = std::move(op2);
+  return result;
+}
+
+Result measured() {
+  Result result;
+  result.created = "2026-11-20T23:40:00Z";
+  result.machine.cpu = "A processor";
+  result.machine.cores = 2;
+  result.machine.compiler = "GCC 12.2";
+  result.machine.commit = "0123456";
+  result.runs.push_back(run("fast", 2, 10000, {90, 110, 100}, {100, 100, 100}));
+  result.runs.push_back(run("slow", 1, 100, {2.5}, {3.75}));
+  result.runs.push_back(run("slow", 1, 10000, {250, 240, 260}, {380, 380, 370}));
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("result table: the ladder's order, sums, medians and speed-ups") {
+  Result result = measured();
+  result.references.push_back(
+      {.label = "oneDNN", .kind = "library", .network = "fa23", .batch = 10000, .op_ms = {50, 70}});
+  result.references.push_back(
+      {.label = "floor", .kind = "floor", .network = "fa23", .batch = 10000, .op_ms = {1, 1}});
+
+  // slow: 630, 620, 630 → 630; fast: 190, 210, 200 → 200.
+  CHECK(
+      convlab::result_table(result) ==
+      "| stage | 100 images | 10 000 images | times faster |\n"
+      "|---|--:|--:|--:|\n"
+      "| Stage slow | 6.25 | 630 | 1.00 |\n"
+      "| Stage fast | | 200 | 3.15 |\n"
+      "| *oneDNN* | | 120 | 5.25 |\n"
+      "\nOp time in milliseconds, all convolutions of the network `fa23` together, median of 1 to "
+      "3 samples. A processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
+}
+
+TEST_CASE("result table: emulated runs have no op time") {
+  Result result = measured();
+  for (RunResult& emulated : result.runs) emulated.device = convlab::Device::kEmulated;
+  CHECK_THROWS_AS(convlab::result_table(result), EnvironmentError);
+}
+
+TEST_CASE("result table: several networks do not fit one table") {
+  Result result = measured();
+  result.runs.front().network = "fa16";
+  CHECK_THROWS_AS(convlab::result_table(result), EnvironmentError);
+}
+
+TEST_CASE("tables: a page keeps its text, twice is the same as once") {
+  const std::string page =
+      "# Title\n<!-- results: a.json -->\nold\n<!-- end of results -->\nbetween\n"
+      "<!-- results: b.json -->\n<!-- end of results -->\nend\n";
+  std::string asked;
+  const auto read = [&](const std::string& file) {
+    asked += file + " ";
+    return measured();
+  };
+  const std::string once = convlab::with_tables(page, read);
+  CHECK(asked == "a.json b.json ");
+  CHECK(once.find("old") == std::string::npos);
+  CHECK(once.find("# Title\n<!-- results: a.json -->\n\n| stage |") == 0);
+  CHECK(once.find("2026-11-20.\n\n<!-- end of results -->\nbetween\n") != std::string::npos);
+  CHECK(once.find("<!-- end of results -->\nend\n") == once.size() - 28);
+  CHECK(convlab::with_tables(once, read) == once);
+}
+
+TEST_CASE("tables: a marker without its end is refused, a page without markers is kept") {
+  const auto read = [](const std::string&) { return measured(); };
+  CHECK_THROWS_AS(convlab::with_tables("<!-- results: a.json -->\ntext\n", read), EnvironmentError);
+  CHECK_THROWS_AS(convlab::with_tables("<!-- end of results -->\n<!-- results: a\n", read),
+                  EnvironmentError);
+  CHECK(convlab::with_tables("nothing here\n", read) == "nothing here\n");
+}
