@@ -79,7 +79,8 @@ fs::path data_folder(const std::optional<fs::path>& folder) {
   if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
     if (fs::is_directory(wish, ignored)) return wish;
     throw EnvironmentError("CONVLAB_DATA names the folder " + std::string(wish) +
-                           ", which does not exist.");
+                           ", which does not exist; correct it, or unset it where the package "
+                           "dataset-fashion-mnist is installed.");
   }
   if (fs::is_directory(kPackageFolder, ignored)) return kPackageFolder;
   throw EnvironmentError(

@@ -121,7 +121,8 @@ TEST_CASE("dataset: no data says what to install or set") {
             "package dataset-fashion-mnist, or set CONVLAB_DATA to a folder that has it.");
   const DataVariable variable("/nowhere/at/all");
   CHECK(message_of([&] { load_dataset(Split::kTest); }) ==
-        "CONVLAB_DATA names the folder /nowhere/at/all, which does not exist.");
+        "CONVLAB_DATA names the folder /nowhere/at/all, which does not exist; correct it, or unset "
+        "it where the package dataset-fashion-mnist is installed.");
 }
 
 TEST_CASE("dataset: a changed byte is noticed, with a manifest and without") {
