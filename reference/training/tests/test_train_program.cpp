@@ -1,0 +1,114 @@
+// The program train, end to end, on a synthetic data set.
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/data/dataset.hpp"
+#include "common/data/file_bytes.hpp"
+#include "common/network/network.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
+#include "reference/training/evaluate.hpp"
+
+using namespace convlab;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder with a data set and a preset; commands run in it.
+class Workplace {
+ public:
+  Workplace() {
+    write_dataset(folder_.path() / "data", Split::kTrain, synthetic_dataset(600, 1));
+    write_dataset(folder_.path() / "data", Split::kTest, synthetic_dataset(200, 2));
+    std::ofstream(path("tiny.json")) << R"({"name": "tiny", "title": "For tests", "image_size": 28,
+        "classes": 10, "layers": [
+          {"type": "conv", "out_channels": 4, "kernel": 5},
+          {"type": "activation", "function": "relu"},
+          {"type": "pool", "function": "max", "size": 4, "stride": 4},
+          {"type": "dense", "units": 10}]})";
+  }
+
+  [[nodiscard]] fs::path path(const std::string& name) const { return folder_.path() / name; }
+
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ifstream stream(path(name));
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  /// Exit code of a shell command; what it prints is in the files "out" and "err". $train is the
+  /// program, on the data set here.
+  [[nodiscard]] int run(const std::string& command) const {
+    const std::string line = "cd '" + folder_.path().string() +
+                             "' && { train='" CONVLAB_BINARY_DIR
+                             "/train'; export CONVLAB_DATA=data; " +
+                             command + "; } >out 2>err";
+    const int status = std::system(line.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  convlab::testing::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("train: preset in, weights and a result out") {
+  const Workplace here;
+  REQUIRE(here.run("$train tiny.json --epochs 3 --batch 20 --lr 5e-3 --output tiny.clw "
+                   "--json result.json") == 0);
+  const Network network(load_preset(here.path("tiny.json").string()),
+                        read_weights(here.path("tiny.clw")));
+  const int correct =
+      training::count_correct(network, load_dataset(Split::kTest, here.path("data")));
+  CHECK(correct > 150);
+  CHECK_THAT(here.text("out"),
+             Contains("tiny: " + std::to_string(correct) + " of 200 test images"));
+  CHECK_THAT(here.text("err"), Contains("epoch 1/3: loss ") && Contains("\nepoch 3/3: loss "));
+  const auto result = nlohmann::json::parse(here.text("result.json"));
+  CHECK(result["test"]["correct"] == correct);
+  CHECK(result["settings"]["batch"] == 20);
+  CHECK(result["epochs"].size() == 3);
+  CHECK_FALSE(fs::exists(here.path("tiny.clw.checkpoint")));
+
+  CHECK(here.run("$train tiny.json --output tiny.clw") == 2);
+  CHECK_THAT(here.text("err"), Contains("tiny.clw exists") && Contains("--force"));
+}
+
+TEST_CASE("train: Ctrl-C leaves a checkpoint, from which the same weights come") {
+  const Workplace here;
+  const std::string settings = " tiny.json --epochs 40 --batch 10 --augment ";
+  REQUIRE(here.run("$train" + settings + "--output whole.clw") == 0);
+  REQUIRE(here.run("$train" + settings +
+                   "--output cut.clw & while [ ! -e cut.clw.checkpoint ]; do sleep 0.01; done; "
+                   "kill -INT $!; wait $!") == 130);
+  CHECK_THAT(here.text("err"), Contains("Interrupted") && Contains("--resume"));
+  CHECK_FALSE(fs::exists(here.path("cut.clw")));
+  REQUIRE(here.run("$train" + settings + "--output cut.clw --resume") == 0);
+  CHECK(read_bytes(here.path("cut.clw"), 1 << 20) == read_bytes(here.path("whole.clw"), 1 << 20));
+  CHECK_FALSE(fs::exists(here.path("cut.clw.checkpoint")));
+}
+
+TEST_CASE("train: help, and what cannot be done, in one sentence") {
+  const Workplace here;
+  CHECK(here.run("$train --help") == 0);
+  CHECK_THAT(here.text("out"), Contains("Examples:") && Contains("--resume"));
+  const auto complaint = [&here](const std::string& arguments, int exit_code) {
+    CHECK(here.run("$train " + arguments) == exit_code);
+    return here.text("err");
+  };
+  CHECK_THAT(complaint("nothing", 2), Contains("no network preset 'nothing'"));
+  CHECK_THAT(complaint("tiny.json --optimizer sgd", 2), Contains("adam, momentum"));
+  CHECK_THAT(complaint("tiny.json --seed -1", 2), Contains("not negative"));
+  CHECK_THAT(complaint("tiny.json --epochs 0 --output x", 2), Contains("1 to 1000 epochs, not 0"));
+  CHECK_THAT(complaint("tiny.json --limit 601 --output x", 2), Contains("600 training images"));
+  CHECK_THAT(complaint("tiny.json --output no/x", 2), Contains("does not exist"));
+  CHECK_THAT(complaint("tiny.json --output x --data none", 3), Contains("folder none"));
+  CHECK_THAT(complaint("tiny.json --output x --resume", 3), Contains("no checkpoint"));
+  CHECK_FALSE(fs::exists(here.path("x")));
+}
