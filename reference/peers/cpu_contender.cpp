@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/milestone/stage.hpp"
+#include "common/network/preset.hpp"
 #include "reference/peers/onednn_convolution.hpp"
 
 namespace convlab {
@@ -18,7 +19,7 @@ void fill_random(Buffer& buffer, unsigned seed) {
 }
 
 Contender onednn(const std::string& name, OnednnConvolution::Layout layout) {
-  return {name, [layout](Layer& layer) -> std::function<void()> {
+  return {name, [layout](TimedLayer& layer) -> std::function<void()> {
             auto convolution = std::make_shared<OnednnConvolution>(
                 layer.shape, layout, layer.input.data(), layer.weights.data(), layer.output.data());
             return [convolution] { convolution->run(); };
@@ -27,7 +28,7 @@ Contender onednn(const std::string& name, OnednnConvolution::Layout layout) {
 
 }  // namespace
 
-Layer::Layer(std::string layer_name, const ConvShape& layer_shape)
+TimedLayer::TimedLayer(std::string layer_name, const ConvShape& layer_shape)
     : name(std::move(layer_name)),
       shape(layer_shape),
       input(layer_shape.input_size()),
@@ -37,27 +38,18 @@ Layer::Layer(std::string layer_name, const ConvShape& layer_shape)
   fill_random(weights, 2);
 }
 
-std::vector<std::unique_ptr<Layer>> default_layers(int batch) {
-  std::vector<std::unique_ptr<Layer>> layers;
-  layers.push_back(std::make_unique<Layer>("op1", ConvShape{.batch = batch,
-                                                            .out_channels = 4,
-                                                            .in_channels = 1,
-                                                            .height = 86,
-                                                            .width = 86,
-                                                            .kernel = 7}));
-  layers.push_back(std::make_unique<Layer>("op2", ConvShape{.batch = batch,
-                                                            .out_channels = 16,
-                                                            .in_channels = 4,
-                                                            .height = 40,
-                                                            .width = 40,
-                                                            .kernel = 7}));
+std::vector<std::unique_ptr<TimedLayer>> timed_layers(const std::string& preset, int batch) {
+  std::vector<std::unique_ptr<TimedLayer>> layers;
+  for (const ConvShape& shape : load_preset(preset).conv_shapes(batch)) {
+    layers.push_back(std::make_unique<TimedLayer>("op" + std::to_string(layers.size() + 1), shape));
+  }
   return layers;
 }
 
 std::vector<Contender> cpu_contenders() {
   std::vector<Contender> contenders;
   for (const Stage& stage : registered_stages()) {
-    contenders.push_back({stage.id, [stage](Layer& layer) -> std::function<void()> {
+    contenders.push_back({stage.id, [stage](TimedLayer& layer) -> std::function<void()> {
                             std::shared_ptr<Convolution> convolution = stage.make();
                             convolution->prolog(layer.shape, layer.input.data(),
                                                 layer.weights.data(), layer.output.data());

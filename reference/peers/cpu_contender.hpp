@@ -10,10 +10,10 @@
 
 namespace convlab {
 
-/// One layer with its arrays: random input and weights, and an output that all contenders share,
-/// one after another.
-struct Layer {
-  explicit Layer(std::string layer_name, const ConvShape& layer_shape);
+/// One convolution with its arrays: random input and weights, and an output that all contenders
+/// share, one after another.
+struct TimedLayer {
+  TimedLayer(std::string layer_name, const ConvShape& layer_shape);
 
   std::string name;
   ConvShape shape;
@@ -22,15 +22,15 @@ struct Layer {
   Buffer output;
 };
 
-/// Both convolutions of the default network, "op1" and "op2".
-std::vector<std::unique_ptr<Layer>> default_layers(int batch);
+/// The convolutions of a network preset, called "op1", "op2".
+std::vector<std::unique_ptr<TimedLayer>> timed_layers(const std::string& preset, int batch);
 
 /// A convolution to be timed.
 struct Contender {
   std::string name;
   /// Does everything but the convolution (allocates, converts, creates primitives) and returns the
   /// convolution. The layer outlives what is returned.
-  std::function<std::function<void()>(Layer&)> prepare;
+  std::function<std::function<void()>(TimedLayer&)> prepare;
 };
 
 /// Every stage that this executable links, by its id, and oneDNN:

@@ -1,9 +1,10 @@
-// Every CPU stage and oneDNN on the two convolutions of the default network.
+// Every CPU stage and oneDNN on the convolutions of a network.
 //
 //     build/bin/bench_m1 --benchmark_filter='vectorized|onednn' --benchmark_repetitions=10
 //                        --benchmark_enable_random_interleaving=true
 //
-// --batch sets the batch (default 1000). For ratios with their spread see compare_m1.
+// --network and --batch choose the work (default fa23, 1000). For ratios with their spread see
+// compare_m1.
 
 #include <benchmark/benchmark.h>
 
@@ -11,16 +12,26 @@
 #include <functional>
 #include <string>
 
+#include "common/error/error.hpp"
+#include "common/network/preset.hpp"
 #include "reference/peers/cpu_contender.hpp"
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);  // takes its own arguments out of argv
-  CLI::App app("CPU stages and oneDNN on the two convolutions of the default network.");
+  CLI::App app("CPU stages and oneDNN on the convolutions of a network.");
+  std::string network = convlab::kDefaultPreset;
   int batch = 1000;
+  app.add_option("--network", network, "preset")
+      ->check(CLI::IsMember(convlab::preset_names()))
+      ->capture_default_str();
   app.add_option("--batch", batch, "images")->check(CLI::Range(1, 10000))->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(convlab::ExitCode::kUsage);
+  }
 
-  const auto layers = convlab::default_layers(batch);
+  const auto layers = convlab::timed_layers(network, batch);
   for (const convlab::Contender& contender : convlab::cpu_contenders()) {
     for (const auto& layer : layers) {
       benchmark::RegisterBenchmark(

@@ -1,14 +1,16 @@
 // CPU stages against oneDNN, as ratios.
 //
 // Times on a machine that does other things as well wander; a ratio of two times taken right after
-// one another does not. So the contenders take turns: a round runs each of them once on both
-// layers, the ratio is that of the two sums in the same round, and the table has the median over
+// one another does not. So the contenders take turns: a round runs each of them once on every
+// layer, the ratio is that of the two sums in the same round, and the table has the median over
 // all rounds and the quartiles.
 //
 //     build/bin/compare_m1 --rounds 21
-//     build/bin/compare_m1 --contenders openmp,vectorized,onednn-blocked --rounds 5
+//     build/bin/compare_m1 --network fa16 --contenders per-layer,onednn-blocked
+//     build/bin/compare_m1 --cpu-time        on a busy machine: processor time, one thread
 
 #include <omp.h>
+#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,14 +20,26 @@
 #include <string>
 #include <vector>
 
+#include "common/error/error.hpp"
+#include "common/network/preset.hpp"
 #include "common/timing/statistics.hpp"
-#include "common/timing/stopwatch.hpp"
 #include "reference/peers/cpu_contender.hpp"
 
 namespace {
 
 using convlab::Contender;
 using convlab::Spread;
+
+enum class Clock {
+  kWall,
+  kProcessor,  // of the whole process, so for one thread only: others may burn it while they wait
+};
+
+double milliseconds(Clock clock) {
+  timespec now{};
+  clock_gettime(clock == Clock::kWall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
 
 struct Run {
   std::string name;
@@ -41,7 +55,7 @@ Spread ratio(const Run& run, const Run& other) {
   return convlab::spread_of(ratios);
 }
 
-void take_turns(std::vector<Run>& runs, int rounds) {
+void take_turns(std::vector<Run>& runs, int rounds, Clock clock) {
   for (Run& run : runs) {
     for (const auto& convolve : run.convolve) convolve();  // the first time is cold
   }
@@ -49,9 +63,9 @@ void take_turns(std::vector<Run>& runs, int rounds) {
     for (Run& run : runs) {
       double sum = 0.0;
       for (std::size_t i = 0; i < run.convolve.size(); ++i) {
-        const convlab::Stopwatch watch;
+        const double start = milliseconds(clock);
         run.convolve[i]();
-        const double time = watch.milliseconds();
+        const double time = milliseconds(clock) - start;
         run.layer_times[i].push_back(time);
         sum += time;
       }
@@ -61,14 +75,17 @@ void take_turns(std::vector<Run>& runs, int rounds) {
 }
 
 void print_table(const std::vector<Run>& runs) {
-  std::printf("| contender | op1 ms | op2 ms | sum ms, median [quartiles] |");
+  const std::size_t layers = runs.front().layer_times.size();
+  std::printf("| contender |");
+  for (std::size_t i = 1; i <= layers; ++i) std::printf(" op%zu ms |", i);
+  std::printf(" sum ms, median [quartiles] |");
   std::vector<const Run*> peers;
   for (const Run& run : runs) {
     if (run.name.rfind("onednn", 0) == 0) peers.push_back(&run);
   }
   for (const Run* peer : peers) std::printf(" times as fast as %s |", peer->name.c_str());
-  std::printf("\n|---|--:|--:|--:|");
-  for (std::size_t i = 0; i < peers.size(); ++i) std::printf("--:|");
+  std::printf("\n|---|");
+  for (std::size_t i = 0; i < layers + 1 + peers.size(); ++i) std::printf("--:|");
   std::printf("\n");
   for (const Run& run : runs) {
     const Spread sum = convlab::spread_of(run.sums);
@@ -86,8 +103,9 @@ void print_table(const std::vector<Run>& runs) {
   }
 }
 
-int compare(int batch, int rounds, const std::vector<std::string>& names) {
-  const auto layers = convlab::default_layers(batch);
+void compare(const std::string& network, int batch, int rounds,
+             const std::vector<std::string>& names, Clock clock) {
+  const auto layers = convlab::timed_layers(network, batch);
   std::vector<Run> runs;
   for (const Contender& contender : convlab::cpu_contenders()) {
     if (std::find(names.begin(), names.end(), contender.name) == names.end()) continue;
@@ -96,11 +114,10 @@ int compare(int batch, int rounds, const std::vector<std::string>& names) {
     run.layer_times.resize(layers.size());
     runs.push_back(std::move(run));
   }
-  std::printf("Default network, batch %d, %d threads, %d rounds in turns\n\n", batch,
-              omp_get_max_threads(), rounds);
-  take_turns(runs, rounds);
+  std::printf("Network %s, batch %d, threads: %d, %s time, %d rounds in turns\n\n", network.c_str(),
+              batch, omp_get_max_threads(), clock == Clock::kWall ? "wall" : "processor", rounds);
+  take_turns(runs, rounds, clock);
   print_table(runs);
-  return 0;
 }
 
 }  // namespace
@@ -113,19 +130,31 @@ int main(int argc, char** argv) {
     // These two take seconds per round.
     if (contender.name != "baseline" && contender.name != "openmp") names.push_back(known.back());
   }
+  std::string network = convlab::kDefaultPreset;
   int batch = 1000;
   int rounds = 21;
+  bool cpu_time = false;
   CLI::App app("CPU stages against oneDNN, in turns, as ratios.");
+  app.add_option("--network", network, "preset")
+      ->check(CLI::IsMember(convlab::preset_names()))
+      ->capture_default_str();
   app.add_option("--batch", batch, "images")->check(CLI::Range(1, 10000))->capture_default_str();
   app.add_option("--rounds", rounds, "samples")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--contenders", names, "who takes part (default: all but the slowest)")
       ->delimiter(',')
       ->check(CLI::IsMember(known));
-  CLI11_PARSE(app, argc, argv);
+  app.add_flag("--cpu-time", cpu_time, "processor time of one thread, for a busy machine");
   try {
-    return compare(batch, rounds, names);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(convlab::ExitCode::kUsage);
+  }
+  if (cpu_time) omp_set_num_threads(1);
+  try {
+    compare(network, batch, rounds, names, cpu_time ? Clock::kProcessor : Clock::kWall);
+    return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return 3;
+    return static_cast<int>(convlab::ExitCode::kEnvironment);
   }
 }

@@ -31,7 +31,7 @@ TEST_CASE("onednn: computes our convolution in both layouts") {
 }
 
 TEST_CASE("cpu contenders: stages and oneDNN agree on both layers") {
-  const auto layers = convlab::default_layers(3);
+  const auto layers = convlab::timed_layers("fa23", 3);
   for (const auto& layer : layers) {
     std::vector<float> first;
     for (const convlab::Contender& contender : convlab::cpu_contenders()) {

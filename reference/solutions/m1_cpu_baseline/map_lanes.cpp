@@ -38,7 +38,7 @@ namespace {
 
 // The input of a band in the first-level cache, and the sums of a strip of it beside them.
 constexpr std::int64_t kBandFloats = 8 << 10;
-constexpr int kStripFloats = 4 << 10;
+constexpr int kStripFloats = 2 << 10;
 
 // Vectors of maps in one tile; pixels beside them, so that sums, weights and one pixel fill the
 // registers.
