@@ -13,8 +13,9 @@
 // Cost     lanes without a map: none of 16, 32 or 64 maps, but 12 of 16 with the 4 maps of the
 //          first layer. Turning 16 × 16 sums takes 64 shuffles; one tile has 17 · 196
 //          multiply-adds.
-// Expect   faster than vectors of pixels where the maps fill the lanes and the rows do not, as in
-//          the second layer; far slower in the first.
+// Expect   faster than vectors of pixels where maps fill the lanes and pixels do not: a little with
+//          the 34 columns of the second layer, twice with the 8 of network fa16. Four times slower
+//          in the first layer, whose 4 maps leave 12 lanes idle.
 // Run      build/bin/m1 1000 --solution reference --stage map-lanes
 
 #include "reference/solutions/m1_cpu_baseline/map_lanes.hpp"
