@@ -47,6 +47,11 @@ void MappedSegment::map(int descriptor, bool writable) {
   mapped_size_ = mapped_size;
 }
 
+bool MappedSegment::contains(std::uintptr_t address) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data_);
+  return data_ != nullptr && address >= begin && address < begin + mapped_size_;
+}
+
 bool MappedSegment::is_near(std::uintptr_t address) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(data_);
   return data_ != nullptr && address + kGuardBytes >= begin &&

@@ -23,6 +23,8 @@ class MappedSegment {
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
+  [[nodiscard]] bool contains(std::uintptr_t address) const;
+
   /// True from kGuardBytes before the segment to kGuardBytes behind it.
   [[nodiscard]] bool is_near(std::uintptr_t address) const;
 

@@ -40,8 +40,8 @@ Session& session() {
   return instance;
 }
 
-// "input 4096": the address lies 4096 bytes after the first byte of the input. "null", "stack" and
-// "elsewhere" say the rest.
+// "input 4096": the address lies 4096 bytes after the first byte of the input; "input 8 write": the
+// same, by a write to memory that is read-only. "null", "stack" and "elsewhere" say the rest.
 void describe_crash(std::uintptr_t address, std::array<char, 64>& text) {
   const Session& s = session();
   const auto name_if_near = [&](const MappedSegment& segment, const std::byte* begin,
@@ -49,7 +49,9 @@ void describe_crash(std::uintptr_t address, std::array<char, 64>& text) {
     if (!segment.is_near(address)) return false;
     const long long distance = static_cast<long long>(address) -
                                static_cast<long long>(reinterpret_cast<std::uintptr_t>(begin));
-    std::snprintf(text.data(), text.size(), "%s %lld", name, distance);
+    // What lies inside can be read: the program tried to write there.
+    std::snprintf(text.data(), text.size(), "%s %lld%s", name, distance,
+                  segment.contains(address) ? " write" : "");
     return true;
   };
   constexpr std::uintptr_t kNullPages = 1 << 16;

@@ -7,9 +7,6 @@
 #include <random>
 #include <utility>
 
-#include "common/milestone/serve.hpp"
-#include "reference/oracle/comparison.hpp"
-
 namespace convlab::grader {
 
 namespace {
@@ -81,15 +78,17 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   return {input_.begin(), weights_.begin(), output_.begin()};
 }
 
-void Submission::poison() const {
-  const std::size_t begin = output_.offset - kRedzone;
-  const std::size_t end =
-      std::min(output_.offset + output_.bytes + kRedzone, output_.segment.size());
-  auto* words = reinterpret_cast<std::uint32_t*>(output_.segment.data() + begin);
-  const auto count = static_cast<std::int64_t>((end - begin) / sizeof(std::uint32_t));
+void Submission::fill_output(std::uint32_t content) const {
+  auto* words = reinterpret_cast<std::uint32_t*>(output_.segment.data());
+  const auto begin = static_cast<std::int64_t>(output_.offset / sizeof(std::uint32_t));
+  const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
+  const auto last = static_cast<std::int64_t>(output_.segment.size() / sizeof(std::uint32_t));
+  constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
+  std::fill(words + begin - kZone, words + begin, oracle::kPoisonBits);
+  std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
   constexpr std::int64_t kWorthThreads = 1 << 20;
-#pragma omp parallel for schedule(static) if (count > kWorthThreads)
-  for (std::int64_t i = 0; i < count; ++i) words[i] = oracle::kPoisonBits;
+#pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
+  for (std::int64_t i = begin; i < end; ++i) words[i] = content;
 }
 
 bool Submission::surroundings_intact() const {
@@ -110,8 +109,8 @@ milliseconds Submission::time_limit() const {
   return milliseconds(20'000 + shape_.multiply_adds() / kSlowestPerMillisecond);
 }
 
-Call Submission::run(const std::string& stage) {
-  poison();
+Call Submission::run(const std::string& stage, std::uint32_t content) {
+  fill_output(content);
   const ServeRequest request{.token = fresh_token(),
                              .stage = stage,
                              .shape = shape_,

@@ -13,6 +13,7 @@
 #include "common/tensor/conv_shape.hpp"
 #include "grader/integrity/child_process.hpp"
 #include "grader/integrity/shared_segment.hpp"
+#include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
 
@@ -74,8 +75,12 @@ class Submission {
   /// @throws EnvironmentError that says how much memory is needed
   Arrays prepare(const ConvShape& shape, Placement placement);
 
-  /// Fills the output, and the memory beside it, with poison and lets the stage write it.
-  Call run(const std::string& stage);
+  /// Fills the output with `content` (poison, unless told otherwise), the memory beside it with
+  /// poison, and lets the stage write the output.
+  Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
+
+  /// Ends the process; the next call starts a new one.
+  void restart() { process_.reset(); }
 
   /// What the program has used since it started.
   [[nodiscard]] TotalExecution usage() const;
@@ -90,7 +95,7 @@ class Submission {
     [[nodiscard]] float* begin() const;
   };
 
-  void poison() const;
+  void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,

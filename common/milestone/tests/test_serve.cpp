@@ -166,7 +166,7 @@ TEST_CASE("serve: a crash says where before the process dies") {
     const auto reply = server.ask({.stage = "writes-input", .shape = kShape});
     REQUIRE(reply);
     CHECK(reply->status == ServeStatus::kCrash);
-    CHECK(reply->message == "input 4");
+    CHECK(reply->message == "input 4 write");
     const int status = server.wait();
     CHECK((WIFSIGNALED(status) || WEXITSTATUS(status) != 0));
   }

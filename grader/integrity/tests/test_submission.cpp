@@ -102,7 +102,7 @@ TEST_CASE("submission: each way to end without an answer is told apart") {
 
   const Failure input = failure_of("spoils_input");
   CHECK(input.kind == Failure::Kind::kCrash);
-  CHECK(input.message == "input 0");
+  CHECK(input.message == "input 0 write");
 
   CHECK(failure_of("there_is_no_such_program").kind == Failure::Kind::kNoStart);
 }

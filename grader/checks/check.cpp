@@ -1,0 +1,121 @@
+#include "grader/checks/check.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "common/data/dataset.hpp"
+#include "common/data/resize.hpp"
+#include "common/error/error.hpp"
+#include "grader/checks/catalogue.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/network_check.hpp"
+#include "reference/oracle/expected.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const CheckRequest& request) {
+  if (!request.stage) return stages;
+  std::string known;
+  for (const StageInfo& stage : stages) {
+    if (stage.id == *request.stage) return {stage};
+    known += (known.empty() ? "" : ", ") + stage.id;
+  }
+  throw UsageError("There is no stage '" + *request.stage + "' in " + request.milestone +
+                   "; the stages are: " + known + ".");
+}
+
+/// Data and network, loaded when the first stage gets that far: a failing case is told at once.
+class Material {
+ public:
+  Material(std::string network, int largest_batch)
+      : name_(std::move(network)), largest_batch_(largest_batch) {
+    load_preset(name_);  // an unknown name is told before anything runs
+  }
+
+  NetworkTask task(int batch, const Announce& announce) {
+    if (!network_) {
+      announce("loading the test images");
+      dataset_ = load_dataset(Split::kTest);
+      network_.emplace(load_network(name_));
+      images_ = resize_images(dataset_, largest_batch_, network_->preset().image_size);
+      announce("looking up what the network must answer");
+      expected_ = oracle::expected_for(*network_, dataset_, largest_batch_);
+    }
+    return {*network_, images_, dataset_.labels, expected_, batch};
+  }
+
+ private:
+  std::string name_;
+  int largest_batch_;
+  std::optional<Network> network_;
+  Dataset dataset_;
+  std::vector<float> images_;
+  oracle::Expected expected_;
+};
+
+/// One stage from the first case to the last batch; false if it fell short.
+bool check_stage(Submission& submission, const StageInfo& stage, const CheckRequest& request,
+                 std::uint64_t seed, Material& material, const CheckObserver& observer,
+                 Result& result) {
+  const auto report = [&](const std::optional<Finding>& finding) {
+    if (!finding) return true;
+    result.findings.push_back(*finding);
+    observer.found(stage, *finding);
+    return false;
+  };
+  std::size_t done = 0;
+  for (const ElementCase& test : element_cases()) {
+    observer.announce(stage.id + ": case " + std::to_string(++done) + " of " +
+                      std::to_string(element_cases().size()) + ", " + test.name);
+    const CaseOutcome outcome = run_case(submission, stage, test, seed + done);
+    result.cases.push_back(outcome.result);
+    if (!report(outcome.finding)) return false;
+  }
+  observer.cases_passed(stage, done);
+  for (const int batch : request.batches) {
+    const Announce announce = [&](const std::string& what) {
+      observer.announce(stage.id + ": " + what);
+    };
+    const NetworkOutcome outcome =
+        run_network(submission, stage, material.task(batch, announce), announce);
+    result.runs.push_back(outcome.result);
+    observer.run_ended(outcome.result);
+    if (!report(outcome.finding)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result check(const CheckRequest& request, const CheckObserver& observer) {
+  Result result{.program = "grader check",
+                .milestone = request.milestone,
+                .solution = request.solution,
+                .created = utc_now(),
+                .machine = describe_machine(),
+                .verdict = Verdict::kFailed};
+  const int largest = request.batches.empty()
+                          ? 1
+                          : *std::max_element(request.batches.begin(), request.batches.end());
+  Material material(request.network, largest);
+
+  Submission submission(request.program, request.time_limit);
+  std::vector<StageInfo> stages;
+  if (const std::optional<Failure> failure = submission.list_stages(stages)) {
+    result.findings.push_back(explain(*failure, "the list of stages"));
+    observer.found({}, result.findings.back());
+    return result;
+  }
+  const std::uint64_t seed = request.seed.value_or(std::random_device{}());
+  bool good = true;
+  for (const StageInfo& stage : chosen(stages, request)) {
+    good &= check_stage(submission, stage, request, seed, material, observer, result);
+  }
+  if (good) result.verdict = Verdict::kPassed;
+  return result;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,147 @@
+#include "grader/checks/element_cases.hpp"
+
+#include <random>
+
+#include "common/error/error.hpp"
+#include "grader/checks/catalogue.hpp"
+#include "grader/checks/diagnosis.hpp"
+
+namespace convlab::grader {
+
+const std::vector<ElementCase>& element_cases() {
+  // B, M, C, H, W, K, S
+  static const std::vector<ElementCase> cases = {
+      {"one number", {1, 1, 1, 1, 1, 1, 1}, true},
+      {"kernel 1", {1, 1, 1, 5, 5, 1, 1}, true},
+      {"kernel 3", {1, 1, 1, 6, 6, 3, 1}, true},
+      {"a single output", {1, 1, 1, 7, 7, 7, 1}, true},
+      {"not square", {1, 1, 1, 9, 6, 3, 1}, true},
+      {"several maps", {1, 5, 1, 8, 8, 3, 1}, true},
+      {"several channels", {1, 1, 4, 8, 8, 3, 1}, true},
+      {"several images", {4, 1, 1, 8, 8, 3, 1}, true},
+      {"all together", {3, 5, 4, 9, 11, 3, 1}, true},
+      {"stride 2", {2, 3, 2, 11, 14, 3, 2}, true},
+      {"stride 3", {2, 3, 2, 13, 13, 5, 3}, true},
+      {"stride larger than kernel", {2, 2, 2, 17, 12, 2, 4}, true},
+      {"kernel 1, random", {2, 3, 4, 12, 10, 1, 1}, false},
+      {"kernel 3, random", {2, 6, 3, 18, 20, 3, 1}, false},
+      {"kernel 5, random", {3, 7, 2, 21, 19, 5, 1}, false},
+      {"kernel 7, random", {2, 4, 5, 24, 23, 7, 1}, false},
+      {"output 15", {2, 3, 2, 17, 17, 3, 1}, false},
+      {"output 16", {2, 4, 2, 18, 18, 3, 1}, false},
+      {"output 17", {2, 5, 2, 19, 19, 3, 1}, false},
+      {"output 31 by 33", {1, 9, 3, 37, 39, 7, 1}, false},
+      {"output 64 by 65", {1, 17, 1, 68, 69, 5, 1}, false},
+      {"course case 1", {1, 3, 3, 224, 224, 3, 1}, false},
+      {"course case 2", {2, 3, 3, 301, 301, 3, 2}, false},
+      {"course case 3", {3, 3, 3, 196, 196, 3, 3}, false},
+      {"course case 4", {4, 3, 3, 239, 239, 3, 4}, false},
+      {"first layer of fa23", {3, 4, 1, 86, 86, 7, 1}, false},
+      {"second layer of fa23", {3, 16, 4, 40, 40, 7, 1}, false},
+      {"130 images", {130, 2, 1, 9, 9, 3, 1}, true},
+  };
+  return cases;
+}
+
+void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const Arrays& arrays) {
+  // The engine's numbers are fixed by the standard; its distributions are not, so there are none.
+  std::mt19937_64 engine(seed);
+  const auto fill = [&](float* values, std::int64_t count) {
+    constexpr int kLargest = 8;
+    constexpr int kBits = 24;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (exact) {
+        const int whole = static_cast<int>(engine() % (2 * kLargest)) - kLargest;
+        values[i] = static_cast<float>(whole < 0 ? whole : whole + 1);  // a zero would hide much
+      } else {
+        const auto bits = static_cast<std::int32_t>(engine() >> (64 - kBits));
+        values[i] = static_cast<float>(bits - (1 << (kBits - 1))) / (1 << (kBits - 1));
+      }
+    }
+  };
+  fill(arrays.input, shape.input_size());
+  fill(arrays.weights, shape.weights_size());
+}
+
+Precision precision_of(const StageInfo& stage) {
+  for (const Precision precision : {Precision::kFp32, Precision::kTf32, Precision::kFp16}) {
+    if (stage.precision == to_string(precision)) return precision;
+  }
+  throw UsageError("Stage '" + stage.id + "' declares the precision '" + stage.precision +
+                   "'; known are fp32, tf32 and fp16.");
+}
+
+namespace {
+
+// Numbers without meaning would pass for an output that was added to; zeros tell the difference.
+bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
+  if (submission.run(stage.id, 0).failure) return false;
+  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
+                         wrong.tolerance)
+      .passed(wrong.shape);
+}
+
+// A case of a few numbers shows that something is wrong, but not what. One with many images, maps,
+// channels and windows, all different, shows the pattern.
+std::string id_of_larger_case(Submission& submission, const StageInfo& stage, std::uint64_t seed) {
+  const ConvShape shape{3, 5, 4, 12, 14, 3, 1};
+  const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
+  fill_random(shape, false, seed, arrays);
+  const oracle::Tolerance tolerance = oracle::Tolerance::of(precision_of(stage));
+  if (submission.run(stage.id).failure) return "E-wrong";
+  const auto report =
+      oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
+  if (report.passed(shape)) return "E-wrong";
+  return diagnose({shape, arrays, tolerance, report}, "").id;
+}
+
+}  // namespace
+
+CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
+                     std::uint64_t seed) {
+  const Precision precision = precision_of(stage);
+  // Halves hold whole numbers up to 2048, so these inputs are exact in every class.
+  const oracle::Tolerance tolerance =
+      test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(precision);
+  CaseOutcome outcome;
+  outcome.result = {.stage = stage.id,
+                    .name = test.name,
+                    .shape = test.shape,
+                    .seed = seed,
+                    .exact = test.exact,
+                    .error = {.bound = tolerance.bound},
+                    .verdict = Verdict::kFailed};
+  const std::string where = "case '" + test.name + "' (" + to_string(test.shape) + ")";
+
+  const Arrays arrays = submission.prepare(test.shape, Placement::kAtEnd);
+  fill_random(test.shape, test.exact, seed, arrays);
+  const Call call = submission.run(stage.id);
+  if (call.failure) {
+    outcome.finding = explain(*call.failure, where);
+    return outcome;
+  }
+  const WrongOutput compared{
+      test.shape, arrays, tolerance,
+      oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance)};
+  outcome.result.error = {.compared = compared.report.compared,
+                          .wrong = compared.report.wrong,
+                          .worst_ratio = compared.report.worst_ratio,
+                          .bound = tolerance.bound};
+  if (!compared.report.passed(test.shape)) {
+    outcome.finding = diagnose(compared, where);
+    if (compared.report.unwritten == test.shape.output_size() &&
+        right_on_zeros(submission, stage, compared)) {
+      outcome.finding = finding("E-uninitialised", outcome.finding->seen);
+    } else if (constexpr int kFew = 50;
+               outcome.finding->id == "E-wrong" && test.shape.output_size() < kFew) {
+      outcome.finding = finding(id_of_larger_case(submission, stage, seed), outcome.finding->seen);
+    }
+  } else if (call.wrote_outside) {
+    outcome.finding = finding("E-writes-outside", "In " + where + ".");
+  } else {
+    outcome.result.verdict = Verdict::kPassed;
+  }
+  return outcome;
+}
+
+}  // namespace convlab::grader

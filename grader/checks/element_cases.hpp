@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+#include "common/milestone/stage.hpp"
+#include "grader/integrity/submission.hpp"
+
+namespace convlab::grader {
+
+/// A convolution of random numbers whose every output element is compared.
+struct ElementCase {
+  std::string name;
+  ConvShape shape;
+  bool exact = false;  ///< whole numbers, compared without tolerance
+};
+
+/// The cases in the order in which they teach: from one number to the four cases of the course
+/// and sizes that are one off a tile. The first that fails says most.
+const std::vector<ElementCase>& element_cases();
+
+/// Fills input and weights: whole numbers from -8 to 8 but 0, or numbers in [-1, 1) with all 24
+/// bits. The same for a seed on every machine.
+void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const Arrays& arrays);
+
+struct CaseOutcome {
+  CaseResult result{};
+  std::optional<Finding> finding{};
+};
+
+/// Runs one case with numbers of this seed.
+CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
+                     std::uint64_t seed);
+
+/// The precision class that a submission's stage declares. @throws UsageError for another word
+Precision precision_of(const StageInfo& stage);
+
+}  // namespace convlab::grader

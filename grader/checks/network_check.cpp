@@ -1,0 +1,226 @@
+#include "grader/checks/network_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "common/timing/stopwatch.hpp"
+#include "grader/checks/catalogue.hpp"
+#include "grader/checks/diagnosis.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr int kMostSamples = 10;
+constexpr int kFewestSamples = 3;
+constexpr double kSampleBudgetMs = 1500.0;  // per layer
+
+/// Leaves Network::forward when there is nothing to go on with.
+struct Stop {
+  Finding finding;
+};
+
+// Copies images from a batch that is turned by `shift`: image i becomes image i + shift.
+void copy_turned(const float* from, float* to, std::int64_t image_size, int batch, int shift) {
+#pragma omp parallel for schedule(static) if (batch * image_size > 1 << 20)
+  for (int image = 0; image < batch; ++image) {
+    const std::int64_t source = (image + shift) % batch;
+    std::memcpy(to + image * image_size, from + source * image_size,
+                static_cast<std::size_t>(image_size) * sizeof(float));
+  }
+}
+
+bool same_bits_turned(const float* right, const float* output, std::int64_t image_size, int batch,
+                      int shift) {
+  int different = 0;
+#pragma omp parallel for schedule(static) reduction(+ : different) if (batch * image_size > 1 << 20)
+  for (int image = 0; image < batch; ++image) {
+    const std::int64_t source = (image + shift) % batch;
+    different += std::memcmp(right + source * image_size, output + image * image_size,
+                             static_cast<std::size_t>(image_size) * sizeof(float)) != 0;
+  }
+  return different == 0;
+}
+
+/// One convolution of the network: called, compared, timed.
+class LayerRun {
+ public:
+  LayerRun(Submission& submission, const StageInfo& stage, std::string where,
+           const ConvShape& shape, const float* input, const float* weights)
+      : submission_(submission),
+        stage_(stage),
+        where_(std::move(where)),
+        tolerance_(oracle::Tolerance::of(precision_of(stage))),
+        input_(input),
+        weights_(weights) {
+    result_.shape = shape;
+    arrays_ = submission_.prepare(shape, Placement::kAligned);
+    std::memcpy(arrays_.weights, weights_,
+                static_cast<std::size_t>(shape.weights_size()) * sizeof(float));
+  }
+
+  /// The first call; its output, once found right, goes to `output`.
+  void check(float* output) {
+    first_ = called(0);
+    const oracle::ErrorReport report = compared();
+    result_.error = ErrorMeasure{.compared = report.compared,
+                                 .wrong = report.wrong,
+                                 .worst_ratio = report.worst_ratio,
+                                 .bound = report.bound};
+    if (!report.passed(shape())) {
+      throw Stop{diagnose({shape(), arrays_, tolerance_, report}, where_)};
+    }
+    copy_turned(arrays_.output, output, shape().output_image_size(), shape().batch, 0);
+  }
+
+  /// Further calls; `right` is the output of the first.
+  void time(const float* right) {
+    if (first_.round_trip_ms > kSampleBudgetMs) {
+      keep(first_);
+      return;
+    }
+    static std::mt19937 engine(std::random_device{}());
+    const Stopwatch watch;
+    double least_hidden = HUGE_VAL;
+    for (int sample = 0; sample < kMostSamples; ++sample) {
+      if (sample >= kFewestSamples && watch.milliseconds() > kSampleBudgetMs) break;
+      const int shift = static_cast<int>(engine() % static_cast<unsigned>(shape().batch));
+      const Call call = called(shift);
+      if (!same_bits_turned(right, arrays_.output, shape().output_image_size(), shape().batch,
+                            shift)) {
+        const oracle::ErrorReport report = compared();
+        if (!report.passed(shape())) {
+          throw Stop{finding("E-replay", "In " + where_ + ", call " + std::to_string(sample + 2) +
+                                             ": " + describe(shape(), report))};
+        }
+      }
+      keep(call);
+      least_hidden = std::min(least_hidden, call.round_trip_ms - call.layer_ms);
+    }
+    check_clock(least_hidden);
+  }
+
+  [[nodiscard]] LayerResult& result() { return result_; }
+
+ private:
+  [[nodiscard]] const ConvShape& shape() const { return result_.shape; }
+
+  Call called(int shift) {
+    copy_turned(input_, arrays_.input, shape().input_image_size(), shape().batch, shift);
+    const Call call = submission_.run(stage_.id);
+    if (call.failure) throw Stop{explain(*call.failure, where_)};
+    if (call.wrote_outside) throw Stop{finding("E-writes-outside", "In " + where_ + ".")};
+    return call;
+  }
+
+  [[nodiscard]] oracle::ErrorReport compared() const {
+    // Against the grader's own arrays: what the submission saw is not trusted.
+    return oracle::compare(shape(), arrays_.input, weights_, arrays_.output, tolerance_);
+  }
+
+  void keep(const Call& call) {
+    result_.op_ms.push_back(call.op_ms);
+    result_.layer_ms.push_back(call.layer_ms);
+  }
+
+  // A submission tells its own time. What it leaves out is in the grader's, together with the
+  // message there and back; that takes far less than this even on a busy machine.
+  void check_clock(double least_hidden) const {
+    constexpr double kMessageMs = 20.0;
+    const double longest = *std::max_element(result_.layer_ms.begin(), result_.layer_ms.end());
+    const double shortest_op = *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
+    if (shortest_op > 0.0 && least_hidden < kMessageMs + longest) return;
+    throw Stop{finding("E-clock", "In " + where_ + ": it says " + std::to_string(longest) +
+                                      " ms, and the grader waited at least " +
+                                      std::to_string(least_hidden) + " ms more.")};
+  }
+
+  Submission& submission_;
+  const StageInfo& stage_;
+  std::string where_;
+  oracle::Tolerance tolerance_;
+  const float* input_;
+  const float* weights_;
+  Arrays arrays_;
+  Call first_;
+  LayerResult result_;
+};
+
+// Images whose class is certain must get that class.
+std::optional<Finding> judge_accuracy(const NetworkTask& task, const StageInfo& stage,
+                                      const std::vector<int>& predictions,
+                                      AccuracyResult& accuracy) {
+  accuracy.total = task.batch;
+  const oracle::ExpectedCount expected = oracle::count(task.expected, task.labels, task.batch);
+  accuracy.expected = expected.correct;
+  accuracy.undecided = expected.undecided;
+  int other = 0;
+  int first_other = -1;
+  for (int image = 0; image < task.batch; ++image) {
+    const auto i = static_cast<std::size_t>(image);
+    if (predictions[i] == task.labels[i]) ++accuracy.correct;
+    const bool undecided =
+        std::binary_search(task.expected.undecided.begin(), task.expected.undecided.end(), image);
+    if (undecided || predictions[i] == task.expected.predictions[i]) continue;
+    ++other;
+    if (first_other < 0) first_other = image;
+  }
+  // The undecided images are those of single precision; lower precision may change a few more.
+  constexpr int kPerMille = 5;
+  const int allowed =
+      precision_of(stage) == Precision::kFp32 ? 0 : 1 + task.batch * kPerMille / 1000;
+  if (other <= allowed) return std::nullopt;
+  return finding("E-accuracy", std::to_string(other) + " of " + std::to_string(task.batch) +
+                                   " images get another class than they must; the first is image " +
+                                   std::to_string(first_other) + ".");
+}
+
+}  // namespace
+
+NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const NetworkTask& task,
+                           const Announce& announce) {
+  NetworkOutcome outcome;
+  RunResult& result = outcome.result;
+  result.network = task.network.preset().name;
+  result.batch = task.batch;
+  result.stage = stage;
+  result.verdict = Verdict::kFailed;
+  submission.restart();  // so that the memory it uses is that of this batch
+
+  const auto pixels = task.network.preset().feature_shapes().front().size() * task.batch;
+  const std::vector<float> images(task.images.begin(), task.images.begin() + pixels);
+  const auto convolve = [&](int index, const ConvShape& shape, const float* input,
+                            const float* weights, float* output) {
+    const std::string name = "convolution " + std::to_string(index + 1);
+    announce("batch " + std::to_string(task.batch) + ", " + name);
+    LayerRun layer(submission, stage,
+                   name + " of network " + result.network + " (" + to_string(shape) + ")", shape,
+                   input, weights);
+    try {
+      layer.check(output);
+      layer.time(output);
+    } catch (const Stop&) {
+      result.layers.push_back(layer.result());
+      throw;
+    }
+    result.layers.push_back(layer.result());
+  };
+  try {
+    const std::vector<float> logits = task.network.forward(images, task.batch, convolve);
+    AccuracyResult accuracy;
+    outcome.finding =
+        judge_accuracy(task, stage, argmax(logits, task.network.preset().classes), accuracy);
+    result.accuracy = accuracy;
+    if (!outcome.finding) result.verdict = Verdict::kPassed;
+  } catch (const Stop& stop) {
+    outcome.finding = stop.finding;
+  }
+  result.total = submission.usage();
+  return outcome;
+}
+
+}  // namespace convlab::grader

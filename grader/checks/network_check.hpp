@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+#include "common/network/network.hpp"
+#include "grader/integrity/submission.hpp"
+#include "reference/oracle/expected.hpp"
+
+namespace convlab::grader {
+
+/// A network at one batch: what a submission's convolutions become a part of.
+struct NetworkTask {
+  const Network& network;
+  const std::vector<float>& images;         ///< at least batch × image_size × image_size
+  const std::vector<std::uint8_t>& labels;  ///< at least batch
+  const oracle::Expected& expected;
+  int batch = 0;
+};
+
+struct NetworkOutcome {
+  RunResult result{};
+  std::optional<Finding> finding{};
+};
+
+/// Told what is going on, for a person who waits.
+using Announce = std::function<void(const std::string& what)>;
+
+/// Runs the network; its convolutions run in the submission's process, everything else here.
+///
+/// Each convolution is first called once and every element of its output compared with the oracle.
+/// Then it is timed: further calls, each with the images in another order and a poisoned output,
+/// must give the same bits in that order, or else pass the oracle themselves. The first call is a
+/// sample only where it takes so long that there is no other.
+NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const NetworkTask& task,
+                           const Announce& announce);
+
+}  // namespace convlab::grader
