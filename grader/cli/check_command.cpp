@@ -1,0 +1,173 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "common/milestone/arguments.hpp"
+#include "grader/checks/check.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  std::string milestone;
+  std::string stage;
+  bool all = false;
+  std::string batches = "100,1000,10000";
+  std::string network = kDefaultPreset;
+  std::string solution = "student";
+  std::string program;
+  std::string json;
+  std::uint64_t seed = 0;
+  double time_limit_s = 0.0;
+};
+
+std::vector<int> parse_batches(const std::string& text) {
+  std::vector<int> batches;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) batches.push_back(parse_batch(part));
+  if (batches.empty()) parse_batch(text);  // throws, with the right words
+  return batches;
+}
+
+// A program that is older than its source is the classic way to check yesterday's work.
+void warn_if_stale(const CourseMilestone& milestone, const std::filesystem::path& program) {
+  std::error_code missing;
+  const auto built = std::filesystem::last_write_time(program, missing);
+  if (missing) return;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(milestone.folder)) {
+    const std::string extension = entry.path().extension().string();
+    if ((extension == ".cpp" || extension == ".cu") && entry.last_write_time() > built) {
+      std::cout << paragraph(
+          "note: ", entry.path().filename().string() + " is newer than " + display_path(program) +
+                        "; to check it, build first: cmake --build --preset lab");
+      return;
+    }
+  }
+}
+
+/// Prints while the check goes on.
+class Printer {
+ public:
+  CheckObserver observer() {
+    return {.announce = [this](const std::string& what) { progress_.show(what); },
+            .cases_passed =
+                [this](const StageInfo& stage, std::size_t cases) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << "  element-wise cases: " << cases << " of " << cases << " "
+                            << coloured("passed", Colour::kGood) << "\n";
+                },
+            .run_ended =
+                [this](const RunResult& run) {
+                  progress_.clear();
+                  if (table_of_ != run.stage.id) {
+                    table_of_ = run.stage.id;
+                    std::cout << "  network " << run.network << "\n"
+                              << run_heading(run.layers.size()) << "\n";
+                  }
+                  std::cout << run_row(run) << std::endl;
+                },
+            .found =
+                [this](const StageInfo& stage, const Finding& finding) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << finding_text(finding) << std::flush;
+                }};
+  }
+
+  void clear() { progress_.clear(); }
+
+ private:
+  void name(const StageInfo& stage) {
+    if (named_ == stage.id) return;
+    named_ = stage.id;
+    std::cout << "\n" << coloured(stage.id, Colour::kStrong) << "  " << stage.title;
+    if (stage.precision != "fp32") std::cout << " (" << stage.precision << ")";
+    std::cout << "\n";
+  }
+
+  ProgressLine progress_;
+  std::string named_;
+  std::string table_of_;
+};
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  CheckRequest request{.milestone = milestone.id,
+                       .solution = options.solution,
+                       .program = options.program.empty()
+                                      ? program_of(milestone.id, options.solution)
+                                      : std::filesystem::absolute(options.program),
+                       .batches = parse_batches(options.batches),
+                       .network = options.network};
+  if (!options.stage.empty()) request.stage = options.stage;
+  if (options.seed != 0) request.seed = options.seed;
+  if (options.time_limit_s > 0.0) {
+    constexpr double kMilliseconds = 1000.0;
+    request.time_limit =
+        std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit_s * kMilliseconds));
+  }
+  std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
+            << (options.program.empty() ? "the " + options.solution + "'s solution"
+                                        : display_path(request.program))
+            << "\n";
+  if (options.solution == "student" && options.program.empty()) {
+    warn_if_stale(milestone, request.program);
+  }
+
+  Printer printer;
+  const Result result = check(request, printer.observer());
+  printer.clear();
+  const std::filesystem::path file = options.json.empty()
+                                         ? result_file(milestone.id, options.solution)
+                                         : std::filesystem::path(options.json);
+  write_result(file, result);
+  const bool passed = result.verdict == Verdict::kPassed;
+  std::cout << "\n"
+            << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
+            << "  Details: " << display_path(file) << "\n";
+  if (!result.runs.empty()) {
+    std::cout << coloured(
+                     "Times: median ± half the interquartile range. Error: the worst element, "
+                     "in units\nof 2^-24 · Σ|a||b|; fp32 may reach 32.",
+                     Colour::kQuiet)
+              << "\n";
+  }
+  return passed ? ExitCode::kPassed : ExitCode::kFallsShort;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("check", "Checks a milestone: cases, network, times");
+  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
+  auto* stage = command->add_option("--stage", options->stage, "Only this stage");
+  command->add_flag("--all", options->all, "Every stage (the default)")->excludes(stage);
+  command->add_option("--batches", options->batches, "Batches of the network, 1 to 10000")
+      ->capture_default_str();
+  command->add_option("--network", options->network, "Network preset")->capture_default_str();
+  command->add_option("--solution", options->solution, "student or reference")
+      ->check(CLI::IsMember({"student", "reference"}))
+      ->capture_default_str();
+  command->add_option("--json", options->json,
+                      "File of the result (default: build/results/MILESTONE-SOLUTION.json)");
+  command->add_option("--seed", options->seed, "Repeat the cases of an earlier check");
+  command->add_option("--time-limit", options->time_limit_s,
+                      "Seconds that one convolution may take (default: from its size)");
+  command->add_option("--program", options->program)->group("");  // for tests: another executable
+  command->footer(
+      "Examples:\n"
+      "  build/bin/grader check m1\n"
+      "  build/bin/grader check m1 --batches 100\n"
+      "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,71 @@
+#include "grader/cli/course.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "common/error/error.hpp"
+#include "common/network/preset.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// "# Milestone 1: the convolution on the CPU" without the mark and the number.
+std::string heading_of(const std::filesystem::path& chapter) {
+  std::ifstream stream(chapter);
+  std::string line;
+  std::getline(stream, line);
+  if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return line.substr(std::min(line.size(), line.find_first_not_of("# ")));
+}
+
+}  // namespace
+
+std::filesystem::path course_folder() {
+  // network_folder() is ROOT/common/network.
+  return network_folder().parent_path().parent_path();
+}
+
+std::filesystem::path build_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+}
+
+std::vector<CourseMilestone> milestones() {
+  std::vector<CourseMilestone> found;
+  std::error_code no_folder;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(course_folder() / "milestones", no_folder)) {
+    const std::string name = entry.path().filename().string();
+    const auto end = name.find('_');
+    if (!entry.is_directory() || name[0] != 'm' || end == std::string::npos) continue;
+    found.push_back({name.substr(0, end), heading_of(entry.path() / "README.md"), entry.path()});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const CourseMilestone& a, const CourseMilestone& b) { return a.id < b.id; });
+  return found;
+}
+
+CourseMilestone find_milestone(const std::string& id) {
+  std::string known;
+  for (const CourseMilestone& milestone : milestones()) {
+    if (milestone.id == id) return milestone;
+    known += (known.empty() ? "" : ", ") + milestone.id;
+  }
+  throw UsageError("There is no milestone '" + id + "'; the milestones are: " + known + ".");
+}
+
+std::filesystem::path program_of(const std::string& milestone, const std::string& solution) {
+  return build_folder() / "bin" / (milestone + (solution == "reference" ? "-reference" : ""));
+}
+
+std::filesystem::path result_file(const std::string& milestone, const std::string& solution) {
+  return build_folder() / "results" / (milestone + "-" + solution + ".json");
+}
+
+std::string display_path(const std::filesystem::path& file) {
+  const std::string whole = file.string();
+  const std::string shorter = file.lexically_proximate(std::filesystem::current_path()).string();
+  return shorter.size() < whole.size() ? shorter : whole;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// A milestone as its folder under milestones/ shows it.
+struct CourseMilestone {
+  std::string id;                ///< "m1"
+  std::string title;             ///< from the chapter's heading
+  std::filesystem::path folder;  ///< milestones/m1_cpu_baseline
+};
+
+/// The root of the workbook's tree.
+std::filesystem::path course_folder();
+
+/// Where this build keeps results and what it remembers: the folder above bin/.
+std::filesystem::path build_folder();
+
+/// All milestones, in order.
+std::vector<CourseMilestone> milestones();
+
+/// @throws UsageError that lists the known ones
+CourseMilestone find_milestone(const std::string& id);
+
+/// The executable of a solution, "student" or "reference", whether it exists or not.
+std::filesystem::path program_of(const std::string& milestone, const std::string& solution);
+
+/// The file where the result of a check lies.
+std::filesystem::path result_file(const std::string& milestone, const std::string& solution);
+
+/// `file` as seen from the current folder, if that is shorter.
+std::string display_path(const std::filesystem::path& file);
+
+}  // namespace convlab::grader

@@ -1,0 +1,179 @@
+#include <sys/statvfs.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+
+#include "common/data/dataset.hpp"
+#include "common/milestone/machine.hpp"
+#include "common/network/network.hpp"
+#include "common/tensor/buffer.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/integrity/shared_segment.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// What the doctor saw of one thing. Without a mend it is well.
+struct Examined {
+  std::string name;
+  std::string seen;
+  std::string mend{};
+  bool needed = true;  ///< without it the workbook does not work at all
+};
+
+/// The first line of what a program prints; nothing if there is no such program.
+std::string first_line(const std::string& command) {
+  FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return {};
+  std::array<char, 256> text{};
+  std::string line;
+  if (std::fgets(text.data(), text.size(), pipe) != nullptr) line = text.data();
+  while (std::fgets(text.data(), text.size(), pipe) != nullptr) {
+  }
+  ::pclose(pipe);
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+  return line;
+}
+
+Examined program(const std::string& name, const std::string& command, const std::string& mend,
+                 bool needed) {
+  const std::string line = first_line(command);
+  if (line.empty()) return {name, "not found", mend, needed};
+  return {name, line, {}, needed};
+}
+
+Examined compiler() {
+  const MachineInfo machine = describe_machine();
+  const std::string seen = machine.compiler + " (this build, " + machine.build_type + ")";
+  if (machine.build_type != "Release") {
+    return {"compiler", seen, "Times count in the optimised build: cmake --preset lab", false};
+  }
+  return {"compiler", seen, {}};
+}
+
+Examined cuda() {
+  const std::string line = first_line("nvcc --version | tail -2");
+  if (line.empty()) {
+    return {"CUDA", "no nvcc", "Not needed for m1. For GPU milestones: docs/setup.md", false};
+  }
+  return {"CUDA", line, {}};
+}
+
+Examined gpu() {
+  const std::string line =
+      first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader");
+  if (line.empty()) {
+    return {"GPU", "none answers", "Not needed for m1; GPU milestones are emulated without one",
+            false};
+  }
+  return {"GPU", line, {}};
+}
+
+Examined data() {
+  try {
+    const Dataset dataset = load_dataset(Split::kTest);
+    return {"data", std::to_string(dataset.count) + " test images", {}};
+  } catch (const Error& error) {
+    return {"data", "not usable", error.what()};
+  }
+}
+
+Examined networks() {
+  std::string good;
+  for (const std::string& name : preset_names()) {
+    try {
+      load_network(name);
+      good += (good.empty() ? "" : " ") + name;
+    } catch (const Error& error) {
+      return {"networks", name + " is not usable", error.what()};
+    }
+  }
+  return {"networks", good, {}};
+}
+
+std::string gigabytes(double bytes) {
+  std::array<char, 32> text{};
+  constexpr double kGigabyte = 1e9;
+  std::snprintf(text.data(), text.size(), "%.1f GB", bytes / kGigabyte);
+  return text.data();
+}
+
+Examined memory() {
+  constexpr double kWanted = 5e9;  // two arrays of 1 GB on both sides, and the rest
+  const auto free = static_cast<double>(available_memory());
+  const std::string seen = gigabytes(free) + " free";
+  if (free < kWanted) {
+    return {"memory", seen,
+            "Batch 10 000 needs about " + gigabytes(kWanted) +
+                "; check with --batches 100,1000, or close other programs",
+            false};
+  }
+  return {"memory", seen, {}};
+}
+
+Examined disk() {
+  struct statvfs status {};
+  if (::statvfs(build_folder().c_str(), &status) != 0) {
+    return {"disk", "cannot be read", "Look at the permissions of " + build_folder().string()};
+  }
+  constexpr double kWanted = 1e9;
+  const double free = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
+  const std::string seen = gigabytes(free) + " free";
+  if (free < kWanted) return {"disk", seen, "Free at least " + gigabytes(kWanted)};
+  return {"disk", seen, {}};
+}
+
+Examined isolation() {
+  try {
+    constexpr std::size_t kSome = 4096;
+    const SharedSegment segment(kSome, SharedSegment::Access::kReadOnly);
+    return {"isolation", "sealed shared memory", {}};
+  } catch (const Error& error) {
+    return {"isolation", error.what(), "The grader needs Linux 5.1 or newer"};
+  }
+}
+
+ExitCode run() {
+  const std::string setup = "common/setup/lab setup";
+  const std::array<std::function<Examined()>, 11> examinations = {
+      compiler,
+      [&] { return program("CMake", "cmake --version", setup, true); },
+      [&] { return program("Ninja", "ninja --version", setup, true); },
+      [&] { return program("gnuplot", "gnuplot --version", "For plots: " + setup, false); },
+      data,
+      networks,
+      memory,
+      disk,
+      isolation,
+      cuda,
+      gpu};
+  bool well = true;
+  for (const auto& examine : examinations) {
+    const Examined item = examine();
+    const bool good = item.mend.empty();
+    well = well && (good || !item.needed);
+    const std::string mark = good          ? coloured("ok  ", Colour::kGood)
+                             : item.needed ? coloured("ILL ", Colour::kBad)
+                                           : coloured("note", Colour::kStrong);
+    std::cout << mark << paragraph("  " + left(item.name, 11), item.seen);
+    if (!good) std::cout << paragraph("                 → ", item.mend);
+  }
+  std::cout << (well ? "Everything that is needed is there.\n" : "Mend what is marked ILL.\n");
+  return well ? ExitCode::kPassed : ExitCode::kEnvironment;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, ExitCode& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("doctor", "Examines the machine and says how to mend what is missing");
+  command->callback([&exit_code] { exit_code = run(); });
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,86 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/milestone/atomic_file.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  std::string milestone;
+  std::string state;
+  bool again = false;
+};
+
+// Hints lie beside the chapter: a list of texts, from a nudge to nearly the code.
+std::vector<std::string> read_hints(const CourseMilestone& milestone) {
+  const auto file = milestone.folder / "hints.json";
+  try {
+    auto hints = nlohmann::json::parse(read_text(file)).get<std::vector<std::string>>();
+    if (!hints.empty()) return hints;
+  } catch (const nlohmann::json::exception& error) {
+    throw EnvironmentError(file.string() + " is no list of texts: " + error.what());
+  }
+  throw EnvironmentError(file.string() + " has no hints.");
+}
+
+// How many hints of each milestone were shown; lost or damaged, it starts anew.
+nlohmann::json read_shown(const std::filesystem::path& file) {
+  if (std::filesystem::exists(file)) {
+    auto shown = nlohmann::json::parse(read_text(file), nullptr, false);
+    if (shown.is_object()) return shown;
+  }
+  return nlohmann::json::object();
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  const std::vector<std::string> hints = read_hints(milestone);
+  const auto state =
+      options.state.empty() ? build_folder() / "hints.json" : std::filesystem::path(options.state);
+  nlohmann::json shown = read_shown(state);
+  const auto known = shown.find(milestone.id);
+  std::size_t count =
+      known != shown.end() && known->is_number_unsigned() ? known->get<std::size_t>() : 0;
+  count = std::min(count, hints.size());
+  const bool was_last = count == hints.size();
+  const std::size_t first = options.again ? 0 : std::min(count, hints.size() - 1);
+  if (!options.again) count = std::min(count + 1, hints.size());
+
+  for (std::size_t i = first; i < count; ++i) {
+    std::cout << coloured("Hint " + std::to_string(i + 1) + " of " + std::to_string(hints.size()),
+                          Colour::kStrong)
+              << "\n"
+              << paragraph("  ", hints[i]);
+  }
+  if (options.again && count == 0) std::cout << "You have not asked for a hint yet.\n";
+  if (!options.again) {
+    std::cout << (was_last ? "That was the last one, again; the chapter and your instructor know "
+                             "more.\n"
+                           : "");
+    shown[milestone.id] = count;
+    write_atomically(state, shown.dump(1) + "\n");
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_hint(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("hint", "Shows one more hint each time");
+  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
+  command->add_flag("--again", options->again, "Show the hints so far, and no new one");
+  command->add_option("--state", options->state)->group("");  // for tests: another memory
+  command->footer("Example:\n  build/bin/grader hint m1");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader

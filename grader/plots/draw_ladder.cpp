@@ -1,0 +1,356 @@
+// Writes a ladder as a gnuplot program and lets gnuplot draw it.
+//
+// All rows stand on one y axis that counts downwards: a heading line per panel, a line for the
+// label of each reference, then the stages. Positions are chosen here, so that nothing overlaps:
+// texts stand to the right of what they name, and the x axis ends where the longest of them does.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "common/error/error.hpp"
+#include "common/milestone/atomic_file.hpp"
+#include "grader/plots/ladder.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// Sizes in pixels of the PNG; the other formats scale.
+constexpr int kWidth = 1280;
+constexpr double kCharacter = 9.4;  // the mean width of DejaVu Sans 14 in words
+constexpr double kDigit = 12.0;     // and in numbers
+constexpr int kRowHeight = 34;
+constexpr int kTop = 100;
+constexpr int kBottom = 76;
+constexpr int kRight = 24;
+constexpr double kGap = 14.0;  // from a point to its text
+constexpr std::size_t kLongestTitle = 44;
+
+struct Style {
+  const char* symbol;
+  int point_type;
+  const char* colour;
+};
+// Okabe and Ito's colours, which most colour-blind readers tell apart.
+constexpr std::array<Style, 4> kLayerStyles = {
+    {{"●", 7, "#0072b2"}, {"■", 5, "#d55e00"}, {"◆", 13, "#009e73"}, {"▼", 11, "#cc79a7"}}};
+constexpr Style kSumStyle = {"▲", 9, "#111111"};
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string milliseconds_text(double value) {
+  std::array<char, 32> text{};
+  const int digits = value < 1.0 ? 3 : value < 10.0 ? 2 : value < 100.0 ? 1 : 0;
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+std::string grouped(int batch) {
+  std::string text = std::to_string(batch);
+  if (text.size() > 4) text.insert(text.size() - 3, " ");
+  return text;
+}
+
+std::string shortened(const std::string& title) {
+  if (display_width(title) <= static_cast<int>(kLongestTitle)) return title;
+  return title.substr(0, kLongestTitle - 1) + "…";
+}
+
+/// Where everything goes.
+class Layout {
+ public:
+  explicit Layout(const Ladder& ladder) {
+    double smallest = HUGE_VAL;
+    double largest = 0.0;
+    int longest_title = 0;
+    for (const LadderPanel& panel : ladder.panels) {
+      lines_ += 1 + static_cast<int>(panel.lines.size() + panel.rows.size());
+      for (const LadderRow& row : panel.rows) {
+        longest_title = std::max(longest_title, display_width(shortened(row.title)));
+        note(milliseconds_text(row.sum.median), row.sum.high);
+        for (const LadderRow::Point& point : row.layers) smallest = std::min(smallest, point.low);
+        largest = std::max(largest, row.sum.high);
+      }
+      for (const LadderPanel::Line& line : panel.lines) {
+        note(label(line), line.milliseconds);
+        smallest = std::min(smallest, line.milliseconds);
+        largest = std::max(largest, line.milliseconds);
+      }
+    }
+    left_ = 36.0 + kCharacter * longest_title;
+    low_ = smallest / 1.6;
+    high_ = largest * 1.2;
+    // Widening the axis shifts the texts, so a few rounds are needed.
+    for (int round = 0; round < 20; ++round) {
+      for (const auto& [text, at] : texts_) {
+        const double decades_per_pixel = std::log10(high_ / low_) / plot_width();
+        const double end =
+            std::log10(at) + (kDigit * display_width(text) + 2 * kGap) * decades_per_pixel;
+        high_ = std::max(high_, std::pow(10.0, end));
+      }
+    }
+  }
+
+  static std::string label(const LadderPanel::Line& line) {
+    return line.label + " " + milliseconds_text(line.milliseconds);
+  }
+
+  [[nodiscard]] int height() const { return kTop + kBottom + kRowHeight * lines_; }
+  [[nodiscard]] int lines() const { return lines_; }
+  [[nodiscard]] double left() const { return left_ / kWidth; }
+  [[nodiscard]] double low() const { return low_; }
+  [[nodiscard]] double high() const { return high_; }
+
+  /// A place `pixels` to the right of `at`.
+  [[nodiscard]] double beside(double at, double pixels) const {
+    return at * std::pow(high_ / low_, pixels / plot_width());
+  }
+
+ private:
+  [[nodiscard]] double plot_width() const { return kWidth - kRight - left_; }
+  void note(const std::string& text, double at) { texts_.emplace_back(text, at); }
+
+  std::vector<std::pair<std::string, double>> texts_;
+  int lines_ = 0;
+  double left_ = 0.0;
+  double low_ = 0.0;
+  double high_ = 0.0;
+};
+
+std::string terminal_of(PlotFormat format, int height) {
+  std::ostringstream text;
+  constexpr double kInch = 100.0;  // pixels to an inch of the PDF
+  constexpr double kPoint = 0.72;  // points to a pixel
+  switch (format) {
+    case PlotFormat::kSvg:
+      text << "svg noenhanced size " << kWidth << "," << height
+           << " dynamic standalone background rgb 'white' font 'DejaVu Sans,14'";
+      break;
+    case PlotFormat::kPng:
+      text << "pngcairo noenhanced size " << kWidth << "," << height << " font 'DejaVu Sans,14'";
+      break;
+    case PlotFormat::kPdf:
+      text << "pdfcairo noenhanced size " << kWidth / kInch << "in," << height / kInch
+           << "in font 'DejaVu Sans," << 14 * kPoint << "' linewidth " << kPoint << " fontscale 1";
+      break;
+  }
+  return text.str();
+}
+
+/// Collects the program's text: settings first, data and the plot command last.
+class Writer {
+ public:
+  Writer(const Ladder& ladder, const Layout& layout, PlotFormat format)
+      : ladder_(ladder), layout_(layout), scale_(format == PlotFormat::kPdf ? 0.72 : 1.0) {}
+
+  std::string write(PlotFormat format, const std::filesystem::path& output) {
+    text_ << "set terminal " << terminal_of(format, layout_.height()) << "\n"
+          << "set output " << quoted(output.string()) << "\n"
+          << "set encoding utf8\n"
+          << "unset key\nset border 1 lc rgb '#888888'\n"
+          << "set tics nomirror out textcolor rgb '#333333'\nunset ytics\n"
+          << "set logscale x 10\nset format x '%g'\n"
+          << "set lmargin at screen " << layout_.left() << "\n"
+          << "set rmargin at screen " << 1.0 - static_cast<double>(kRight) / kWidth << "\n"
+          << "set tmargin at screen " << 1.0 - static_cast<double>(kTop) / layout_.height() << "\n"
+          << "set bmargin at screen " << static_cast<double>(kBottom) / layout_.height() << "\n"
+          << "set xrange [" << layout_.low() << ":" << layout_.high() << "]\n"
+          << "set yrange [" << layout_.lines() << ":0]\n"
+          << "set xlabel 'op time, milliseconds (log scale)' textcolor rgb '#333333'\n"
+          << "set grid x lc rgb '#e8e8e8' lt 1\n";
+    title();
+    double line = 0.5;
+    for (const LadderPanel& panel : ladder_.panels) this->panel(panel, line);
+    plot();
+    return text_.str();
+  }
+
+ private:
+  // A text at a place of the whole picture, in pixels from the top left.
+  void screen_label(const std::string& text, double x, double y, double size, const char* colour) {
+    text_ << "set label " << quoted(text) << " at screen " << x / kWidth << ",screen "
+          << 1.0 - y / layout_.height() << " font '," << size * scale_ << "' textcolor rgb '"
+          << colour << "'\n";
+  }
+
+  void title() {
+    constexpr double kX = 24.0;
+    screen_label("Op time, stage by stage", kX, 28.0, 20.0, "#111111");
+    double x = kX + 372.0;
+    const std::size_t layers = layer_count();
+    for (std::size_t i = 0; i < layers; ++i, x += 95.0) {
+      screen_label(std::string(style(i).symbol) + " op " + std::to_string(i + 1), x, 28.0, 15.0,
+                   style(i).colour);
+    }
+    if (layers > 1)
+      screen_label(std::string(kSumStyle.symbol) + " sum", x, 28.0, 15.0, kSumStyle.colour);
+    screen_label(ladder_.caption, kX, 58.0, caption_size(), "#666666");
+  }
+
+  // A caption too long for the picture is set smaller.
+  [[nodiscard]] double caption_size() const {
+    constexpr double kUsual = 13.0;
+    constexpr double kPerPoint = 0.61;  // mean width of a character, in sizes
+    const double width = kUsual * kPerPoint * display_width(ladder_.caption);
+    return std::min(kUsual, kUsual * (kWidth - 48.0) / width);
+  }
+
+  void row_label(const std::string& text, double line, const char* font) {
+    text_ << "set label " << quoted(text) << " at graph 0,first " << line << " right offset -1.2,0 "
+          << font << " textcolor rgb '#222222'\n";
+  }
+
+  void text_beside(const std::string& text, double x, double line, const char* colour) {
+    text_ << "set label " << quoted(text) << " at first " << layout_.beside(x, kGap) << ",first "
+          << line << " left front textcolor rgb '" << colour << "'\n";
+  }
+
+  void panel(const LadderPanel& panel, double& line) {
+    text_ << "set label " << quoted("batch " + grouped(panel.batch)) << " at graph 0,first " << line
+          << " right offset -1.2,0 font 'DejaVu Sans:Bold,' textcolor rgb '#111111'\n";
+    if (line > 1.0) {  // a rule above every panel but the first
+      text_ << "set arrow from screen 0.02,first " << line - 0.5 << " to graph 1,first "
+            << line - 0.5 << " nohead lc rgb '#dddddd' lw 1 back\n";
+    }
+    const double end = line + 0.5 + static_cast<double>(panel.lines.size() + panel.rows.size());
+    for (const LadderPanel::Line& reference : panel.lines) {
+      const bool floor = reference.kind == "floor";
+      const char* colour = floor ? "#2b7a3d" : "#7a5b2b";
+      text_ << "set arrow from first " << reference.milliseconds << "," << line - 0.2
+            << " to first " << reference.milliseconds << "," << end << " nohead lc rgb '" << colour
+            << "' lw 2 dt " << (floor ? 2 : 3) << " back\n";
+      text_beside(Layout::label(reference), layout_.beside(reference.milliseconds, -6.0), line,
+                  colour);
+      line += 1.0;
+    }
+    line += 1.0;
+    for (const LadderRow& row : panel.rows) {
+      row_label(shortened(row.title), line, "");
+      text_beside(milliseconds_text(row.sum.median), row.sum.high, line, kSumStyle.colour);
+      this->row(row, line);
+      line += 1.0;
+    }
+  }
+
+  void row(const LadderRow& row, double line) {
+    double least = row.sum.median;
+    for (std::size_t i = 0; i < row.layers.size(); ++i) {
+      point(layers_[i], row.layers[i], line);
+      least = std::min(least, row.layers[i].median);
+    }
+    if (row.layers.size() > 1) {
+      point(sums_, row.sum, line);
+      spans_ << least << " " << line << " " << row.sum.median - least << " 0\n";
+    }
+  }
+
+  static void point(std::ostringstream& data, const LadderRow::Point& point, double line) {
+    data << point.median << " " << line << " " << point.low << " " << point.high << "\n";
+  }
+
+  void plot() {
+    std::string commands;
+    const auto add = [&](const std::string& name, const std::ostringstream& data,
+                         const std::string& how) {
+      if (data.str().empty()) return;
+      text_ << "$" << name << " << EOD\n" << data.str() << "EOD\n";
+      commands += (commands.empty() ? "plot " : ", ") + std::string("$") + name + " " + how;
+    };
+    const auto marks = [this](const Style& style, double size) {
+      std::ostringstream how;
+      how << "using 1:2:3:4 with xerrorbars pt " << style.point_type << " ps " << size * scale_
+          << " lw 2 lc rgb '" << style.colour << "'";
+      return how.str();
+    };
+    text_ << "set errorbars 0.6\n";
+    add("spans", spans_, "using 1:2:3:4 with vectors nohead lw 2 lc rgb '#d0d0d0'");
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      add("layer" + std::to_string(i + 1), layers_[i], marks(style(i), 1.3));
+    }
+    add("sums", sums_, marks(kSumStyle, 1.6));
+    text_ << commands << "\n";
+  }
+
+  static const Style& style(std::size_t layer) { return kLayerStyles[layer % kLayerStyles.size()]; }
+
+  [[nodiscard]] std::size_t layer_count() const {
+    std::size_t count = 0;
+    for (const LadderPanel& panel : ladder_.panels) {
+      for (const LadderRow& row : panel.rows) count = std::max(count, row.layers.size());
+    }
+    return count;
+  }
+
+  const Ladder& ladder_;
+  const Layout& layout_;
+  double scale_;
+  std::ostringstream text_;
+  std::ostringstream spans_;
+  std::array<std::ostringstream, kLayerStyles.size()> layers_;
+  std::ostringstream sums_;
+};
+
+// Runs gnuplot on a file; returns what it complained about.
+std::string run_gnuplot(const std::string& program) {
+  std::string file = (std::filesystem::temp_directory_path() / "convlab-plot-XXXXXX").string();
+  const int descriptor = ::mkstemp(file.data());
+  if (descriptor < 0) throw EnvironmentError("Cannot write to " + file + ".");
+  ::close(descriptor);
+  write_atomically(file, program);
+  FILE* pipe = ::popen(("gnuplot '" + file + "' 2>&1").c_str(), "r");
+  std::string complaints;
+  std::array<char, 4096> text{};
+  while (pipe != nullptr && std::fgets(text.data(), text.size(), pipe) != nullptr) {
+    complaints += text.data();
+  }
+  const int status = pipe == nullptr ? -1 : ::pclose(pipe);
+  std::filesystem::remove(file);
+  if (status == 0) return {};
+  return complaints.empty() ? "it could not be started" : complaints;
+}
+
+}  // namespace
+
+std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
+                         const std::filesystem::path& output) {
+  const Layout layout(ladder);
+  return Writer(ladder, layout, format).write(format, output);
+}
+
+std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw EnvironmentError("Cannot create the folder " + folder.string() + ": " + error.message() +
+                           ".");
+  }
+  std::vector<std::filesystem::path> files;
+  const std::string stem = "op-time-" + ladder.network;
+  for (const auto& [format, extension] :
+       {std::pair(PlotFormat::kSvg, ".svg"), std::pair(PlotFormat::kPdf, ".pdf"),
+        std::pair(PlotFormat::kPng, ".png")}) {
+    // Under another name first: who looks at the plot meanwhile sees a whole one.
+    const auto unfinished = folder / ("." + stem + extension);
+    const std::string complaints = run_gnuplot(gnuplot_text(ladder, format, unfinished));
+    if (!complaints.empty()) {
+      throw EnvironmentError("gnuplot failed: " + complaints.substr(0, complaints.find('\n')) +
+                             ". To install it: common/setup/lab setup");
+    }
+    files.push_back(folder / (stem + extension));
+    std::filesystem::rename(unfinished, files.back());
+  }
+  return files;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,75 @@
+#include "grader/report/check_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+
+#include "common/timing/statistics.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr int kBatchWidth = 7;
+constexpr int kTimeWidth = 17;
+constexpr int kAccuracyWidth = 14;
+constexpr int kErrorWidth = 8;
+
+// Three digits, as a person would write them: 0.0123, 1.23, 123, 12345.
+std::string three_digits(double value) {
+  std::array<char, 32> text{};
+  const int whole_digits = value < 1.0 ? 1 : static_cast<int>(std::log10(value)) + 1;
+  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 3 - whole_digits), value);
+  return text.data();
+}
+
+}  // namespace
+
+std::string time_text(const std::vector<double>& samples) {
+  if (samples.empty()) return "-";
+  const Spread spread = spread_of(samples);
+  if (samples.size() == 1) return three_digits(spread.median) + " once";
+  return three_digits(spread.median) + " ±" +
+         three_digits((spread.upper_quartile - spread.lower_quartile) / 2.0);
+}
+
+std::string run_heading(std::size_t layers) {
+  std::string text = right("batch", kBatchWidth);
+  for (std::size_t i = 0; i < layers; ++i) {
+    text += right("op time " + std::to_string(i + 1) + ", ms", kTimeWidth);
+  }
+  return text + right("accuracy", kAccuracyWidth) + right("error", kErrorWidth) + "  verdict";
+}
+
+std::string run_row(const RunResult& run) {
+  std::string text = right(std::to_string(run.batch), kBatchWidth);
+  double worst = 0.0;
+  for (const LayerResult& layer : run.layers) {
+    text += right(time_text(layer.op_ms), kTimeWidth);
+    if (layer.error) worst = std::max(worst, layer.error->worst_ratio);
+  }
+  std::string accuracy = "-";
+  if (run.accuracy) {
+    accuracy = std::to_string(run.accuracy->correct) + "/" + std::to_string(run.accuracy->total);
+  }
+  std::array<char, 32> error{};
+  std::snprintf(error.data(), error.size(), worst < 1000.0 ? "%.1f" : "%.0f", worst);
+  const bool passed = run.verdict == Verdict::kPassed;
+  return text + right(accuracy, kAccuracyWidth) + right(error.data(), kErrorWidth) + "  " +
+         coloured(to_string(run.verdict), passed ? Colour::kGood : Colour::kBad);
+}
+
+std::string finding_text(const Finding& finding) {
+  std::string anchor = finding.id;
+  std::transform(anchor.begin(), anchor.end(), anchor.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return "  " + coloured(finding.id, Colour::kBad) + "  " +
+         coloured(finding.title, Colour::kStrong) + "\n" + paragraph("    seen   ", finding.seen) +
+         paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
+         "    more   docs/diagnoses.md#" + anchor + "\n";
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+
+namespace convlab::grader {
+
+/// "12.3 ±0.4": median and half the interquartile range, in milliseconds, three digits.
+std::string time_text(const std::vector<double>& samples);
+
+/// The heading of the table of runs; the rows are run_row.
+std::string run_heading(std::size_t layers);
+std::string run_row(const RunResult& run);
+
+/// A finding in full: what, where, why, what next.
+std::string finding_text(const Finding& finding);
+
+}  // namespace convlab::grader

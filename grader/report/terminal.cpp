@@ -1,0 +1,113 @@
+#include "grader/report/terminal.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string_view>
+
+namespace convlab::grader {
+
+namespace {
+
+bool wants_colour() {
+  static const bool wanted = [] {
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') &&
+           terminal != nullptr && std::string_view(terminal) != "dumb";
+  }();
+  return wanted;
+}
+
+const char* code_of(Colour colour) {
+  switch (colour) {
+    case Colour::kGood:
+      return "\033[32m";
+    case Colour::kBad:
+      return "\033[1;31m";
+    case Colour::kQuiet:
+      return "\033[2m";
+    case Colour::kStrong:
+      return "\033[1m";
+  }
+  return "";
+}
+
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+}
+
+}  // namespace
+
+std::string coloured(const std::string& text, Colour colour) {
+  if (!wants_colour()) return text;
+  std::string result = code_of(colour);
+  return result.append(text).append("\033[0m");
+}
+
+int display_width(const std::string& text) {
+  int width = 0;
+  for (const char byte : text) width += begins_character(byte) ? 1 : 0;
+  return width;
+}
+
+std::string left(const std::string& text, int width) {
+  const int missing = width - display_width(text);
+  return missing > 0 ? text + std::string(static_cast<std::size_t>(missing), ' ') : text;
+}
+
+std::string right(const std::string& text, int width) {
+  const int missing = width - display_width(text);
+  return missing > 0 ? std::string(static_cast<std::size_t>(missing), ' ') + text : text;
+}
+
+std::string paragraph(const std::string& label, const std::string& text) {
+  const int indent = display_width(label);
+  std::string result = label;
+  int column = indent;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const int width = display_width(word);
+    const bool at_start = column == indent;
+    if (!at_start && column + 1 + width > kColumns) {
+      result.append(1, '\n').append(static_cast<std::size_t>(indent), ' ');
+      column = indent;
+    } else if (!at_start) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += width;
+  }
+  return result + "\n";
+}
+
+ProgressLine::ProgressLine() : enabled_(::isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  clear();
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (!enabled_) return;
+  std::string line;
+  int width = 0;
+  for (const char byte : text) {
+    if (begins_character(byte) && ++width >= kColumns) break;
+    line += byte;
+  }
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void ProgressLine::clear() {
+  if (!shown_) return;
+  std::fprintf(stderr, "\r\033[K");
+  std::fflush(stderr);
+  shown_ = false;
+}
+
+}  // namespace convlab::grader

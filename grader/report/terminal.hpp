@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+
+namespace convlab::grader {
+
+/// Columns of everything that the grader prints.
+inline constexpr int kColumns = 80;
+
+enum class Colour { kGood, kBad, kQuiet, kStrong };
+
+/// Text in colour where standard output is a terminal that wants it: not a file, not with NO_COLOR
+/// set (https://no-color.org), not on a dumb terminal.
+std::string coloured(const std::string& text, Colour colour);
+
+/// Characters that a terminal shows for UTF-8 text without combining or wide characters.
+int display_width(const std::string& text);
+
+/// `text`, filled with spaces up to `width`: behind it, or before it.
+std::string left(const std::string& text, int width);
+std::string right(const std::string& text, int width);
+
+/// Paragraph of kColumns: the first line begins with `label`, the others are indented as far.
+std::string paragraph(const std::string& label, const std::string& text);
+
+/// One line on standard error that is written over and over, while a person waits; nothing where
+/// standard error is no terminal.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine();
+
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+};
+
+}  // namespace convlab::grader

@@ -1,0 +1,114 @@
+#include <fstream>
+
+#include "common/milestone/atomic_file.hpp"
+#include "common/milestone/result.hpp"
+#include "common/testing/catch.hpp"
+#include "grader/tests/program.hpp"
+
+using namespace convlab;
+using grader::ProgramRun;
+using grader::run_program;
+using grader::TestFolder;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("grader hint: one more each time, the last one again at the end") {
+  const TestFolder folder;
+  const std::string state = " --state " + (folder.path() / "hints.json").string();
+  const ProgramRun first = run_program("grader", "hint m1" + state);
+  CHECK(first.exit_code == 0);
+  CHECK(contains(first.output, "Hint 1 of "));
+  CHECK_FALSE(contains(first.output, "Hint 2 of "));
+  CHECK(contains(run_program("grader", "hint m1" + state).output, "Hint 2 of "));
+  const ProgramRun again = run_program("grader", "hint m1 --again" + state);
+  CHECK(contains(again.output, "Hint 1 of "));
+  CHECK(contains(again.output, "Hint 2 of "));
+  CHECK_FALSE(contains(again.output, "Hint 3 of "));
+  std::string last;
+  for (int i = 0; i < 20; ++i) last = run_program("grader", "hint m1" + state).output;
+  CHECK(contains(last, "That was the last one"));
+}
+
+TEST_CASE("grader hint: a damaged memory starts anew, an unknown milestone is refused") {
+  const TestFolder folder;
+  const auto file = folder.path() / "hints.json";
+  write_atomically(file, "{ damaged");
+  CHECK(contains(run_program("grader", "hint m1 --state " + file.string()).output, "Hint 1 of "));
+  write_atomically(file, R"({"m1": "many"})");
+  CHECK(contains(run_program("grader", "hint m1 --state " + file.string()).output, "Hint 1 of "));
+  CHECK(run_program("grader", "hint m0").exit_code == 2);
+}
+
+TEST_CASE("grader list: names milestones and stages") {
+  const ProgramRun run = run_program("grader", "list");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "m1  the convolution on the CPU\n"));
+  CHECK(contains(run.output, "  student   baseline"));
+}
+
+TEST_CASE("grader doctor: examines everything and agrees with its exit code") {
+  const ProgramRun run = run_program("grader", "doctor");
+  INFO(run.output);
+  for (const char* item :
+       {"compiler", "CMake", "gnuplot", "data", "networks", "memory", "disk", "CUDA"}) {
+    CHECK(contains(run.output, item));
+  }
+  CHECK(run.exit_code == (contains(run.output, "ILL ") ? 3 : 0));
+  const ProgramRun no_data = run_program("grader", "doctor", "CONVLAB_DATA=/nonexistent");
+  CHECK(no_data.exit_code == 3);
+  CHECK(contains(no_data.output, "ILL   data"));
+}
+
+TEST_CASE("grader plot: draws three files, refuses what is no result") {
+  const TestFolder folder;
+  const auto file = folder.path() / "result.json";
+  const ConvShape shape{.batch = 100, .height = 8, .width = 8, .kernel = 3};
+  Result result{.program = "m1",
+                .milestone = "m1",
+                .solution = "student",
+                .created = utc_now(),
+                .machine = describe_machine()};
+  result.runs.push_back({.network = "fa23",
+                         .batch = 100,
+                         .stage = {.id = "baseline", .title = "It's \"quoted\" {and} _odd_"},
+                         .layers = {{.shape = shape, .op_ms = {1, 2, 3}, .layer_ms = {1, 2, 3}},
+                                    {.shape = shape, .op_ms = {5}, .layer_ms = {5}}}});
+  write_result(file, result);
+  const auto plots = folder.path() / "plots";
+  const ProgramRun run =
+      run_program("grader", "plot " + file.string() + " --output " + plots.string());
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  for (const char* extension : {".svg", ".pdf", ".png"}) {
+    const auto plot = plots / (std::string("op-time-fa23") + extension);
+    REQUIRE(std::filesystem::exists(plot));
+    CHECK(std::filesystem::file_size(plot) > 2000);
+  }
+  CHECK(contains(read_text(plots / "op-time-fa23.svg"), "It's \"quoted\" {and} _odd_"));
+
+  result.runs[0].device = Device::kEmulated;
+  write_result(file, result);
+  const ProgramRun emulated = run_program("grader", "plot " + file.string());
+  CHECK(emulated.exit_code == 1);
+  CHECK(contains(emulated.output, "nothing to plot"));
+
+  write_atomically(file, "{\"schema\": \"other\"}");
+  CHECK(run_program("grader", "plot " + file.string()).exit_code == 3);
+  CHECK(run_program("grader", "plot " + (folder.path() / "none.json").string()).exit_code == 3);
+  CHECK(run_program("grader", "plot").exit_code == 2);
+}
+
+TEST_CASE("grader: help comes with examples and exit codes") {
+  for (const char* arguments : {"--help", "check --help", "plot --help", "hint --help"}) {
+    const ProgramRun run = run_program("grader", arguments);
+    CHECK(run.exit_code == 0);
+    CHECK(contains(run.output, "Example"));
+    CHECK(contains(run.output, "build/bin/grader"));
+  }
+}
