@@ -29,7 +29,6 @@ GridRunner& GridRunner::instance() {
 }
 
 GridRunner::GridRunner() {
-  install_signal_handlers();
   unsigned count = static_cast<unsigned>(settings().workers);
   if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
   for (unsigned i = 0; i < count; ++i) {
@@ -115,6 +114,7 @@ bool GridRunner::wait_for_turn(std::uint64_t position) const {
 
 std::optional<KernelFailure> GridRunner::run(const KernelCall& call) {
   const std::lock_guard one_grid(launch_mutex_);
+  install_signal_handlers();
   std::unique_lock lock(mutex_);
   call_ = &call;
   blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;

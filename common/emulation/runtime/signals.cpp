@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 
 #include "common/emulation/runtime/block_runner.hpp"
 
@@ -135,17 +134,22 @@ int timeout_signal() {
 }
 
 void install_signal_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    // The first backtrace loads a library; a handler must not.
+  static const int first_backtrace = [] {
+    // The first one loads a library; a handler must not.
     std::array<void*, 1> frame;
-    backtrace(frame.data(), 1);
-    const struct sigaction fault = action_for(&on_fault);
-    for (std::size_t i = 0; i < kFaultSignals.size(); ++i)
-      sigaction(kFaultSignals[i], &fault, &former_actions[i]);
-    const struct sigaction timeout = action_for(&on_timeout);
-    sigaction(timeout_signal(), &timeout, nullptr);
-  });
+    return backtrace(frame.data(), 1);
+  }();
+  static_cast<void>(first_backtrace);
+  struct sigaction current = {};
+  const struct sigaction fault = action_for(&on_fault);
+  for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
+    sigaction(kFaultSignals[i], nullptr, &current);
+    if ((current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &on_fault) continue;
+    former_actions[i] = current;
+    sigaction(kFaultSignals[i], &fault, nullptr);
+  }
+  const struct sigaction timeout = action_for(&on_timeout);
+  sigaction(timeout_signal(), &timeout, nullptr);
 }
 
 void prepare_worker_for_signals() {

@@ -3,7 +3,8 @@
 namespace convlab::emulation {
 
 /// Turns SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP inside kernels into faults of the emulated
-/// device; outside of kernels they do what they did before. Once per process.
+/// device; outside of kernels they do what they did before. To be called before every grid, because
+/// others (a test framework, say) may have taken the signals since.
 void install_signal_handlers();
 
 /// Gives the calling worker a stack on which a handler can run when its own has overflown.
