@@ -1,0 +1,323 @@
+// The runtime API, types and arithmetic.
+
+#include "common/emulation/tests/features/feature.hpp"
+
+namespace convlab::features {
+namespace {
+
+__constant__ float taps[8];
+__device__ int counter;
+__device__ float table[4] = {0.5F, 1.5F, 2.5F, 3.5F};
+
+__global__ void use_symbols(float* out) {
+  out[threadIdx.x] = taps[threadIdx.x % 8] * table[threadIdx.x % 4];
+  if (threadIdx.x == 0) counter += 5;
+}
+
+const Register kSymbols{"memory", "__constant__ and __device__ variables", [] {
+  DeviceArray<float> out(32);
+  const std::vector<float> host = some_floats(8);
+  require(cudaMemcpyToSymbol(taps, host.data(), 32), "cudaMemcpyToSymbol");
+  require(cudaMemcpyToSymbol(taps, host.data(), 8, 16), "cudaMemcpyToSymbol");
+  const int start = 37;
+  require(cudaMemcpyToSymbol(counter, &start, sizeof start), "cudaMemcpyToSymbol");
+  use_symbols<<<1, 32>>>(out.data());
+  Bits bits = out.bits();
+  int count = 0;
+  require(cudaMemcpyFromSymbol(&count, counter, sizeof count), "cudaMemcpyFromSymbol");
+  bits.push_back(static_cast<std::uint32_t>(count));
+  void* address = nullptr;
+  std::size_t size = 0;
+  require(cudaGetSymbolAddress(&address, taps), "cudaGetSymbolAddress");
+  require(cudaGetSymbolSize(&size, taps), "cudaGetSymbolSize");
+  bits.push_back(static_cast<std::uint32_t>(size));
+  return bits;
+}};
+
+__global__ void triple(int* data, int n) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < n) data[i] *= 3;
+}
+
+const Register kPitch{"memory", "cudaMallocPitch, cudaMemcpy2D, cudaMemset2D", [] {
+  unsigned char* data = nullptr;
+  std::size_t pitch = 0;
+  require(cudaMallocPitch(reinterpret_cast<void**>(&data), &pitch, 37, 5), "cudaMallocPitch");
+  require(cudaMemset2D(data, pitch, 7, 37, 5), "cudaMemset2D");
+  std::vector<unsigned char> host(37 * 5, 0);
+  for (std::size_t i = 0; i < 20; ++i) host[i] = static_cast<unsigned char>(i);
+  require(cudaMemcpy2D(data, pitch, host.data(), 37, 10, 2, cudaMemcpyHostToDevice), "cudaMemcpy2D");
+  require(cudaMemcpy2D(host.data(), 37, data, pitch, 37, 5, cudaMemcpyDeviceToHost), "cudaMemcpy2D");
+  require(cudaFree(data), "cudaFree");
+  Bits bits{static_cast<std::uint32_t>(pitch % 32)};
+  bits.insert(bits.end(), host.begin(), host.end());
+  return bits;
+}};
+
+const Register kManaged{"memory", "managed and pinned memory", [] {
+  int* managed = nullptr;
+  int* pinned = nullptr;
+  require(cudaMallocManaged(reinterpret_cast<void**>(&managed), 64 * sizeof(int)), "cudaMallocManaged");
+  require(cudaMallocHost(reinterpret_cast<void**>(&pinned), 64 * sizeof(int)), "cudaMallocHost");
+  for (int i = 0; i < 64; ++i) managed[i] = pinned[i] = i;
+  triple<<<1, 64>>>(managed, 64);
+  triple<<<1, 64>>>(pinned, 32);
+  require(cudaDeviceSynchronize(), "kernel");
+  Bits bits(managed, managed + 64);
+  bits.insert(bits.end(), pinned, pinned + 64);
+  require(cudaFree(managed), "cudaFree");
+  require(cudaFreeHost(pinned), "cudaFreeHost");
+  return bits;
+}};
+
+const Register kAsync{"memory", "cudaMallocAsync, cudaFreeAsync", [] {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreate(&stream), "cudaStreamCreate");
+  int* data = nullptr;
+  std::vector<int> host(100, 5);
+  require(cudaMallocAsync(reinterpret_cast<void**>(&data), 400, stream), "cudaMallocAsync");
+  require(cudaMemcpyAsync(data, host.data(), 400, cudaMemcpyHostToDevice, stream), "copy");
+  triple<<<1, 128, 0, stream>>>(data, 100);
+  require(cudaMemcpyAsync(host.data(), data, 400, cudaMemcpyDeviceToHost, stream), "copy");
+  require(cudaFreeAsync(data, stream), "cudaFreeAsync");
+  require(cudaStreamSynchronize(stream), "stream");
+  require(cudaStreamDestroy(stream), "cudaStreamDestroy");
+  return Bits(host.begin(), host.end());
+}};
+
+// ---- streams ------------------------------------------------------------------------------------
+
+const Register kEvents{"streams", "order by events across streams", [] {
+  cudaStream_t first = nullptr;
+  cudaStream_t second = nullptr;
+  cudaEvent_t filled = nullptr;
+  require(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking), "stream");
+  require(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking), "stream");
+  require(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming), "event");
+  DeviceArray<int> data(std::vector<int>(256, 2));
+  triple<<<2, 128, 0, first>>>(data.data(), 256);
+  require(cudaEventRecord(filled, first), "record");
+  require(cudaStreamWaitEvent(second, filled, 0), "wait");
+  triple<<<2, 128, 0, second>>>(data.data(), 100);
+  require(cudaStreamSynchronize(second), "second");
+  require(cudaEventQuery(filled), "query");
+  Bits bits = data.bits();
+  require(cudaEventDestroy(filled), "event");
+  require(cudaStreamDestroy(first), "stream");
+  require(cudaStreamDestroy(second), "stream");
+  return bits;
+}};
+
+const Register kGraph{"streams", "graphs by stream capture", [] {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreate(&stream), "stream");
+  DeviceArray<int> data(std::vector<int>(64, 1));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
+  triple<<<1, 64, 0, stream>>>(data.data(), 64);
+  triple<<<1, 64, 0, stream>>>(data.data(), 32);
+  require(cudaStreamEndCapture(stream, &graph), "end");
+  require(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
+  Bits bits = data.bits();  // nothing has run yet
+  for (int i = 0; i < 3; ++i) require(cudaGraphLaunch(executable, stream), "launch");
+  require(cudaStreamSynchronize(stream), "stream");
+  const Bits after = data.bits();
+  bits.insert(bits.end(), after.begin(), after.end());
+  require(cudaGraphExecDestroy(executable), "destroy");
+  require(cudaGraphDestroy(graph), "destroy");
+  require(cudaStreamDestroy(stream), "stream");
+  return bits;
+}};
+
+const Register kTime{"streams", "cudaEventElapsedTime", Agreement::kDiffers,
+                     "time of the host, not of a GPU", [] {
+  cudaEvent_t start = nullptr;
+  cudaEvent_t stop = nullptr;
+  require(cudaEventCreate(&start), "event");
+  require(cudaEventCreate(&stop), "event");
+  require(cudaEventRecord(start), "record");
+  require(cudaEventRecord(stop), "record");
+  require(cudaEventSynchronize(stop), "wait");
+  float milliseconds = -1;
+  require(cudaEventElapsedTime(&milliseconds, start, stop), "elapsed");
+  require(cudaEventDestroy(start), "event");
+  require(cudaEventDestroy(stop), "event");
+  return Bits{milliseconds >= 0 ? 1U : 0U};
+}};
+
+// ---- errors -------------------------------------------------------------------------------------
+
+/// The error of a launch with this configuration, taken from the last error.
+std::uint32_t launch_error(dim3 grid, dim3 block, std::size_t shared) {
+  triple<<<grid, block, shared>>>(nullptr, 0);
+  const cudaError_t error = cudaGetLastError();
+  require(cudaDeviceSynchronize(), "kernel");
+  return static_cast<std::uint32_t>(error);
+}
+
+const Register kLimits{"errors", "configurations that a launch refuses", [] {
+  return Bits{launch_error(1, 1024, 0),
+              launch_error(1, 1025, 0),
+              launch_error(1, dim3(32, 33), 0),
+              launch_error(1, dim3(1, 1, 65), 0),
+              launch_error(1, 0, 0),
+              launch_error(0, 1, 0),
+              launch_error(dim3(1, 65535), 1, 0),
+              launch_error(dim3(1, 65536), 1, 0),
+              launch_error(dim3(1, 1, 65536), 1, 0),
+              launch_error(1, 1, 48 * 1024),
+              launch_error(1, 1, 48 * 1024 + 1)};
+}};
+
+const Register kCodes{"errors", "codes of wrong calls", [] {
+  DeviceArray<int> data(16);
+  std::vector<int> host(16);
+  Bits bits;
+  const auto note = [&](cudaError_t error) {
+    bits.push_back(static_cast<std::uint32_t>(error));
+    cudaGetLastError();
+  };
+  void* pointer = nullptr;
+  note(cudaMalloc(&pointer, std::size_t{1} << 50));
+  note(cudaMalloc(&pointer, 0));
+  note(cudaSetDevice(77));
+  note(cudaMemset(nullptr, 0, 16));
+  note(cudaMemcpy(data.data(), host.data(), 64, static_cast<cudaMemcpyKind>(9)));
+  note(cudaMemcpyToSymbol(taps, host.data(), 33));
+  note(cudaMemcpy2D(data.data(), 4, host.data(), 8, 8, 2, cudaMemcpyHostToDevice));
+  note(cudaFree(nullptr));
+  note(cudaFuncSetAttribute(triple, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
+  return bits;
+}};
+
+const Register kTexts{"errors", "names and texts of errors", [] {
+  Bits bits;
+  for (const int code : {0, 1, 2, 9, 12, 13, 17, 21, 98, 101, 400, 600, 700, 701, 702, 710, 714, 715,
+                         716, 717, 719, 801, 900, 999}) {
+    const auto error = static_cast<cudaError_t>(code);
+    for (const char* text : {cudaGetErrorName(error), cudaGetErrorString(error)})
+      for (; *text != '\0'; ++text) bits.push_back(static_cast<std::uint32_t>(*text));
+  }
+  return bits;
+}};
+
+// ---- types and arithmetic -----------------------------------------------------------------------
+
+struct Layout {
+  char a;
+  float4 b;
+  double2 c;
+  short3 d;
+  ushort4 e;
+};
+
+__global__ void sizes(unsigned* out) {
+  const unsigned values[] = {sizeof(float2), alignof(float2), sizeof(float3), alignof(float3),
+                             sizeof(float4), alignof(float4), sizeof(double4), sizeof(int3),
+                             sizeof(uchar4), alignof(uchar4), sizeof(short2), alignof(short2),
+                             sizeof(longlong2), alignof(longlong2), sizeof(Layout), sizeof(dim3),
+                             sizeof(ulonglong4), sizeof(char3), alignof(char3), sizeof(long4)};
+  for (unsigned i = 0; i < 20; ++i) out[i] = values[i];
+}
+
+const Register kSizes{"types", "size and alignment of vector types", [] {
+  DeviceArray<unsigned> out(20);
+  sizes<<<1, 1>>>(out.data());
+  return out.bits();
+}};
+
+__global__ void vectors(const float4* in, float4* out) {
+  const float4 v = in[threadIdx.x];
+  const float2 half_sum = make_float2(v.x + v.y, v.z + v.w);
+  out[threadIdx.x] = make_float4(half_sum.x, half_sum.y, v.x * v.w, v.y - v.z);
+}
+
+const Register kVectors{"types", "float4 loads and stores", [] {
+  const std::vector<float> values = some_floats(256);
+  DeviceArray<float4> in(64);
+  require(cudaMemcpy(in.data(), values.data(), 1024, cudaMemcpyHostToDevice), "copy");
+  DeviceArray<float4> out(64);
+  vectors<<<1, 64>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void arithmetic(const float* in, float* out) {
+  const float x = in[threadIdx.x];
+  const float y = in[threadIdx.x + 1];
+  float* mine = out + threadIdx.x * 10;
+  mine[0] = x * y + 1.0F;
+  mine[1] = x / y;
+  mine[2] = sqrtf(fabsf(x));
+  mine[3] = fmaf(x, y, 0.1F);
+  mine[4] = fminf(x, y);
+  mine[5] = fmaxf(x, -y);
+  mine[6] = floorf(x * 10) + ceilf(y * 10);
+  mine[7] = static_cast<float>(static_cast<int>(x * 1000));
+  mine[8] = rintf(x * 7) + truncf(y * 7);
+  mine[9] = 1.0F / (fabsf(x) + 1.0F);
+}
+
+const Register kArithmetic{"arithmetic", "float: + - * / sqrt fma, without contraction", [] {
+  DeviceArray<float> in(some_floats(513));
+  DeviceArray<float> out(512 * 10);
+  arithmetic<<<1, 512>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void double_arithmetic(const float* in, double* out) {
+  const double x = in[threadIdx.x];
+  const double y = in[threadIdx.x + 1];
+  out[threadIdx.x] = (x * y + 0.1) / (y * y + 1.0) - sqrt(x * x + 2.0);
+}
+
+const Register kDouble{"arithmetic", "double", [] {
+  DeviceArray<float> in(some_floats(257));
+  DeviceArray<double> out(256);
+  double_arithmetic<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void transcendental(const float* in, float* out) {
+  out[threadIdx.x] = expf(in[threadIdx.x]) + sinf(in[threadIdx.x]) + __expf(in[threadIdx.x]);
+}
+
+const Register kTranscendental{"arithmetic", "expf, sinf, __expf, …", Agreement::kDiffers,
+                               "the host's functions: last bits differ", [] {
+  DeviceArray<float> in(some_floats(256));
+  DeviceArray<float> out(256);
+  transcendental<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void integer_functions(const unsigned* in, unsigned* out) {
+  const unsigned x = in[threadIdx.x];
+  unsigned* mine = out + threadIdx.x * 6;
+  mine[0] = static_cast<unsigned>(__popc(x));
+  mine[1] = static_cast<unsigned>(__clz(static_cast<int>(x)));
+  mine[2] = static_cast<unsigned>(__ffs(static_cast<int>(x)));
+  mine[3] = __brev(x);
+  mine[4] = __umulhi(x, 0x9e3779b9U);
+  mine[5] = min(x, 1000U) + max(x, 5U);
+}
+
+const Register kIntegers{"arithmetic", "integer intrinsics", [] {
+  std::vector<unsigned> values(256);
+  for (unsigned i = 0; i < 256; ++i) values[i] = i < 4 ? i : mix(i);
+  DeviceArray<unsigned> in(values);
+  DeviceArray<unsigned> out(256 * 6);
+  integer_functions<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void cached(const float* in, float* out) { out[threadIdx.x] = __ldg(&in[threadIdx.x]) + 1; }
+
+const Register kCached{"memory", "__ldg", [] {
+  DeviceArray<float> in(some_floats(64));
+  DeviceArray<float> out(64);
+  cached<<<1, 64>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+}  // namespace
+}  // namespace convlab::features

@@ -1,0 +1,199 @@
+// The lexer and the rewrite on their own. That the result compiles and runs is the matter of
+// test_launch_forms.cu.
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/emulation/rewrite/lexer.hpp"
+#include "common/emulation/rewrite/project.hpp"
+#include "common/emulation/rewrite/rewriter.hpp"
+#include "common/testing/catch.hpp"
+
+namespace {
+
+using convlab::rewrite::collect_kernels;
+using convlab::rewrite::KernelTable;
+using convlab::rewrite::Rewritten;
+using convlab::rewrite::Source;
+using convlab::rewrite::Token;
+using convlab::rewrite::tokenize;
+
+Rewritten rewritten(const std::string& text) {
+  const Source source(text);
+  KernelTable kernels;
+  collect_kernels(source, kernels);
+  return convlab::rewrite::rewrite(text, source, kernels);
+}
+
+std::string only_complaint(const std::string& text) {
+  const Rewritten result = rewritten(text);
+  REQUIRE(result.diagnostics.size() == 1);
+  return std::to_string(result.diagnostics[0].line) + ": " + result.diagnostics[0].message;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A source as long as a long submission.
+std::string long_source(int kernels) {
+  std::string text;
+  for (int i = 0; i < kernels; ++i) {
+    const std::string number = std::to_string(i);
+    text +=
+        "// Kernel " + number + " computes a tile.\n__global__ void kernel_" + number +
+        "(const float* in, float* out, int n) {\n  __shared__ float tile[16][17];\n"
+        "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "  tile[threadIdx.y][threadIdx.x] = i < n ? in[i] : 0.0f;\n  __syncthreads();\n"
+        "  float sum = 0.0f;\n  for (int k = 0; k < 16; ++k)\n    sum += tile[threadIdx.y][k];\n"
+        "  if (i < n) out[i] = sum;\n}\nvoid run_" +
+        number + "(float* a, float* b, int n) {\n  kernel_" + number +
+        "<<<dim3((n + 255) / 256), dim3(16, 16)>>>(a, b, n);\n}\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("tokens know their kind, place and line") {
+  const std::string text =
+      "int a = 1'000'000; // <<<\n#define X \\\n  f<<<1>>>()\nauto s = R\"x(a\n)\" )x\" 'c' "
+      "::b->c;";
+  const auto tokens = tokenize(text);
+  CHECK(tokens[3].text == "1'000'000");
+  CHECK(tokens[5].text == "#");
+  CHECK(tokens[5].line == 2);
+  CHECK(tokens[8].text == "f");
+  CHECK(tokens[8].line == 3);
+  CHECK(tokens[8].directive == tokens[5].directive);
+  const auto raw = std::find_if(tokens.begin(), tokens.end(), [](const Token& token) {
+    return token.kind == Token::Kind::kString;
+  });
+  REQUIRE(raw != tokens.end());
+  CHECK(raw->text == "R\"x(a\n)\" )x\"");
+  CHECK(raw->directive == 0);
+  CHECK((raw + 1)->kind == Token::Kind::kCharacter);
+  CHECK((raw + 1)->line == 5);
+  CHECK((raw + 2)->text == "::");
+  CHECK((raw + 4)->text == "->");
+}
+
+TEST_CASE("unfinished comments, strings and brackets end with the file") {
+  for (const char* text : {"/* no end", "\"no end", "R\"(no end", "f<<<1, 2>>>(", "(((", "}}}", "'",
+                           "#define", "/", "__shared__", "__shared__ float x[", "<<<>>>()", "\\"})
+    CHECK_NOTHROW(rewritten(text));
+}
+
+TEST_CASE("a rewrite keeps the number of lines") {
+  const std::string text =
+      long_source(3) + "void f(float* a) {\n  kernel_0\n    <<<1,\n  2\n>>>\n(a,\n a, 3);\n}\n";
+  const Rewritten result = rewritten(text);
+  CHECK(result.diagnostics.empty());
+  CHECK(std::count(result.text.begin(), result.text.end(), '\n') ==
+        std::count(text.begin(), text.end(), '\n'));
+  CHECK_FALSE(has(result.text, "<<<"));
+}
+
+TEST_CASE("text without CUDA stays as it is") {
+  const std::string text = "a << b; a<b<c>>d; operator<<<int>(x); // f<<<1>>>()\n\"f<<<1>>>()\"";
+  CHECK(rewritten(text).text == text);
+  CHECK_FALSE(rewritten(text).changed);
+}
+
+TEST_CASE("what cannot be emulated is refused with its line") {
+  CHECK(has(only_complaint("\n\n__global__ void a();\n__global__ void b() { a<<<1, 1>>>(); }"),
+            "4: a kernel launched from device code"));
+  CHECK(has(only_complaint("\nextern __shared__ float s[];"), "2: a __shared__ variable outside"));
+  CHECK(has(only_complaint("\n\ntexture<float, 1> t;"), "3: textures and surfaces"));
+  CHECK(has(only_complaint("float f() { return tex2D<float>(t, x, y); }"), "1: textures"));
+  CHECK(has(only_complaint("void f() { cudaLaunchCooperativeKernel(k); }"), "1: synchronization"));
+  CHECK(has(only_complaint("void f() {\n  k<<<1, 2;\n}"), "2: the launch has no >>>"));
+  CHECK(has(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));
+}
+
+TEST_CASE("inline PTX becomes an error of the compiler in its own line") {
+  const std::string text =
+      "__device__ void f() {\n  asm volatile(\"bar.sync 0;\");\n}\nvoid g() { asm(\"nop\"); }";
+  const Rewritten result = rewritten(text);
+  CHECK(has(result.text,
+            "\n  static_assert(false, \"inline PTX cannot run in device emulation\"); asm"));
+  CHECK(has(result.text, "void g() { asm"));
+}
+
+TEST_CASE("shared variables of all shapes are declared") {
+  const std::string text =
+      "__global__ void k() {\n"
+      "  __shared__ float a[4][N + 1], b, *c;\n"
+      "  volatile __shared__ std::pair<int, float> d[3];\n"
+      "  __shared__ alignas(16) struct { int x; } e;\n"
+      "  extern __shared__ __align__(8) unsigned char f[];\n}";
+  const Rewritten result = rewritten(text);
+  CHECK(result.diagnostics.empty());
+  CHECK(
+      has(result.text, "typedef float convlab_type_a[4][N + 1], convlab_type_b, *convlab_type_c;"));
+  CHECK(has(result.text, "volatile typedef std::pair<int, float> convlab_type_d[3];"));
+  CHECK(has(result.text, "struct { int x; } convlab_type_e;"));
+  CHECK(has(result.text, "shared_variable<convlab_type_e>(convlab_slot_e, 16)"));
+  CHECK(has(result.text,
+            "convlab_type_f& f = ::convlab::emulation::dynamic_shared<convlab_type_f>();"));
+}
+
+TEST_CASE("device variables are registered, functions are not") {
+  const std::string text =
+      "__constant__ float m[10];\n__device__ __constant__ int n = 3;\n"
+      "__device__ float f(float x) { return x; }\nextern __constant__ float other[];\n"
+      "namespace a { static __device__ int counter; }\n"
+      "template <int N> __device__ int variable;\nstruct S { __device__ int g(); };";
+  const std::string result = rewritten(text).text;
+  CHECK(has(result, "DeviceSymbol convlab_symbol_m(\"m\", &m, sizeof(m), true);"));
+  CHECK(has(result, "convlab_symbol_n("));
+  CHECK(has(result, "convlab_symbol_counter(\"counter\", &counter, sizeof(counter), false);"));
+  CHECK_FALSE(has(result, "convlab_symbol_f("));
+  CHECK_FALSE(has(result, "convlab_symbol_other"));
+  CHECK_FALSE(has(result, "convlab_symbol_variable"));
+  CHECK_FALSE(has(result, "convlab_symbol_g"));
+}
+
+TEST_CASE("headers are copied only where something changes") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "convlab_test_rewriter";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "in");
+  const auto write = [&](const char* name, const std::string& text) {
+    std::ofstream(folder / "in" / name) << text;
+  };
+  write("main.cu", "#include \"outer.hpp\"\n#include \"plain.hpp\"\n#include <vector>\nint x;\n");
+  write("outer.hpp", "#include \"kernels.cuh\"\n");
+  write("kernels.cuh", "#pragma once\n__global__ void k() { __shared__ int s; s = 1; }\n");
+  write("plain.hpp", "int plain();\n");
+  const auto result = convlab::rewrite::rewrite_project(
+      {folder / "in" / "main.cu", folder / "out" / "main.cu.cpp", {folder}, {}});
+  CHECK(result.errors.empty());
+  CHECK(result.inputs.size() == 4);
+  std::ifstream file(folder / "out" / "main.cu.cpp");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  CHECK(has(text, "#line 1 \"" + (folder / "in" / "main.cu").string() + "\"\n#include \"/"));
+  CHECK(has(text, "_outer.hpp\"\n#include \"" + (folder / "in" / "plain.hpp").string() + "\"\n"));
+  CHECK(has(text, "#include <vector>\nint x;\n"));
+  fs::remove_all(folder);
+}
+
+TEST_CASE("a file takes at most 5 ms") {
+  const std::string text = long_source(100);  // 1500 lines
+  auto best = std::chrono::steady_clock::duration::max();
+  for (int run = 0; run < 20; ++run) {
+    const auto start = std::chrono::steady_clock::now();
+    const Rewritten result = rewritten(text);
+    best = std::min(best, std::chrono::steady_clock::now() - start);
+    REQUIRE(result.changed);
+  }
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(best).count();
+  INFO(microseconds << " µs for 1500 lines");
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
+  CHECK(microseconds < 5000);
+#else
+  CHECK(microseconds < 100000);
+#endif
+}
