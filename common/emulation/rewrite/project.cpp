@@ -24,7 +24,7 @@ std::string read_file(const fs::path& path) {
 /// Keeps the time stamp of a file whose text does not change, so that nothing is compiled again.
 void write_file(const fs::path& path, const std::string& text) {
   if (fs::exists(path) && read_file(path) == text) return;
-  fs::create_directories(path.parent_path());
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + path.string());

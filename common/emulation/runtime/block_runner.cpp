@@ -9,6 +9,7 @@
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"
+#include "common/error/error.hpp"
 
 constinit thread_local uint3 threadIdx = {};
 constinit thread_local uint3 blockIdx = {};
@@ -16,9 +17,10 @@ constinit thread_local dim3 blockDim;
 constinit thread_local dim3 gridDim;
 
 namespace convlab::emulation {
-namespace {
 
-constinit thread_local BlockRunner* current_runner = nullptr;
+constinit thread_local BlockRunner* BlockRunner::current_ = nullptr;
+
+namespace {
 
 using State = EmulatedThread::State;
 
@@ -30,12 +32,12 @@ bool same_place(const CallSite& a, const CallSite& b) {
 }  // namespace
 
 BlockRunner::BlockRunner() : fibers_(&BlockRunner::carry_entry) {
-  current_runner = this;
+  current_ = this;
   adopt_thread_stack(main_);
 }
 
-BlockRunner* BlockRunner::current() {
-  return current_runner;
+void BlockRunner::refuse_host() {
+  throw UsageError("a device function that needs a block of threads was called on the host");
 }
 
 void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) {
@@ -121,10 +123,45 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   return true;
 }
 
+// Inlined: every frame between the kernel and the switch is touched twice by every thread.
+[[gnu::always_inline]] inline EmulatedThread* BlockRunner::pop_ready() {
+  EmulatedThread* const next = ready_;
+  if (next != nullptr) {
+    ready_ = next->next_ready;
+    next->state = State::kRunning;
+  }
+  return next;
+}
+
+[[gnu::always_inline]] inline void BlockRunner::push_ready(EmulatedThread& thread) {
+  thread.state = State::kReady;
+  thread.next_ready = ready_;
+  ready_ = &thread;
+  --waiting_;
+}
+
+/// Hands the processor on until somebody makes the calling thread ready. (Its own arrival may have
+/// made it ready: then it takes its place in the batch.)
+[[gnu::always_inline]] inline void BlockRunner::wait() {
+  EmulatedThread* const self = thread_;
+  Fiber* const fiber = fiber_;
+  self->fiber = fiber;
+  EmulatedThread* const next = pop_ready();
+  if (next == self) return;
+  if (next != nullptr) {
+    thread_ = next;
+    threadIdx = next->index;
+    fiber_ = next->fiber;
+  } else {
+    fiber_ = fibers_.take();
+  }
+  switch_context(fiber->context, fiber_->context);
+}
+
 // ---- the carrying fiber -------------------------------------------------------------------------
 
 void BlockRunner::carry_entry() {
-  BlockRunner* runner = current_runner;
+  BlockRunner* runner = current_;
   finish_first_switch(runner->fiber_->context);
   runner->carry();
 }
@@ -178,41 +215,7 @@ void BlockRunner::on_exit() {
 
 // ---- waiting ------------------------------------------------------------------------------------
 
-EmulatedThread* BlockRunner::pop_ready() {
-  EmulatedThread* const next = ready_;
-  if (next != nullptr) {
-    ready_ = next->next_ready;
-    next->state = State::kRunning;
-  }
-  return next;
-}
-
-void BlockRunner::push_ready(EmulatedThread& thread) {
-  thread.state = State::kReady;
-  thread.next_ready = ready_;
-  ready_ = &thread;
-  --waiting_;
-}
-
-/// Hands the processor on until somebody makes the calling thread ready.
-/// (Its own arrival may have made it ready: then it takes its place in the batch.)
-void BlockRunner::wait() {
-  EmulatedThread* const self = thread_;
-  Fiber* const fiber = fiber_;
-  self->fiber = fiber;
-  EmulatedThread* const next = pop_ready();
-  if (next == self) return;
-  if (next != nullptr) {
-    thread_ = next;
-    threadIdx = next->index;
-    fiber_ = next->fiber;
-  } else {
-    fiber_ = fibers_.take();
-  }
-  switch_context(fiber->context, fiber_->context);
-}
-
-BarrierResult BlockRunner::barrier(const char* name, bool predicate, CallSite site) {
+inline BarrierResult BlockRunner::barrier(const char* name, bool predicate, CallSite site) {
   EmulatedThread& thread = *thread_;
   thread.call = name;
   thread.site = site;
@@ -247,8 +250,12 @@ void BlockRunner::open_barrier() {
   }
 }
 
-void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
-                             void* output, CallSite site) {
+BarrierResult block_barrier(const char* name, bool predicate, CallSite site) {
+  return BlockRunner::of_kernel().barrier(name, predicate, site);
+}
+
+inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask,
+                                    const void* input, void* output, CallSite site) {
   EmulatedThread& thread = *thread_;
   const std::uint32_t lane = thread.rank % kWarpSize;
   Warp& warp = warps_[thread.rank / kWarpSize];
@@ -283,6 +290,11 @@ void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask,
   if (exchange.present == (mask & warp.live))
     complete(warp, static_cast<std::size_t>(found - warp.pending.begin()));
   wait();
+}
+
+void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                     void* output, CallSite site) {
+  BlockRunner::of_kernel().collective(operation, mask, input, output, site);
 }
 
 void BlockRunner::complete(Warp& warp, std::size_t index) {

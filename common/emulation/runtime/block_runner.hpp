@@ -60,7 +60,13 @@ class BlockRunner {
   BlockRunner();
 
   /// The runner of the calling worker, or null on a thread of the host.
-  static BlockRunner* current();
+  static BlockRunner* current() { return current_; }
+  /// The same for code that only a kernel may call. @throws convlab::UsageError on the host
+  static BlockRunner& of_kernel() {
+    if (current_ == nullptr || !current_->inside_) [[unlikely]]
+      refuse_host();
+    return *current_;
+  }
 
   void begin_grid(const KernelCall& call, TakeTurn turn, void* grid);
   /// Runs one block to its end. @return false if the kernel failed: fault() tells why
@@ -89,6 +95,9 @@ class BlockRunner {
   [[noreturn]] void abandon();
 
  private:
+  static constinit thread_local BlockRunner* current_;
+
+  [[noreturn]] static void refuse_host();
   static void carry_entry();
   [[noreturn]] void carry();
   void run_fresh_thread();

@@ -13,31 +13,18 @@
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/error/error.hpp"
 
 namespace convlab::emulation {
 namespace {
 
 BlockRunner& runner() {
-  BlockRunner* const current = BlockRunner::current();
-  if (current == nullptr || !current->inside_kernel())
-    throw UsageError("a device function that needs a block of threads was called on the host");
-  return *current;
+  return BlockRunner::of_kernel();
 }
 
 }  // namespace
 
-void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
-                     void* output, CallSite site) {
-  runner().collective(operation, mask, input, output, site);
-}
-
 std::uint32_t converged_lanes(CallSite site) {
   return runner().converge(site);
-}
-
-BarrierResult block_barrier(const char* name, bool predicate, CallSite site) {
-  return runner().barrier(name, predicate, site);
 }
 
 int lane_id() {

@@ -14,16 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/emulation/runtime/sanitizer.hpp"
-
 #if !CONVLAB_EMULATION_USES_UCONTEXT
-
-extern "C" {
-/// Saves the callee-saved registers and the stack pointer in *save, continues on `load`.
-void convlab_switch_stack(void** save, void* load);
-/// First return address of a new stack; calls the function that was stored for it.
-void convlab_enter_stack();
-}
 
 #if defined(__x86_64__)
 asm(R"(
@@ -174,6 +165,7 @@ void adopt_thread_stack(Context& context) {
   }
 }
 
+#if CONVLAB_EMULATION_ASAN || CONVLAB_EMULATION_USES_UCONTEXT
 void switch_context(Context& from, Context& to) {
   announce_switch(&from.sanitizer_stack, to);
 #if CONVLAB_EMULATION_USES_UCONTEXT
@@ -183,6 +175,7 @@ void switch_context(Context& from, Context& to) {
 #endif
   complete_switch(from.sanitizer_stack);
 }
+#endif
 
 void leave_for_context(Context& to) {
   announce_switch(nullptr, to);

@@ -5,12 +5,21 @@
 
 #include <cstddef>
 
+#include "common/emulation/runtime/sanitizer.hpp"
+
 #if defined(CONVLAB_EMULATION_UCONTEXT) || !(defined(__x86_64__) || defined(__aarch64__))
 #define CONVLAB_EMULATION_USES_UCONTEXT 1
 #include <ucontext.h>
 #else
 #define CONVLAB_EMULATION_USES_UCONTEXT 0
 #endif
+
+extern "C" {
+/// Saves the callee-saved registers and the stack pointer in *save, continues on `load`.
+void convlab_switch_stack(void** save, void* load);
+/// First return address of a new stack; calls the function that was stored for it.
+void convlab_enter_stack();
+}
 
 namespace convlab::emulation {
 
@@ -36,7 +45,13 @@ void adopt_thread_stack(Context& context);
 
 /// Leaves the current flow of control in `from` and continues `to`. The first thing that runs on
 /// the other side is the return of its own switch_context, or its entry function.
+#if CONVLAB_EMULATION_ASAN || CONVLAB_EMULATION_USES_UCONTEXT
 void switch_context(Context& from, Context& to);
+#else
+inline void switch_context(Context& from, Context& to) {
+  convlab_switch_stack(&from.stack_pointer, to.stack_pointer);
+}
+#endif
 
 /// As switch_context, for a flow of control that never comes back.
 [[noreturn]] void leave_for_context(Context& to);

@@ -15,9 +15,10 @@ constexpr std::size_t kStackBytes = (CONVLAB_EMULATION_ASAN ? 512 : 128) * 1024;
 constexpr std::size_t kGuardBytes = 4 * kPage;  // a frame with a large array must not step over it
 constexpr std::size_t kStride = kStackBytes + kGuardBytes;
 constexpr std::size_t kFibersPerChunk = 32;
-// Tops of stacks at the same place of a page would all fall into the same few cache sets.
-constexpr std::size_t kColours = 16;
-constexpr std::size_t kColourBytes = 192;
+// Tops of stacks at the same place of a page would all fall into the same few cache sets. A prime
+// number of colours does not fall into step with the distance between stacks.
+constexpr std::size_t kColours = 61;
+constexpr std::size_t kColourBytes = 64;
 
 }  // namespace
 

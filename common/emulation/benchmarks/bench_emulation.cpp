@@ -1,0 +1,83 @@
+// Speed of device emulation, next to a plain host loop in the same run.
+//
+//   build/bin/bench_emulation --benchmark_repetitions=5
+//
+// "host_loop" is one thread; kernels use all cores. "ns_per_thread" is the time of one barrier or
+// one shuffle of one thread, on one core: wall time × cores / operations.
+
+#include <benchmark/benchmark.h>
+
+#include <thread>
+#include <vector>
+
+#include "common/emulation/benchmarks/kernels.cuh"
+
+namespace {
+
+void host_loop(benchmark::State& state, const ConvolutionSize& size) {
+  const std::vector<float> input(size.inputs());
+  const std::vector<float> weights(size.weights());
+  std::vector<float> output(size.outputs());
+  for ([[maybe_unused]] auto _ : state) {
+    convolve_on_host(input.data(), weights.data(), output.data(), size);
+    benchmark::DoNotOptimize(output.data());
+    benchmark::ClobberMemory();
+  }
+}
+
+void naive(benchmark::State& state, const ConvolutionSize& size) {
+  EmulatedConvolution layer(size);
+  for ([[maybe_unused]] auto _ : state) layer.run_naive();
+}
+
+void tiled(benchmark::State& state, const ConvolutionSize& size) {
+  EmulatedConvolution layer(size);
+  for ([[maybe_unused]] auto _ : state) layer.run_tiled();
+}
+
+constexpr int kBlocks = 64;
+constexpr int kOperations = 200;
+
+void per_thread(benchmark::State& state, void (*run)(int, int)) {
+  for ([[maybe_unused]] auto _ : state) run(kBlocks, kOperations);
+  const double operations = static_cast<double>(state.iterations()) * kBlocks * 256 * kOperations;
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  state.counters["ns_per_thread"] = benchmark::Counter(
+      operations * 1e-9 / cores, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+}  // namespace
+
+BENCHMARK_CAPTURE(host_loop, op1, kFirstLayer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(naive, op1, kFirstLayer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tiled, op1, kFirstLayer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(host_loop, op2, kSecondLayer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(naive, op2, kSecondLayer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tiled, op2, kSecondLayer)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(per_thread, barrier, &run_barriers)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(per_thread, shuffle, &run_shuffles)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_MAIN();

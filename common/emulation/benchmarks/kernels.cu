@@ -1,0 +1,123 @@
+#include "common/emulation/benchmarks/kernels.cuh"
+
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+constexpr int kTile = 16;
+
+__global__ void naive(const float* input, const float* weights, float* output, int out_channels,
+                      int in_channels, int height, int width, int kernel) {
+  const int out_height = height - kernel + 1;
+  const int out_width = width - kernel + 1;
+  const int tiles = (out_width + kTile - 1) / kTile;
+  const int m = static_cast<int>(blockIdx.x);
+  const int h = static_cast<int>(blockIdx.y) / tiles * kTile + static_cast<int>(threadIdx.y);
+  const int w = static_cast<int>(blockIdx.y) % tiles * kTile + static_cast<int>(threadIdx.x);
+  const int b = static_cast<int>(blockIdx.z);
+  if (h >= out_height || w >= out_width) return;
+  float sum = 0;
+  for (int c = 0; c < in_channels; ++c)
+    for (int p = 0; p < kernel; ++p)
+      for (int q = 0; q < kernel; ++q)
+        sum += input[((b * in_channels + c) * height + h + p) * width + w + q] *
+               weights[((m * in_channels + c) * kernel + p) * kernel + q];
+  output[((b * out_channels + m) * out_height + h) * out_width + w] = sum;
+}
+
+__global__ void tiled(const float* input, const float* weights, float* output, int out_channels,
+                      int in_channels, int height, int width, int kernel) {
+  extern __shared__ float tile[];
+  const int side = kTile + kernel - 1;
+  const int out_height = height - kernel + 1;
+  const int out_width = width - kernel + 1;
+  const int tiles = (out_width + kTile - 1) / kTile;
+  const int m = static_cast<int>(blockIdx.x);
+  const int first_h = static_cast<int>(blockIdx.y) / tiles * kTile;
+  const int first_w = static_cast<int>(blockIdx.y) % tiles * kTile;
+  const int b = static_cast<int>(blockIdx.z);
+  const int ty = static_cast<int>(threadIdx.y);
+  const int tx = static_cast<int>(threadIdx.x);
+  float sum = 0;
+  for (int c = 0; c < in_channels; ++c) {
+    for (int i = ty; i < side; i += kTile)
+      for (int j = tx; j < side; j += kTile) {
+        const int h = first_h + i;
+        const int w = first_w + j;
+        tile[i * side + j] =
+            h < height && w < width ? input[((b * in_channels + c) * height + h) * width + w] : 0;
+      }
+    __syncthreads();
+    for (int p = 0; p < kernel; ++p)
+      for (int q = 0; q < kernel; ++q)
+        sum += tile[(ty + p) * side + tx + q] *
+               weights[((m * in_channels + c) * kernel + p) * kernel + q];
+    __syncthreads();
+  }
+  const int h = first_h + ty;
+  const int w = first_w + tx;
+  if (h < out_height && w < out_width)
+    output[((b * out_channels + m) * out_height + h) * out_width + w] = sum;
+}
+
+__global__ void barriers(int count) {
+  for (int i = 0; i < count; ++i) __syncthreads();
+}
+
+__global__ void shuffles(int count) {
+  int value = static_cast<int>(threadIdx.x);
+  for (int i = 0; i < count; ++i) value = __shfl_xor_sync(0xffffffffU, value, 5);
+  if (value < 0) printf("cannot happen\n");
+}
+
+void require(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+
+dim3 grid_of(const ConvolutionSize& size) {
+  const int tiles = ((size.out_width() + kTile - 1) / kTile) * ((size.out_height() + kTile - 1) / kTile);
+  return dim3(static_cast<unsigned>(size.out_channels), static_cast<unsigned>(tiles),
+              static_cast<unsigned>(size.batch));
+}
+
+}  // namespace
+
+EmulatedConvolution::EmulatedConvolution(const ConvolutionSize& size) : size_(size) {
+  require(cudaMalloc(&input_, size.inputs() * sizeof(float)));
+  require(cudaMalloc(&weights_, size.weights() * sizeof(float)));
+  require(cudaMalloc(&output_, size.outputs() * sizeof(float)));
+  require(cudaMemset(input_, 0, size.inputs() * sizeof(float)));
+  require(cudaMemset(weights_, 0, size.weights() * sizeof(float)));
+}
+
+EmulatedConvolution::~EmulatedConvolution() {
+  cudaFree(input_);
+  cudaFree(weights_);
+  cudaFree(output_);
+}
+
+void EmulatedConvolution::run_naive() {
+  naive<<<grid_of(size_), dim3(kTile, kTile)>>>(input_, weights_, output_, size_.out_channels,
+                                                size_.in_channels, size_.height, size_.width,
+                                                size_.kernel);
+  require(cudaDeviceSynchronize());
+}
+
+void EmulatedConvolution::run_tiled() {
+  const int side = kTile + size_.kernel - 1;
+  tiled<<<grid_of(size_), dim3(kTile, kTile), static_cast<std::size_t>(side * side) * sizeof(float)>>>(
+      input_, weights_, output_, size_.out_channels, size_.in_channels, size_.height, size_.width,
+      size_.kernel);
+  require(cudaDeviceSynchronize());
+}
+
+void run_barriers(int blocks, int count) {
+  barriers<<<blocks, 256>>>(count);
+  require(cudaDeviceSynchronize());
+}
+
+void run_shuffles(int blocks, int count) {
+  shuffles<<<blocks, 256>>>(count);
+  require(cudaDeviceSynchronize());
+}
