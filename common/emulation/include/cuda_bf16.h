@@ -22,6 +22,8 @@
 #include "common/emulation/include/convlab_emulation/narrow_float_conversions.inc"
 // The functions call each other in this order.
 #include "common/emulation/include/convlab_emulation/narrow_float_arithmetic.inc"
+// Shuffles and atomic sums use the above.
+#include "common/emulation/include/convlab_emulation/narrow_float_device.inc"
 #undef CONVLAB_FORMAT
 #undef CONVLAB_NARROW
 #undef CONVLAB_NARROW_RAW

@@ -7,8 +7,10 @@
 
 #include <cmath>
 
+#include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
+#include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
 // NOLINTBEGIN(google-explicit-constructor): so are the implicit conversions
@@ -30,6 +32,8 @@ struct __nv_bfloat16;
 #include "common/emulation/include/convlab_emulation/narrow_float_conversions.inc"
 // The functions call each other in this order.
 #include "common/emulation/include/convlab_emulation/narrow_float_arithmetic.inc"
+// Shuffles and atomic sums use the above.
+#include "common/emulation/include/convlab_emulation/narrow_float_device.inc"
 #undef CONVLAB_FORMAT
 #undef CONVLAB_NARROW
 #undef CONVLAB_NARROW_RAW
