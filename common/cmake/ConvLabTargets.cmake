@@ -130,5 +130,25 @@ function(convlab_add_cpu_milestone name solution)
   add_executable(${target} "${CMAKE_SOURCE_DIR}/common/milestone/main.cpp")
   target_link_libraries(${target} PRIVATE ${target}-stages convlab_driver OpenMP::OpenMP_CXX)
   target_compile_definitions(${target} PRIVATE CONVLAB_MILESTONE="${name}"
-                                               CONVLAB_SOLUTION="${solution}" CONVLAB_ON_GPU=0)
+                                               CONVLAB_SOLUTION="${solution}" CONVLAB_DEVICE=kCpu
+                                               CONVLAB_USES_DEVICE=0)
+endfunction()
+
+# convlab_add_cuda_milestone(NAME SOLUTION SOURCES…)
+#
+# The same for stages in .cu files: build/bin/NAME for a GPU, where there is a CUDA compiler, and
+# always build/bin/NAME-emulated, which takes the place of the first where no GPU answers. Without a
+# CUDA compiler NAME is a link to NAME-emulated.
+function(convlab_add_cuda_milestone name solution)
+  set(target ${name})
+  if(solution STREQUAL "reference")
+    set(target ${name}-reference)
+  endif()
+  if(CONVLAB_HAS_GPU_COMPILER)
+    add_executable(${target} "${CMAKE_SOURCE_DIR}/common/milestone/main.cpp" ${ARGN})
+    target_link_libraries(${target} PRIVATE convlab_gpu_options convlab_driver convlab_device_gpu)
+    target_compile_definitions(
+      ${target} PRIVATE CONVLAB_MILESTONE="${name}" CONVLAB_SOLUTION="${solution}"
+                        CONVLAB_DEVICE=kGpu CONVLAB_USES_DEVICE=1)
+  endif()
 endfunction()

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "common/error/error.hpp"
+
 namespace convlab {
 
 namespace {
@@ -42,6 +44,16 @@ void explain(int signal) {
   raise(signal);
 }
 
+void give_up(int /*signal*/) {
+  write_text("\nThe program did not come to an end ");
+  write_text(crash_place.load());
+  write_text(
+      ": the time limit is over (--time-limit).\n"
+      "Usually a loop never ends: check what changes its condition, and that every thread of a\n"
+      "block reaches each __syncthreads().\n");
+  _exit(static_cast<int>(ExitCode::kFallsShort));
+}
+
 }  // namespace
 
 void explain_crashes() {
@@ -55,6 +67,12 @@ void explain_crashes() {
   action.sa_handler = explain;
   action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
+  action.sa_handler = give_up;
+  sigaction(SIGALRM, &action, nullptr);
+}
+
+void limit_time(int seconds) {
+  alarm(static_cast<unsigned>(seconds));
 }
 
 void set_crash_place(const char* place) {

@@ -1,8 +1,16 @@
-// The main of every milestone's executable; convlab_add_milestone defines the three names.
+// The main of every milestone's executable; the CMake function that makes it defines the names in
+// capitals.
 #include "common/milestone/milestone_main.hpp"
+#if CONVLAB_USES_DEVICE
+#include "common/device/cuda_session.hpp"
+#endif
 
 int main(int argc, char** argv) {
-  return convlab::milestone_main(
-      {.id = CONVLAB_MILESTONE, .solution = CONVLAB_SOLUTION, .on_gpu = CONVLAB_ON_GPU != 0}, argc,
-      argv);
+  convlab::Milestone milestone{.id = CONVLAB_MILESTONE,
+                               .solution = CONVLAB_SOLUTION,
+                               .device = convlab::Device::CONVLAB_DEVICE};
+#if CONVLAB_USES_DEVICE
+  milestone.open_device = convlab::open_cuda_session;
+#endif
+  return convlab::milestone_main(milestone, argc, argv);
 }

@@ -1,11 +1,10 @@
 #include "common/milestone/milestone_main.hpp"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -13,9 +12,12 @@
 
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
+#include "common/device/device_error.hpp"
+#include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
 #include "common/milestone/arguments.hpp"
 #include "common/milestone/crash_message.hpp"
+#include "common/milestone/program.hpp"
 #include "common/milestone/result.hpp"
 #include "common/milestone/run_stage.hpp"
 #include "common/milestone/serve.hpp"
@@ -34,13 +36,16 @@ struct Options {
   std::string stage;
   std::string solution;
   std::string json;
-  int repeats = 1;
+  std::string device = "auto";
+  int repeats = 0;
+  int time_limit_s = 120;
   bool all = false;
   bool list = false;
   std::optional<int> serve_channel;
 };
 
-std::string examples(const std::string& id) {
+std::string examples(const Milestone& milestone) {
+  const std::string& id = milestone.id;
   const std::string program = "build/bin/" + id;
   return "Examples:\n"
          "  " +
@@ -50,17 +55,20 @@ std::string examples(const std::string& id) {
          program +
          " 1000 --repeats 10   ten samples of each op time\n"
          "  " +
-         program +
-         " --list              the stages of this milestone\n"
-         "  " +
-         program + " 1000 --all --json build/" + id +
+         program + " --list              the stages of this milestone\n" +
+         (milestone.device == Device::kCpu
+              ? ""
+              : "  " + program + " 100 --device emulated    on the CPU, even if there is a GPU\n") +
+         "  " + program + " 1000 --all --json build/" + id +
          ".json\n\n"
          "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"
          "Whether the result is right, and not only fast, says: build/bin/grader check " +
          id;
 }
 
-void declare(CLI::App& app, Options& options) {
+void declare(CLI::App& app, const Milestone& milestone, Options& options) {
+  const bool on_device = milestone.device != Device::kCpu;
+  options.repeats = on_device ? 10 : 1;
   app.add_option("BATCH", options.batch, "Images to classify, 1 to 10000")->capture_default_str();
   app.add_option("--network", options.network, "Network preset, or a preset file (.json)")
       ->capture_default_str();
@@ -70,22 +78,20 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--repeats", options.repeats, "Samples of each op time; the median is shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  if (on_device) {
+    app.add_option("--device", options.device,
+                   "gpu, emulated (on the CPU), or auto: a GPU if one answers")
+        ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
+        ->capture_default_str();
+    app.add_option("--time-limit", options.time_limit_s,
+                   "Seconds that a convolution may take on a GPU; 0 for no limit")
+        ->check(CLI::Range(0, 86400))
+        ->capture_default_str();
+  }
   app.add_option("--json", options.json, "Also write all samples to this file");
   app.add_option("--solution", options.solution, "Whose stages to run: student or reference")
       ->check(CLI::IsMember({"student", "reference"}));
   app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
-}
-
-// The other solution lives in an executable of its own, so that a student's program never links an
-// answer: replaces this process by it. Does not return.
-[[noreturn]] void become(const std::string& solution, const Milestone& milestone, char** argv) {
-  const std::string name = milestone.id + (solution == "reference" ? "-reference" : "");
-  const auto self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::filesystem::path sibling = self.parent_path() / name;
-  execv(sibling.c_str(), argv);
-  throw EnvironmentError("There is no " + sibling.string() + " to run the " + solution +
-                         " solution with; a hand-out has no reference solutions, a full checkout "
-                         "builds them (cmake --build --preset lab).");
 }
 
 void list_stages() {
@@ -93,6 +99,36 @@ void list_stages() {
     std::printf("%-16s %-5s %s\n", stage.id.c_str(), to_string(stage.precision),
                 stage.title.c_str());
   }
+}
+
+// The device that --device asks for; null for stages on the CPU. Where it takes another executable,
+// that one replaces this process.
+std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Options& options,
+                                           char** argv) {
+  if (milestone.device == Device::kCpu) return nullptr;
+  const auto become = [&](Device device) {
+    become_program(program_name(milestone.id, milestone.solution, device), argv);
+  };
+  if (milestone.device == Device::kEmulated) {
+    if (options.device == "gpu") {
+      if (has_program(program_name(milestone.id, milestone.solution, Device::kGpu))) {
+        become(Device::kGpu);
+      }
+      throw EnvironmentError(
+          "This build has no programs for a GPU, because CMake found no CUDA Toolkit; install one "
+          "and configure again, or take --device emulated.");
+    }
+    return milestone.open_device();
+  }
+  if (options.device == "emulated") become(Device::kEmulated);
+  try {
+    return milestone.open_device();
+  } catch (const DeviceError& error) {
+    if (options.device == "gpu") throw;
+    if (!options.serve_channel) std::cerr << error.what() << " Emulating on the CPU.\n";
+  }
+  become(Device::kEmulated);
+  return nullptr;
 }
 
 void print_times(const char* label, const std::vector<double>& samples) {
@@ -105,38 +141,52 @@ void print_times(const char* label, const std::vector<double>& samples) {
   }
 }
 
-RunResult run(const Milestone& milestone, const Stage& stage, const Network& network,
-              const Dataset& dataset, const std::vector<float>& images, int batch, int repeats) {
+// Runs one convolution and prints its times.
+LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& options,
+                      const ConvShape& shape, const float* input, const float* weights,
+                      float* output) {
+  std::printf("%s\n", device == nullptr ? "Conv-CPU==" : "Conv-GPU==");
+  std::fflush(stdout);
+  const bool on_gpu = device != nullptr && device->info().device == Device::kGpu;
+  limit_time(on_gpu ? options.time_limit_s : 0);
+  const PhaseTimes times =
+      run_stage(stage, shape, input, weights, output,
+                {.device = device, .warm_ups = on_gpu ? 1 : 0, .samples = options.repeats});
+  limit_time(0);
+
+  LayerResult layer{.shape = shape};
+  for (const OpSample& sample : times.samples) layer.op_ms.push_back(sample.score_ms());
+  if (on_gpu) layer.samples = times.samples;
+  if (on_gpu) layer.first_op_ms = times.first_op_ms;
+  if (times.samples.empty()) {
+    std::printf("Layer Time: not measured (emulated)\nOp Time: not measured (emulated)\n");
+    return layer;
+  }
+  layer.layer_ms = {times.layer_ms};
+  if (device != nullptr) print_times("Layer Time", layer.layer_ms);
+  print_times("Op Time", layer.op_ms);
+  return layer;
+}
+
+RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
+              const Network& network, const Dataset& dataset, const std::vector<float>& images,
+              int batch) {
   RunResult result{.network = network.preset().name,
                    .batch = batch,
                    .stage = info_of(stage),
-                   .device = Device::kCpu,
-                   .layers = {},
-                   .total = {},
-                   .accuracy = {},
-                   .verdict = Verdict::kMeasured};
+                   .device = device == nullptr ? Device::kCpu : device->info().device};
   std::string place;
   const ConvRunner convolve = [&](int index, const ConvShape& shape, const float* input,
                                   const float* weights, float* output) {
-    std::printf("%s\n", milestone.on_gpu ? "Conv-GPU==" : "Conv-CPU==");
-    std::fflush(stdout);
     place = "in stage '" + stage.id + "', convolution " + std::to_string(index + 1) + " (" +
             to_string(shape) + ")";
     set_crash_place(place.c_str());
-    LayerResult& layer = result.layers.emplace_back();
-    layer.shape = shape;
-    for (int repeat = 0; repeat < repeats; ++repeat) {
-      const PhaseTimes times = run_stage(stage, shape, input, weights, output);
-      layer.op_ms.push_back(times.op_ms);
-      layer.layer_ms.push_back(times.layer_ms);
-    }
+    result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
     set_crash_place("after the convolution");
-    if (milestone.on_gpu) print_times("Layer Time", layer.layer_ms);
-    print_times("Op Time", layer.op_ms);
   };
   const std::vector<int> classes =
       argmax(network.forward(images, batch, convolve), network.preset().classes);
-  AccuracyResult accuracy{.correct = 0, .total = batch, .expected = {}, .undecided = 0};
+  AccuracyResult accuracy{.total = batch};
   for (std::size_t i = 0; i < classes.size(); ++i) {
     if (classes[i] == dataset.labels[i]) ++accuracy.correct;
   }
@@ -148,6 +198,38 @@ RunResult run(const Milestone& milestone, const Stage& stage, const Network& net
                                 .elapsed_s = usage.elapsed_s,
                                 .peak_memory_mib = usage.peak_memory_mib};
   return result;
+}
+
+// What a reader of the times must know: the GPU, and what the times leave out.
+void describe_gpu(DeviceSession& device, Result& result) {
+  const DeviceInfo& info = device.info();
+  result.machine.gpu = info.name;
+  result.machine.driver = info.driver;
+  result.machine.cuda = info.runtime;
+  result.machine.gpu_clock_mhz = info.clock_mhz;
+  const double empty_ms = device.time_empty_launch().score_ms();
+  double first_ms = 0.0;
+  int slowed = 0;
+  int samples = 0;
+  for (RunResult& run : result.runs) {
+    run.start_up_ms = device.start_up_ms();
+    run.empty_launch_ms = empty_ms;
+    for (const LayerResult& layer : run.layers) {
+      first_ms = std::max(first_ms, layer.first_op_ms);
+      for (const OpSample& sample : layer.samples) slowed += sample.slowed ? 1 : 0;
+      samples += static_cast<int>(layer.samples.size());
+    }
+  }
+  std::printf("\n%s, compute capability %s, up to %d MHz, driver for CUDA %s, built with CUDA %s\n",
+              info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
+              info.driver.c_str(), info.runtime.c_str());
+  std::printf("Not in these times: %g ms to start the GPU; the first call of a stage took %g ms.\n",
+              device.start_up_ms(), first_ms);
+  std::printf("An empty kernel takes %g ms by the same clock.\n", empty_ms);
+  if (slowed > 0) {
+    std::printf("%d of %d samples ran at a lower clock than the others: the GPU was hot or busy.\n",
+                slowed, samples);
+  }
 }
 
 std::vector<Stage> chosen_stages(const Options& options) {
@@ -172,7 +254,7 @@ auto announced(const char* what, Work work) {
   }
 }
 
-void run_all(const Milestone& milestone, const Options& options) {
+void run_all(const Milestone& milestone, DeviceSession* device, const Options& options) {
   const int batch = parse_batch(options.batch);
   const std::vector<Stage> stages = chosen_stages(options);
   const Preset preset = load_preset(options.network);
@@ -197,7 +279,10 @@ void run_all(const Milestone& milestone, const Options& options) {
                 .verdict = Verdict::kMeasured};
   for (const Stage& stage : stages) {
     if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());
-    result.runs.push_back(run(milestone, stage, network, dataset, images, batch, options.repeats));
+    result.runs.push_back(run(stage, device, options, network, dataset, images, batch));
+  }
+  if (device != nullptr && device->info().device == Device::kGpu) {
+    describe_gpu(*device, result);
   }
   if (!options.json.empty()) write_result(options.json, result);
 }
@@ -209,8 +294,8 @@ int milestone_main(const Milestone& milestone, int argc, char** argv) {
   CLI::App app("ConvLab milestone " + milestone.id +
                    ": classifies Fashion-MNIST images with your convolution and times it.",
                milestone.id);
-  app.footer(examples(milestone.id));
-  declare(app, options);
+  app.footer(examples(milestone));
+  declare(app, milestone, options);
   try {
     // CLI11 would take a negative batch for an option.
     for (int i = 1; i < argc; ++i) {
@@ -218,15 +303,16 @@ int milestone_main(const Milestone& milestone, int argc, char** argv) {
     }
     app.parse(argc, argv);
     if (!options.solution.empty() && options.solution != milestone.solution) {
-      become(options.solution, milestone, argv);
+      become_program(program_name(milestone.id, options.solution, milestone.device), argv);
     }
-    if (options.serve_channel) return serve(*options.serve_channel);
-    explain_crashes();
     if (options.list) {
       list_stages();
-    } else {
-      run_all(milestone, options);
+      return static_cast<int>(ExitCode::kPassed);
     }
+    const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+    if (options.serve_channel) return serve(*options.serve_channel, device.get());
+    explain_crashes();
+    run_all(milestone, device.get(), options);
     return static_cast<int>(ExitCode::kPassed);
   } catch (const CLI::CallForHelp& help) {
     std::cout << app.help() << "\n";

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <memory>
 #include <string>
+
+#include "common/device/device_session.hpp"
 
 namespace convlab {
 
-/// What tells the executables of the milestones apart; convlab_add_milestone fills it in.
+/// What tells the executables of the milestones apart.
 struct Milestone {
-  std::string id;        ///< "m1"
-  std::string solution;  ///< "student" or "reference": whose stages this executable links
-  bool on_gpu = false;   ///< three phases count: layer time is shown beside op time
+  std::string id{};              ///< "m1"
+  std::string solution{};        ///< "student" or "reference": whose stages this executable links
+  Device device = Device::kCpu;  ///< what it was built for
+  /// Opens that device; null for the CPU. @throws DeviceError if none answers
+  std::unique_ptr<DeviceSession> (*open_device)() = nullptr;
 };
 
 /// The main program that all milestones share: reads the command line, loads data and network, runs

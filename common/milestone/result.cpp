@@ -10,18 +10,6 @@
 
 namespace convlab {
 
-const char* to_string(Device device) {
-  switch (device) {
-    case Device::kCpu:
-      return "cpu";
-    case Device::kGpu:
-      return "gpu";
-    case Device::kEmulated:
-      return "emulated";
-  }
-  return "unknown";
-}
-
 const char* to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::kMeasured:
@@ -63,6 +51,8 @@ static void to_json(Json& json, const MachineInfo& machine) {
           {"memory_mib", machine.memory_mib},
           {"gpu", machine.gpu},
           {"driver", machine.driver},
+          {"cuda", machine.cuda},
+          {"gpu_clock_mhz", machine.gpu_clock_mhz},
           {"compiler", machine.compiler},
           {"build_type", machine.build_type},
           {"commit", machine.commit}};
@@ -73,6 +63,8 @@ static void from_json(const Json& json, MachineInfo& machine) {
              .memory_mib = json.at("memory_mib"),
              .gpu = json.at("gpu"),
              .driver = json.at("driver"),
+             .cuda = json.value("cuda", ""),
+             .gpu_clock_mhz = json.value("gpu_clock_mhz", 0),
              .compiler = json.at("compiler"),
              .build_type = json.at("build_type"),
              .commit = json.at("commit")};
@@ -91,9 +83,25 @@ static void from_json(const Json& json, ErrorMeasure& error) {
            .bound = json.at("bound")};
 }
 
+static void to_json(Json& json, const OpSample& sample) {
+  json = {{"host_ms", sample.host_ms},
+          {"event_ms", sample.event_ms},
+          {"clock_mhz", sample.clock_mhz},
+          {"slowed", sample.slowed}};
+}
+static void from_json(const Json& json, OpSample& sample) {
+  sample = {.host_ms = json.at("host_ms"),
+            .event_ms = json.at("event_ms"),
+            .clock_mhz = json.at("clock_mhz"),
+            .slowed = json.at("slowed")};
+}
+
 static void to_json(Json& json, const LayerResult& layer) {
   json = {{"shape", layer.shape}, {"op_ms", layer.op_ms}, {"layer_ms", layer.layer_ms}};
   if (layer.error) json["error"] = *layer.error;
+  if (layer.samples.empty()) return;
+  json["samples"] = layer.samples;
+  json["first_op_ms"] = layer.first_op_ms;
 }
 static void from_json(const Json& json, LayerResult& layer) {
   layer = {.shape = json.at("shape"),
@@ -101,6 +109,9 @@ static void from_json(const Json& json, LayerResult& layer) {
            .layer_ms = json.at("layer_ms"),
            .error = {}};
   if (json.contains("error")) layer.error = json["error"].get<ErrorMeasure>();
+  if (!json.contains("samples")) return;
+  layer.samples = json["samples"].get<std::vector<OpSample>>();
+  layer.first_op_ms = json.at("first_op_ms");
 }
 
 static void to_json(Json& json, const TotalExecution& total) {
@@ -172,6 +183,10 @@ static void to_json(Json& json, const RunResult& run) {
   if (run.total) json["total"] = *run.total;
   if (run.accuracy) json["accuracy"] = *run.accuracy;
   json["verdict"] = to_string(run.verdict);
+  if (run.device == Device::kGpu) {
+    json["start_up_ms"] = run.start_up_ms;
+    json["empty_launch_ms"] = run.empty_launch_ms;
+  }
 }
 static void from_json(const Json& json, RunResult& run) {
   run = {.network = json.at("network"),
@@ -184,6 +199,8 @@ static void from_json(const Json& json, RunResult& run) {
          .verdict = verdict_from(json.at("verdict"))};
   if (json.contains("total")) run.total = json["total"].get<TotalExecution>();
   if (json.contains("accuracy")) run.accuracy = json["accuracy"].get<AccuracyResult>();
+  run.start_up_ms = json.value("start_up_ms", 0.0);
+  run.empty_launch_ms = json.value("empty_launch_ms", 0.0);
 }
 
 static void to_json(Json& json, const ReferenceLine& line) {

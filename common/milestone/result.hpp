@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "common/device/device_info.hpp"
 #include "common/milestone/machine.hpp"
 #include "common/milestone/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
 
 namespace convlab {
 
@@ -16,17 +18,11 @@ namespace convlab {
 /// The file format is described in docs/results.md.
 inline constexpr const char* kResultSchema = "convlab-result-1";
 
-/// Where the convolution ran. An emulated device has no op time worth showing.
-enum class Device { kCpu, kGpu, kEmulated };
-
 enum class Verdict {
   kMeasured,  ///< timed, not checked
   kPassed,
   kFailed,
 };
-
-/// "cpu", "gpu", "emulated".
-const char* to_string(Device device);
 
 /// "measured", "passed", "failed".
 const char* to_string(Verdict verdict);
@@ -60,6 +56,8 @@ struct LayerResult {
   std::vector<double> op_ms{};     ///< the convolution alone
   std::vector<double> layer_ms{};  ///< prolog, convolution and epilog
   std::optional<ErrorMeasure> error{};
+  std::vector<OpSample> samples{};  ///< on a GPU, what each of op_ms was made of
+  double first_op_ms = 0.0;         ///< on a GPU, the first call, which op_ms leaves out
 
   friend bool operator==(const LayerResult&, const LayerResult&) = default;
 };
@@ -117,6 +115,8 @@ struct RunResult {
   std::optional<TotalExecution> total{};
   std::optional<AccuracyResult> accuracy{};
   Verdict verdict = Verdict::kMeasured;
+  double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels, in no time above
+  double empty_launch_ms = 0.0;  ///< on a GPU: a kernel that does nothing, by the same clock
 
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };

@@ -1,19 +1,35 @@
 #pragma once
 
+#include <vector>
+
+#include "common/device/device_session.hpp"
 #include "common/milestone/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
 
 namespace convlab {
 
-/// Durations of one run of a convolution, in milliseconds.
-struct PhaseTimes {
-  double op_ms = 0.0;     ///< convolve alone
-  double layer_ms = 0.0;  ///< prolog, convolve and epilog
+/// How to time a stage.
+struct RunPlan {
+  DeviceSession* device = nullptr;  ///< none for stages on the CPU
+  int warm_ups = 0;                 ///< calls of convolve before the samples
+  int samples = 1;                  ///< calls of convolve between one prolog and one epilog
 };
 
-/// Runs prolog, convolve and epilog of a new convolution of this stage, once, and times them.
-/// The arrays are laid out as ConvShape says. Exceptions of the stage pass through.
+/// Durations of one run of a convolution, in milliseconds. On an emulated device nothing is
+/// measured: there convolve runs once, and all of this stays as it is here.
+struct PhaseTimes {
+  std::vector<OpSample> samples{};
+  double op_ms = 0.0;        ///< convolve alone: median score of the samples
+  double layer_ms = 0.0;     ///< prolog, one convolve (op_ms) and epilog
+  double first_op_ms = 0.0;  ///< convolve's first warm-up
+};
+
+/// Runs prolog, convolve and epilog of a new convolution of this stage, and times them. The arrays
+/// are laid out as ConvShape says. Exceptions of the stage pass through.
+/// @throws EnvironmentError if the device lacks what the stage needs
+/// @throws DeviceError if something failed on the device, even if the stage did not look
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
-                     const float* weights, float* output);
+                     const float* weights, float* output, const RunPlan& plan = {});
 
 }  // namespace convlab

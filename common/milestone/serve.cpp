@@ -24,6 +24,7 @@ namespace {
 /// What the signal handler may look at.
 struct Session {
   int channel = -1;
+  DeviceSession* device = nullptr;
   std::uint64_t token = 0;
   ConvShape shape;
   MappedSegment input;
@@ -125,16 +126,21 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   s.input_begin = s.input.data() + request.input_offset;
   s.weights_begin = s.weights.data() + request.weights_offset;
   s.output_begin = s.output.data() + request.output_offset;
-  const PhaseTimes times =
-      run_stage(find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
-                reinterpret_cast<const float*>(s.weights_begin),
-                reinterpret_cast<float*>(s.output.data() + request.output_offset));
+  const PhaseTimes times = run_stage(
+      find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
+      reinterpret_cast<const float*>(s.weights_begin),
+      reinterpret_cast<float*>(s.output.data() + request.output_offset), {.device = s.device});
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;
 }
 
 ServeReply answer(const ServeRequest& request) {
-  ServeReply reply{.token = request.token, .message = {}, .stages = {}};
+  ServeReply reply{.token = request.token};
+  if (const DeviceSession* device = session().device) {
+    reply.device = device->info().device;
+    reply.gpu = device->info().name;
+    reply.driver = device->info().driver;
+  }
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
@@ -156,8 +162,9 @@ ServeReply answer(const ServeRequest& request) {
 
 }  // namespace
 
-int serve(int channel_descriptor) {
+int serve(int channel_descriptor, DeviceSession* device) {
   Session& s = session();
+  s.device = device;
   s.channel = channel_descriptor;
   install_crash_handler();
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {

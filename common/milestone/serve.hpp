@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/device/device_session.hpp"
 #include "common/milestone/result.hpp"
 #include "common/tensor/conv_shape.hpp"
 
@@ -18,8 +19,9 @@ inline constexpr int kServeDescriptor = 3;
 
 /// What the hidden option --serve of a milestone's program runs: answers requests until the other
 /// side closes the channel. Prints nothing.
+/// @param device  where the stages run; null for the CPU
 /// @return the exit code of the process
-int serve(int channel_descriptor);
+int serve(int channel_descriptor, DeviceSession* device = nullptr);
 
 /// Asks for one convolution, or (without a stage) for the list of stages.
 ///
@@ -50,6 +52,9 @@ struct ServeReply {
   double op_ms = 0.0;
   double layer_ms = 0.0;
   std::vector<StageInfo> stages{};
+  Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
+  std::string gpu{};             ///< the device's name, and the CUDA version of its driver
+  std::string driver{};
 };
 
 std::string encode(const ServeRequest& request);

@@ -37,7 +37,10 @@ std::string encode(const ServeReply& reply) {
                {"message", reply.message.substr(0, kMaxText)},
                {"op_ms", reply.op_ms},
                {"layer_ms", reply.layer_ms},
-               {"stages", reply.stages}});
+               {"stages", reply.stages},
+               {"device", static_cast<int>(reply.device)},
+               {"gpu", reply.gpu},
+               {"driver", reply.driver}});
 }
 
 std::optional<ServeRequest> decode_request(const std::string& text) {
@@ -72,6 +75,11 @@ std::optional<ServeReply> decode_reply(const std::string& text) {
     reply.op_ms = json.at("op_ms");
     reply.layer_ms = json.at("layer_ms");
     reply.stages = json.at("stages").get<std::vector<StageInfo>>();
+    const int device = json.value("device", 0);
+    if (device < 0 || device > static_cast<int>(Device::kEmulated)) return std::nullopt;
+    reply.device = static_cast<Device>(device);
+    reply.gpu = json.value("gpu", "");
+    reply.driver = json.value("driver", "");
     return reply;
   } catch (const std::exception&) {
     return std::nullopt;

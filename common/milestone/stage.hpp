@@ -3,8 +3,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/device/device_info.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
@@ -40,14 +42,15 @@ class Convolution {
 };
 
 /// One implementation of the convolution. A stage is one file that registers itself with a
-/// namespace-scope StageRegistration (or CpuStage); nothing else knows its name.
+/// namespace-scope CpuStage or ConvolutionStage; nothing else knows its name.
 struct Stage {
   std::string id = "";     ///< what --stage takes: lower case, words joined by '-'
   std::string title = "";  ///< a line for tables and plots
   std::string baseline =
       "";  ///< id of the stage that this one is compared with; none for the first
   Precision precision = Precision::kFp32;
-  int order = 0;  ///< position on the ladder
+  int order = 0;              ///< position on the ladder
+  ComputeCapability needs{};  ///< the least that a GPU must have; none for the CPU
   std::function<std::unique_ptr<Convolution>()> make = nullptr;
 };
 
@@ -60,6 +63,17 @@ Stage find_stage(const std::string& id);
 /// Registers a stage while the program starts.
 struct StageRegistration {
   explicit StageRegistration(Stage stage);
+};
+
+/// The same for a class derived from Convolution; each run of the stage makes a new object.
+///
+///     const convlab::ConvolutionStage<Tiled> stage({.id = "tiled", .title = "Shared memory"});
+template <class Implementation>
+struct ConvolutionStage {
+  explicit ConvolutionStage(Stage stage) {
+    stage.make = [] { return std::make_unique<Implementation>(); };
+    StageRegistration{std::move(stage)};
+  }
 };
 
 /// For an exercise that is still as handed out. @throws NotImplementedError that names the file.

@@ -44,7 +44,12 @@ struct ConvShape {
   /// Multiply-adds of the whole convolution.
   [[nodiscard]] constexpr std::int64_t multiply_adds() const { return output_size() * taps(); }
 
-  friend constexpr bool operator==(const ConvShape&, const ConvShape&) = default;
+  // By hand, because CUDA 11 compiles C++17.
+  friend constexpr bool operator==(const ConvShape& a, const ConvShape& b) {
+    return a.batch == b.batch && a.out_channels == b.out_channels &&
+           a.in_channels == b.in_channels && a.height == b.height && a.width == b.width &&
+           a.kernel == b.kernel && a.stride == b.stride;
+  }
 };
 
 /// @throws ShapeError unless all sizes are positive, the kernel fits into the image, and every

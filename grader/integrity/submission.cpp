@@ -163,7 +163,9 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
       case ServeStatus::kNotImplemented:
         return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
       case ServeStatus::kException:
-        return Failure{.kind = Failure::Kind::kException, .message = reply.message};
+        // What it left behind, on a GPU above all, must not spoil the next call.
+        failure = Failure{.kind = Failure::Kind::kException, .message = reply.message};
+        break;
       case ServeStatus::kRefused:
         failure = Failure{.kind = Failure::Kind::kRefused, .message = reply.message};
         break;

@@ -1,0 +1,79 @@
+# The CUDA compiler, where there is one: CONVLAB_HAS_GPU_COMPILER says whether.
+#
+# Everything else of the workbook does without: device emulation is in ConvLabCuda.cmake.
+
+option(CONVLAB_GPU "Build the GPU programs where a CUDA Toolkit (11.8 to 13) is found" ON)
+set(CONVLAB_CUDA_ARCHITECTURES "auto" CACHE STRING
+    "GPUs to build for, such as \"80-real;90\"; auto: this machine's, or a list that fits all")
+
+set(CONVLAB_HAS_GPU_COMPILER OFF)
+if(NOT CONVLAB_GPU)
+  message(STATUS "GPU programs are switched off (CONVLAB_GPU)")
+  return()
+endif()
+if(CONVLAB_SANITIZE)
+  message(STATUS "GPU programs are not built with sanitizers; the emulated ones are")
+  return()
+endif()
+
+# NVIDIA's installer leaves nvcc outside the path.
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(CONVLAB_NVCC nvcc HINTS /usr/local/cuda/bin /opt/cuda/bin)
+  mark_as_advanced(CONVLAB_NVCC)
+  if(CONVLAB_NVCC)
+    set(CMAKE_CUDA_COMPILER "${CONVLAB_NVCC}")
+  endif()
+endif()
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  message(STATUS "No CUDA Toolkit found: kernels run emulated")
+  return()
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(WARNING "nvcc does not work with this host compiler (see CMakeFiles/CMakeError.log), so "
+                  "kernels run emulated; name one that it takes: CUDAHOSTCXX=g++-12 cmake …")
+  return()
+endif()
+enable_language(CUDA)
+set(CONVLAB_HAS_GPU_COMPILER ON)
+
+if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${CMAKE_CXX_COMPILER_LAUNCHER}")
+endif()
+
+# CUDA 11 knows no C++20: headers that a .cu file includes keep to C++17.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)
+  set(CMAKE_CUDA_STANDARD 17)
+else()
+  set(CMAKE_CUDA_STANDARD 20)
+  # CMake 3.25 does not know that nvcc knows it.
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+endif()
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+
+# Code for one generation also runs on its later members (80 serves 86 and 89); PTX of the last
+# entry serves what comes after.
+if(NOT CONVLAB_CUDA_ARCHITECTURES STREQUAL "auto")
+  set(CMAKE_CUDA_ARCHITECTURES "${CONVLAB_CUDA_ARCHITECTURES}")
+elseif(CMAKE_CUDA_ARCHITECTURES_NATIVE)
+  set(CMAKE_CUDA_ARCHITECTURES native)
+elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8)
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
+else()
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90-real 100-real 120)
+endif()
+message(STATUS "GPU programs are built for ${CMAKE_CUDA_ARCHITECTURES}")
+
+# convlab_gpu_options: linked by every target with .cu files for a GPU.
+add_library(convlab_gpu_options INTERFACE)
+target_link_libraries(convlab_gpu_options INTERFACE convlab_options)
+target_compile_definitions(convlab_gpu_options INTERFACE CONVLAB_EMULATED=0)
+target_compile_options(
+  convlab_gpu_options
+  INTERFACE
+    # Kernels may call constexpr functions such as ConvShape's. Line numbers are for profilers and
+    # compute-sanitizer; they cost nothing. 177: a kernel of a hand-out is not launched yet.
+    "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-diag-suppress=177;-Xcompiler=-Wall,-Wextra>"
+    "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${CONVLAB_WERROR}>>:--Werror=all-warnings>")

@@ -1,0 +1,194 @@
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_error.hpp"
+
+namespace convlab {
+
+namespace {
+
+constexpr std::string_view kThisFile = "common/device/cuda_check.cu";
+
+thread_local std::size_t last_allocation = 0;
+
+// "milestones/m2_gpu_baseline/conv_forward.cu:57", whatever folder the compiler was given.
+std::string text_of(SourceLine where) {
+  constexpr std::string_view here = __FILE__;
+  std::string_view file = where.file;
+  if (here.size() > kThisFile.size()) {
+    const std::string_view root = here.substr(0, here.size() - kThisFile.size());
+    if (file.substr(0, root.size()) == root) file.remove_prefix(root.size());
+  }
+  return std::string(file) + ":" + std::to_string(where.line);
+}
+
+std::string size_text(std::size_t bytes) {
+  char text[32];
+  if (bytes >= 1'000'000'000) {
+    std::snprintf(text, sizeof text, "%.1f GB", static_cast<double>(bytes) * 1e-9);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) * 1e-6);
+  }
+  return text;
+}
+
+std::string out_of_memory_hint() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  std::string hint;
+  if (last_allocation > 0) hint = size_text(last_allocation) + " were asked for; ";
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) {
+    hint += size_text(free) + " of " + size_text(total) + " are free. ";
+  }
+  return hint + "Take a smaller batch, work on it in slices, or free what is no longer needed.";
+}
+
+// What usually causes an error, and one next step.
+std::string hint_for(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return out_of_memory_hint();
+    case cudaErrorInvalidConfiguration:
+      return "Usually grid.y or grid.z is above 65535 (put the large number into grid.x), a block "
+             "has more than 1024 threads, or a size is zero.";
+    case cudaErrorLaunchOutOfResources:
+      return "A block of this size needs more registers than a multiprocessor has: use fewer "
+             "threads per block, or __launch_bounds__.";
+    case cudaErrorInvalidValue:
+      return "Usually a size or a pointer is wrong, the direction of a copy does not fit its "
+             "pointers, or a launch asks for more shared memory than 48 KiB without "
+             "cudaFuncSetAttribute.";
+    case cudaErrorInvalidMemcpyDirection:
+      return "The kind of copy (cudaMemcpyHostToDevice, …) does not fit the two pointers.";
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorLaunchFailure:
+      return "A kernel touched memory that is not its own; the kernel may be an earlier one. Check "
+             "the bounds of every index. To see the line, run it emulated (--device emulated), or "
+             "under compute-sanitizer.";
+    case cudaErrorAssert:
+      return "An assert() in a kernel failed; the line above names it.";
+    case cudaErrorLaunchTimeout:
+      return "The kernel ran too long. Usually a loop in it never ends.";
+    case cudaErrorInvalidSymbol:
+      return "The name must be that of a __constant__ or __device__ variable of the same file.";
+    case cudaErrorNoDevice:
+      return "This machine has no CUDA GPU; run it emulated (--device emulated).";
+    case cudaErrorInsufficientDriver:
+      return "The driver is older than the CUDA Toolkit that built this program, or there is none: "
+             "update the driver, build with an older Toolkit, or run it emulated "
+             "(--device emulated).";
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+      return "The program was built for other GPUs; configure it again on this machine.";
+    default:
+      return {};
+  }
+}
+
+bool is_environment(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorInitializationError:
+    case cudaErrorNoKernelImageForDevice:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[noreturn]] void fail(cudaError_t error, const std::string& what, const std::string& hint) {
+  const std::string message = what + " failed: " + cudaGetErrorString(error) + " (" +
+                              cudaGetErrorName(error) + ")." + (hint.empty() ? "" : " " + hint);
+  throw DeviceError(is_environment(error) ? ExitCode::kEnvironment : ExitCode::kFallsShort,
+                    message);
+}
+
+std::string text_of(dim3 size) {
+  return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
+}
+
+int attribute(cudaDeviceAttr which) {
+  int device = 0;
+  int value = 0;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&value, which, device);
+  return value;
+}
+
+// "grid.z is 160000, the limit is 65535", or nothing if the sizes are within the device's limits.
+std::string excess_of(dim3 grid, dim3 block, std::size_t shared_bytes) {
+  struct Limit {
+    const char* name;
+    std::size_t value;
+    cudaDeviceAttr limit;
+  };
+  const std::size_t threads = std::size_t{block.x} * block.y * block.z;
+  const Limit limits[] = {
+      {"grid.x", grid.x, cudaDevAttrMaxGridDimX},
+      {"grid.y", grid.y, cudaDevAttrMaxGridDimY},
+      {"grid.z", grid.z, cudaDevAttrMaxGridDimZ},
+      {"block.x", block.x, cudaDevAttrMaxBlockDimX},
+      {"block.y", block.y, cudaDevAttrMaxBlockDimY},
+      {"block.z", block.z, cudaDevAttrMaxBlockDimZ},
+      {"the number of threads in a block", threads, cudaDevAttrMaxThreadsPerBlock},
+      {"the dynamic shared memory in bytes", shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+  };
+  for (const Limit& limit : limits) {
+    if (limit.value == 0 && limit.limit != cudaDevAttrMaxSharedMemoryPerBlockOptin) {
+      return std::string(limit.name) + " is 0, nothing would run.";
+    }
+    const int largest = attribute(limit.limit);
+    if (limit.value > static_cast<std::size_t>(largest)) {
+      return std::string(limit.name) + " is " + std::to_string(limit.value) + ", the limit is " +
+             std::to_string(largest) + ".";
+    }
+  }
+  const auto usual = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock));
+  if (shared_bytes > usual) {
+    return "the dynamic shared memory is " + std::to_string(shared_bytes) + " bytes; above " +
+           std::to_string(usual) +
+           " a kernel must opt in with cudaFuncSetAttribute(kernel, "
+           "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).";
+  }
+  return {};
+}
+
+}  // namespace
+
+void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
+  if (error == cudaSuccess) return;
+  const std::string hint = hint_for(error);
+  cudaGetLastError();  // what has been reported shall not be met again by the next launch's check
+  fail(error, text_of(where) + ": " + call, hint);
+}
+
+void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLine where) {
+  const cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess) return;
+  const std::string excess = excess_of(grid, block, shared_bytes);
+  std::string what = text_of(where) + ": the kernel launch with a grid of " + text_of(grid) +
+                     " blocks of " + text_of(block) + " threads";
+  if (shared_bytes > 0) {
+    what += " and " + std::to_string(shared_bytes) + " bytes of shared memory";
+  }
+  fail(error, what, excess.empty() ? hint_for(error) : "Here " + excess);
+}
+
+void check_device(const char* phase) {
+  const std::string what = "Something that " + std::string(phase) + " started on the device";
+  const cudaError_t launch = cudaGetLastError();
+  if (launch != cudaSuccess) fail(launch, what, hint_for(launch));
+  const cudaError_t kernel = cudaDeviceSynchronize();
+  if (kernel != cudaSuccess) fail(kernel, what, hint_for(kernel));
+}
+
+void note_allocation(std::size_t bytes) {
+  last_allocation = bytes;
+}
+
+}  // namespace convlab

@@ -1,0 +1,180 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/cuda_event.cuh"
+#include "common/device/cuda_session.hpp"
+#include "common/device/device_buffer.cuh"
+#include "common/device/device_error.hpp"
+#include "common/device/sm_clock.hpp"
+#include "common/timing/stopwatch.hpp"
+
+namespace convlab {
+
+namespace {
+
+__global__ void do_nothing() {}
+
+// Reads the whole array. What it reads pushes everything else out of the cache, and unlike written
+// data it need not be written back while the next kernel is being timed.
+__global__ void read_all(const float* data, std::int64_t size, float* sink) {
+  float sum = 0.0f;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < size;
+       i += step) {
+    sum += data[i];
+  }
+  if (sum != 0.0f) *sink = sum;  // never: the array holds zeros, which the compiler cannot know
+}
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, 0));
+  return value;
+}
+
+DeviceInfo describe(const cudaDeviceProp& properties) {
+  int driver = 0;
+  int runtime = 0;
+  CONVLAB_CUDA_CHECK(cudaDriverGetVersion(&driver));
+  CONVLAB_CUDA_CHECK(cudaRuntimeGetVersion(&runtime));
+  DeviceInfo info;
+  info.device = CONVLAB_EMULATED ? Device::kEmulated : Device::kGpu;
+  info.name = properties.name;
+  info.capability = {properties.major, properties.minor};
+  info.multiprocessors = properties.multiProcessorCount;
+  info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  info.l2_bytes = properties.l2CacheSize;
+  // CUDA 13 took the clocks out of the properties.
+  info.clock_mhz = attribute(cudaDevAttrClockRate) / 1000;
+  info.memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate) / 1000;
+  info.memory_bus_bits = properties.memoryBusWidth;
+  info.driver = cuda_version_text(driver);
+  info.runtime = cuda_version_text(runtime);
+  return info;
+}
+
+std::string pci_bus_id(const cudaDeviceProp& properties) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", properties.pciDomainID, properties.pciBusID,
+                properties.pciDeviceID);
+  return text;
+}
+
+class CudaSession final : public DeviceSession {
+ public:
+  CudaSession(double start_up_ms, const cudaDeviceProp& properties)
+      : info_(describe(properties)),
+        start_up_ms_(start_up_ms),
+        clock_(pci_bus_id(properties)),
+        flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
+    if (flush_.size() > 0) CONVLAB_CUDA_CHECK(cudaMemset(flush_.data(), 0, flush_.bytes()));
+  }
+
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] double start_up_ms() const override { return start_up_ms_; }
+
+  OpSample time_empty_launch() override {
+    constexpr int kSamples = 21;
+    std::vector<OpSample> samples;
+    for (int i = 0; i < kSamples; ++i) {
+      samples.push_back(measure([] { do_nothing<<<1, 1>>>(); }, "an empty kernel"));
+    }
+    std::sort(samples.begin(), samples.end(),
+              [](const OpSample& a, const OpSample& b) { return a.score_ms() < b.score_ms(); });
+    return samples[kSamples / 2];
+  }
+
+  void fence(const char* phase) override { check_device(phase); }
+
+  OpSample time(const std::function<void()>& op) override {
+    flush_cache();
+    check_device("the preparation of a measurement");
+    OpSample sample = measure(op, "convolve");
+    sample.clock_mhz = clock_.mhz().value_or(0);
+    return sample;
+  }
+
+ private:
+  // Twice the cache, in floats.
+  static std::int64_t flush_size(const DeviceInfo& info) {
+    constexpr std::int64_t kLeast = std::int64_t{32} << 20;
+    return 2 * std::max(info.l2_bytes, kLeast) / static_cast<std::int64_t>(sizeof(float));
+  }
+
+  void flush_cache() {
+    if (flush_.size() == 0) return;
+#if !CONVLAB_EMULATED
+    // Lines that a stage asked to persist would survive.
+    CONVLAB_CUDA_CHECK(cudaCtxResetPersistingL2Cache());
+#endif
+    read_all<<<4 * info_.multiprocessors, 256>>>(flush_.data(), flush_.size(), sink_.data());
+  }
+
+  // The events lie on the legacy default stream, which waits for all blocking streams; what runs on
+  // a non-blocking stream is seen by the host's clock, which waits for the whole device.
+  OpSample measure(const std::function<void()>& op, const char* name) {
+    OpSample sample;
+    start_.record();
+    const Stopwatch host;
+    op();
+    // If a kernel failed, these two say so as well; check_device tells it better.
+    cudaEventRecord(stop_.get());
+    cudaDeviceSynchronize();
+    sample.host_ms = host.milliseconds();
+    check_device(name);
+    sample.event_ms = stop_.milliseconds_since(start_);
+    return sample;
+  }
+
+  DeviceInfo info_;
+  double start_up_ms_;
+  SmClock clock_;
+  DeviceBuffer<float> flush_;
+  DeviceBuffer<float> sink_{1};
+  CudaEvent start_;
+  CudaEvent stop_;
+};
+
+// Why no device can be used, for a person.
+[[noreturn]] void no_device(cudaError_t error) {
+  int driver = 0;
+  int runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  std::string why = cudaGetErrorString(error);
+  if (error == cudaErrorInsufficientDriver && driver == 0) {
+    why = "no NVIDIA driver is loaded";
+  } else if (error == cudaErrorInsufficientDriver) {
+    why = "the driver serves CUDA " + cuda_version_text(driver) +
+          ", but this program was built with CUDA " + cuda_version_text(runtime) +
+          " (update the driver, or build with an older CUDA Toolkit)";
+  }
+  throw DeviceError(ExitCode::kEnvironment, "No CUDA device answered: " + why + ".");
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceSession> open_cuda_session() {
+  // Otherwise a kernel is loaded when it is first called, within its first op time.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+  const Stopwatch start_up;
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) no_device(error);
+  if (count == 0) no_device(cudaErrorNoDevice);
+  CONVLAB_CUDA_CHECK(cudaSetDevice(0));
+  cudaDeviceProp properties;
+  CONVLAB_CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
+  do_nothing<<<1, 1>>>();
+  CONVLAB_CUDA_CHECK_LAUNCH(1, 1, 0);
+  check_device("the start of the program");
+  return std::make_unique<CudaSession>(start_up.milliseconds(), properties);
+}
+
+}  // namespace convlab

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace convlab {
+
+/// Where a convolution ran. An emulated device has no op time worth showing.
+enum class Device { kCpu, kGpu, kEmulated };
+
+/// "cpu", "gpu", "emulated".
+const char* to_string(Device device);
+
+/// A GPU generation's set of features, "9.0".
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+};
+
+constexpr bool operator==(ComputeCapability a, ComputeCapability b) {
+  return a.major == b.major && a.minor == b.minor;
+}
+constexpr bool operator<(ComputeCapability a, ComputeCapability b) {
+  return a.major != b.major ? a.major < b.major : a.minor < b.minor;
+}
+
+/// "9.0"
+std::string to_string(ComputeCapability capability);
+
+/// What a reader must know about a device to compare two times, and a kernel to choose its sizes.
+struct DeviceInfo {
+  Device device = Device::kCpu;
+  std::string name;  ///< "NVIDIA H200"
+  ComputeCapability capability;
+  int multiprocessors = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  int clock_mhz = 0;         ///< highest clock of the multiprocessors
+  int memory_clock_mhz = 0;  ///< 0 where the device does not tell
+  int memory_bus_bits = 0;
+  std::string driver;   ///< highest CUDA version that the driver serves, "13.0"
+  std::string runtime;  ///< CUDA version that the program was built with, "12.4"
+};
+
+/// "12.4" from CUDA's 12040.
+std::string cuda_version_text(int version);
+
+}  // namespace convlab

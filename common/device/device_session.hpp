@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+
+#include "common/device/device_info.hpp"
+#include "common/timing/op_sample.hpp"
+
+namespace convlab {
+
+/// The device that a program was built for, opened: a GPU, or its emulation. What the milestones'
+/// main needs of it, so that the main itself needs no CUDA.
+class DeviceSession {
+ public:
+  DeviceSession() = default;
+  DeviceSession(const DeviceSession&) = delete;
+  DeviceSession& operator=(const DeviceSession&) = delete;
+  virtual ~DeviceSession() = default;
+
+  [[nodiscard]] virtual const DeviceInfo& info() const = 0;
+
+  /// What opening took, in milliseconds: starting the driver, loading all kernels. Paid once and
+  /// part of no op time.
+  [[nodiscard]] virtual double start_up_ms() const = 0;
+
+  /// Times a kernel that does nothing: what no kernel can be faster than. Median of some calls.
+  virtual OpSample time_empty_launch() = 0;
+
+  /// Waits until the device is idle.
+  /// @param phase  what started its work, for the message
+  /// @throws DeviceError if something failed that nobody noticed
+  virtual void fence(const char* phase) = 0;
+
+  /// Times `op` between two fences of the whole device, with nothing of its data in the cache.
+  virtual OpSample time(const std::function<void()>& op) = 0;
+};
+
+/// @param user  what needs it, "Stage 'wgmma'"
+/// @throws EnvironmentError if the device has less than `needed`
+void require_capability(const DeviceInfo& info, ComputeCapability needed, const char* user);
+
+}  // namespace convlab

@@ -1,0 +1,44 @@
+#include "common/device/sm_clock.hpp"
+
+#include <dlfcn.h>
+
+namespace convlab {
+
+// The part of NVML that is used, declared here because its header comes with the CUDA Toolkit only.
+// Source: NVML API reference.
+struct SmClock::Library {
+  using Init = int (*)();
+  using GetHandle = int (*)(const char* pci_bus_id, void** device);
+  using GetClock = int (*)(void* device, int which, unsigned int* mhz);
+
+  Library() : handle(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    if (handle == nullptr) return;
+    const auto init = reinterpret_cast<Init>(dlsym(handle, "nvmlInit_v2"));
+    get_handle = reinterpret_cast<GetHandle>(dlsym(handle, "nvmlDeviceGetHandleByPciBusId_v2"));
+    get_clock = reinterpret_cast<GetClock>(dlsym(handle, "nvmlDeviceGetClockInfo"));
+    usable = init != nullptr && get_handle != nullptr && get_clock != nullptr && init() == 0;
+  }
+  // NVML stays loaded until the process ends: its shutdown may wait for the driver.
+
+  void* handle = nullptr;
+  GetHandle get_handle = nullptr;
+  GetClock get_clock = nullptr;
+  bool usable = false;
+};
+
+SmClock::SmClock(const std::string& pci_bus_id) : library_(std::make_unique<Library>()) {
+  if (library_->usable && library_->get_handle(pci_bus_id.c_str(), &device_) != 0) {
+    device_ = nullptr;
+  }
+}
+
+SmClock::~SmClock() = default;
+
+std::optional<int> SmClock::mhz() const {
+  constexpr int kClockSm = 1;
+  unsigned int clock = 0;
+  if (device_ == nullptr || library_->get_clock(device_, kClockSm, &clock) != 0) return {};
+  return static_cast<int>(clock);
+}
+
+}  // namespace convlab

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+namespace convlab {
+
+/// One timed call of a convolution, fenced on both sides.
+struct OpSample {
+  double host_ms = 0.0;   ///< on the host's clock, until the whole device is idle again
+  double event_ms = 0.0;  ///< between two events of the device; 0 on the CPU
+  int clock_mhz = 0;      ///< of the multiprocessors right after it; 0 where nothing tells
+  bool slowed = false;    ///< the clock was lower than in the other samples: see mark_slowed
+
+  /// The time that counts: work hidden from one of the two clocks is seen by the other.
+  [[nodiscard]] double score_ms() const { return std::max(host_ms, event_ms); }
+
+  // By hand, because CUDA 11 compiles C++17.
+  friend bool operator==(const OpSample& a, const OpSample& b) {
+    return a.host_ms == b.host_ms && a.event_ms == b.event_ms && a.clock_mhz == b.clock_mhz &&
+           a.slowed == b.slowed;
+  }
+};
+
+/// Marks the samples whose clock lay more than 3 % below the highest of the series: the device was
+/// hot, or at its power limit, so these times say little about the code.
+void mark_slowed(std::vector<OpSample>& samples);
+
+}  // namespace convlab

@@ -1,0 +1,57 @@
+// The matrix product of im2col-gemm without the matrix.
+//
+// Idea     The unrolled input is only a rearrangement of the input. Do not write it to memory:
+//          while the product fills its tile in shared memory, let it compute where each element of
+//          the unrolled matrix comes from, and load that.
+// Picture  row t of the unrolled matrix is tap (c, p, q) with t = (c · K + p) · K + q;
+//          column i is output (b, h, w) with i = (b · out_height + h) · out_width + w. So
+//
+//              unrolled[t][i] = input[b][c][h · stride + p][w · stride + q]
+//
+// Cost     nothing is written but the output, so batches of any size fit. Each element of a tile
+//          costs some integer arithmetic instead; a division takes as long as dozens of
+//          multiply-adds, so find out which ones you can do once.
+// Expect   clearly faster than im2col-gemm.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage fused-gemm
+//          build/bin/grader check m4 --stage fused-gemm
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/device/cuda_check.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// output = weights × unrolled input, whose tiles are made on the fly. Fill in: about 40 lines.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class FusedGemm : public convlab::DeviceConvolution {
+  /// Launches the kernel; all pointers are to device memory. Fill in: about 6 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/fused_gemm.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<FusedGemm> stage({.id = "fused-gemm",
+                                                  .title = "Your matrix product without the matrix",
+                                                  .baseline = "im2col-gemm",
+                                                  .order = 120});
+
+}  // namespace

@@ -1,0 +1,75 @@
+// Input unrolling and a matrix multiplication in shared memory.
+//
+// Idea     Write the window of every output as a column of a matrix. Then the convolution is one
+//          matrix product, and everything that is known about fast matrix products applies.
+// Picture
+//                 taps                    columns = images · out_height · out_width
+//              ┌────────┐              ┌──────────────────────────┐
+//     maps     │weights │   ×   taps   │ unrolled input           │   =   output, maps × columns
+//              └────────┘              └──────────────────────────┘
+//
+//          taps is in_channels · K · K. The weights already lie in memory as this matrix; the
+//          product gives, for every image, its maps one after the other, as the output wants them.
+// Cost     the unrolled input is K·K times as large as the input: 12.5 GB for the first convolution
+//          of the default network at 10 000 images, more elements than an int counts. Therefore
+//          work in slices: unroll some images, multiply, go on with the next ones.
+// Expect   writing and reading the unrolled matrix costs more than it saves where there are few
+//          maps. It is a step on the way to fused-gemm, which does without the matrix.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage im2col-gemm
+//          build/bin/grader check m4 --stage im2col-gemm
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Writes the window of every output of `shape` as a column. Fill in: about 15 lines.
+/// @param unrolled  taps × columns, row-major; an index into it needs 64 bits
+/// @param input     the images of this slice: shape.batch of them
+__global__ void unroll_input(float* unrolled, const float* input, ConvShape shape) {
+  (void)unrolled, (void)input, (void)shape;  // goes away with your code
+}
+
+/// output = weights × unrolled, with tiles of both in shared memory. Fill in: about 30 lines.
+/// @param weights  maps × taps      @param unrolled  taps × columns
+/// @param output   of this slice: column i belongs to image i / pixels, pixel i % pixels
+__global__ void multiply(float* output, const float* weights, const float* unrolled, int maps,
+                         int taps, std::int64_t columns, int pixels) {
+  (void)output, (void)weights, (void)unrolled;  // goes away with your code
+  (void)maps, (void)taps, (void)columns, (void)pixels;
+}
+
+class Im2colGemm : public convlab::DeviceConvolution {
+  /// Chooses how many images make a slice of about 256 MiB, and allocates it: about 5 lines. Here
+  /// shape() tells the sizes.
+  void prepare() override {}
+
+  /// Unrolls and multiplies slice after slice; all pointers are to device memory: about 15 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/im2col_gemm.cu");
+  }
+
+  convlab::DeviceBuffer<float> unrolled_;
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Im2colGemm> stage(
+    {.id = "im2col-gemm",
+     .title = "Your unrolled input and matrix product",
+     .baseline = "baseline",
+     .order = 110});
+
+}  // namespace

@@ -1,0 +1,71 @@
+// Tensor cores, half precision.
+//
+// Idea     A tensor core multiplies two small matrices of halves in one operation of a whole warp,
+//          and adds up in single precision. fused-gemm already is a matrix product: feed it to
+//          them.
+// Picture  one operation of one warp (WMMA), here 16×16×16:
+//
+//              weights             input tile            sums
+//              16 maps × 16 taps × 16 taps × 16 columns → 16 maps × 16 columns
+//              halves              halves                floats, spread over the 32 threads
+//
+//          8×32×16 is the same for eight maps and 32 columns. Maps and taps that do not fill a
+//          matrix are padded with zeros.
+// Cost     the products are almost free. What remains is to load, convert and store each element of
+//          the input tile, and to bring the sums back.
+// Expect   a gain that grows with the number of maps. The inputs are rounded to 11 bits, so the
+//          result is less exact: the stage says so with its precision, and the grader then allows
+//          the error that such inputs cause, no more.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage tensor-cores-fp16
+//          build/bin/grader check m4 --stage tensor-cores-fp16
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+
+#include <cstdint>
+
+#include "common/device/cuda_check.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+using namespace nvcuda;
+
+/// The product of fused-gemm on tensor cores. Fill in: about 50 lines. The pieces:
+///
+///     wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+///     wmma::fill_fragment(sum, 0.0f);
+///     wmma::load_matrix_sync(left, weight_tile, row_length);   // left and right from shared
+///     memory wmma::mma_sync(sum, left, right, sum); wmma::store_matrix_sync(sums, sum, row_length,
+///     wmma::mem_row_major);
+///
+/// All 32 threads of a warp must make these calls together.
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class TensorCoresFp16 : public convlab::DeviceConvolution {
+  /// Launches the kernel; all pointers are to device memory. Fill in: about 6 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/tensor_cores_fp16.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<TensorCoresFp16> stage({.id = "tensor-cores-fp16",
+                                                        .title = "Your product on tensor cores",
+                                                        .baseline = "fused-gemm",
+                                                        .precision = convlab::Precision::kFp16,
+                                                        .order = 130,
+                                                        .needs = {7, 0}});
+
+}  // namespace
