@@ -73,7 +73,9 @@ target_compile_definitions(convlab_gpu_options INTERFACE CONVLAB_EMULATED=0)
 target_compile_options(
   convlab_gpu_options
   INTERFACE
-    # Kernels may call constexpr functions such as ConvShape's. Line numbers are for profilers and
-    # compute-sanitizer; they cost nothing. 177: a kernel of a hand-out is not launched yet.
-    "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-lineinfo;-diag-suppress=177;-Xcompiler=-Wall,-Wextra>"
+    # Kernels may call constexpr functions such as ConvShape's, and take lambdas. Line numbers are
+    # for profilers and compute-sanitizer; they cost nothing. 177: nothing launches the kernels of
+    # a hand-out yet.
+    "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--extended-lambda;-lineinfo>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-diag-suppress=177;-Xcompiler=-Wall,-Wextra>"
     "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${CONVLAB_WERROR}>>:--Werror=all-warnings>")

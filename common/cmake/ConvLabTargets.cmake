@@ -144,11 +144,25 @@ function(convlab_add_cuda_milestone name solution)
   if(solution STREQUAL "reference")
     set(target ${name}-reference)
   endif()
+  set(main "${CMAKE_SOURCE_DIR}/common/milestone/main.cpp")
+  set(definitions CONVLAB_MILESTONE="${name}" CONVLAB_SOLUTION="${solution}" CONVLAB_USES_DEVICE=1)
+
+  add_executable(${target}-emulated "${main}")
+  convlab_add_emulated_sources(${target}-emulated ${ARGN})
+  target_link_libraries(${target}-emulated PRIVATE convlab_driver convlab_device_emulated)
+  target_compile_definitions(${target}-emulated PRIVATE ${definitions} CONVLAB_DEVICE=kEmulated)
+
   if(CONVLAB_HAS_GPU_COMPILER)
-    add_executable(${target} "${CMAKE_SOURCE_DIR}/common/milestone/main.cpp" ${ARGN})
+    add_executable(${target} "${main}" ${ARGN})
     target_link_libraries(${target} PRIVATE convlab_gpu_options convlab_driver convlab_device_gpu)
-    target_compile_definitions(
-      ${target} PRIVATE CONVLAB_MILESTONE="${name}" CONVLAB_SOLUTION="${solution}"
-                        CONVLAB_DEVICE=kGpu CONVLAB_USES_DEVICE=1)
+    target_compile_definitions(${target} PRIVATE ${definitions} CONVLAB_DEVICE=kGpu)
+    add_dependencies(${target} ${target}-emulated)
+  else()
+    add_custom_target(
+      ${target} ALL
+      COMMAND ${CMAKE_COMMAND} -E create_symlink ${target}-emulated ${target}
+      WORKING_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
+      DEPENDS ${target}-emulated
+      VERBATIM)
   endif()
 endfunction()

@@ -96,7 +96,7 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
 
 void list_stages() {
   for (const Stage& stage : registered_stages()) {
-    std::printf("%-16s %-5s %s\n", stage.id.c_str(), to_string(stage.precision),
+    std::printf("%-18s %-5s %s\n", stage.id.c_str(), to_string(stage.precision),
                 stage.title.c_str());
   }
 }

@@ -66,7 +66,7 @@ cudaError_t start_kernel(const LaunchSetup& setup, cudaStream_t stream, const Ca
   PointerArgument pointers[sizeof...(Arguments) + 1];
   int pointer_count = 0;
   int position = 0;
-  const auto note = [&](const auto& argument) {
+  [[maybe_unused]] const auto note = [&](const auto& argument) {
     ++position;
     if constexpr (is_data_pointer<std::remove_cvref_t<decltype(argument)>>())
       pointers[pointer_count++] = {position, argument};
