@@ -18,8 +18,8 @@ TEST_CASE("timing: median and quartiles interpolate between ranks") {
 }
 
 TEST_CASE("timing: a stopwatch and the process's usage advance with work") {
-  const Stopwatch stopwatch;
   const ProcessUsage before = process_usage();
+  const Stopwatch stopwatch;
   volatile double sink = 0;
   while (stopwatch.milliseconds() < 30) sink = sink + 1;
   const ProcessUsage after = process_usage();
