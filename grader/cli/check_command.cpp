@@ -51,6 +51,12 @@ void warn_if_stale(const CourseMilestone& milestone, const std::filesystem::path
   }
 }
 
+// A check of one stage leaves the result of the others alone.
+std::filesystem::path default_file(const Options& options) {
+  const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
+  return results_folder() / (options.milestone + "-" + options.solution + stage + ".json");
+}
+
 /// Prints while the check goes on.
 class Printer {
  public:
@@ -124,9 +130,8 @@ ExitCode run(const Options& options) {
   Printer printer;
   const Result result = check(request, printer.observer());
   printer.clear();
-  const std::filesystem::path file = options.json.empty()
-                                         ? result_file(milestone.id, options.solution)
-                                         : std::filesystem::path(options.json);
+  const std::filesystem::path file =
+      options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
   write_result(file, result);
   const bool passed = result.verdict == Verdict::kPassed;
   std::cout << "\n"
@@ -157,7 +162,8 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
   command->add_option("--json", options->json,
-                      "File of the result (default: build/results/MILESTONE-SOLUTION.json)");
+                      "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
+                      "the stage if named)");
   command->add_option("--seed", options->seed, "Repeat the cases of an earlier check");
   command->add_option("--time-limit", options->time_limit_s,
                       "Seconds that one convolution may take (default: from its size)");

@@ -58,8 +58,8 @@ std::filesystem::path program_of(const std::string& milestone, const std::string
   return build_folder() / "bin" / (milestone + (solution == "reference" ? "-reference" : ""));
 }
 
-std::filesystem::path result_file(const std::string& milestone, const std::string& solution) {
-  return build_folder() / "results" / (milestone + "-" + solution + ".json");
+std::filesystem::path results_folder() {
+  return build_folder() / "results";
 }
 
 std::string display_path(const std::filesystem::path& file) {

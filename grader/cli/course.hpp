@@ -28,8 +28,8 @@ CourseMilestone find_milestone(const std::string& id);
 /// The executable of a solution, "student" or "reference", whether it exists or not.
 std::filesystem::path program_of(const std::string& milestone, const std::string& solution);
 
-/// The file where the result of a check lies.
-std::filesystem::path result_file(const std::string& milestone, const std::string& solution);
+/// Where the results of checks lie by default.
+std::filesystem::path results_folder();
 
 /// `file` as seen from the current folder, if that is shorter.
 std::string display_path(const std::filesystem::path& file);

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <vector>
 
 #include "common/milestone/result.hpp"
 #include "grader/cli/commands.hpp"
@@ -11,36 +13,47 @@ namespace convlab::grader {
 
 namespace {
 
-// "passed at batches 100, 1000 (2026-11-20)", of one stage in the last check.
-std::string last_result(const std::optional<Result>& result, const StageInfo& stage) {
-  if (!result) return coloured("not checked yet", Colour::kQuiet);
+/// Every result that checks left in their usual folder, oldest first.
+std::vector<Result> earlier_results() {
+  std::vector<Result> results;
+  std::error_code no_folder;
+  for (const auto& entry : std::filesystem::directory_iterator(results_folder(), no_folder)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      results.push_back(read_result(entry.path()));
+    } catch (const EnvironmentError&) {
+      continue;  // some other file; nobody asked for it by name
+    }
+  }
+  std::sort(results.begin(), results.end(),
+            [](const Result& a, const Result& b) { return a.created < b.created; });
+  return results;
+}
+
+// "passed at batch 100, 1000  2026-11-20", of a stage in one check; empty if it was not part of it.
+std::string outcome(const Result& result, const StageInfo& stage) {
   std::string batches;
   bool ran = false;
   bool passed = true;
-  for (const CaseResult& test : result->cases) {
+  for (const CaseResult& test : result.cases) {
     if (test.stage != stage.id) continue;
     ran = true;
     passed = passed && test.verdict == Verdict::kPassed;
   }
-  for (const RunResult& run : result->runs) {
+  for (const RunResult& run : result.runs) {
     if (run.stage.id != stage.id) continue;
     passed = passed && run.verdict == Verdict::kPassed;
     batches += (batches.empty() ? " at batch " : ", ") + std::to_string(run.batch);
   }
-  if (!ran) return coloured("not checked yet", Colour::kQuiet);
+  if (!ran) return {};
   constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
   return (passed ? coloured("passed", Colour::kGood) + batches
                  : coloured("not passed", Colour::kBad)) +
-         coloured("  " + result->created.substr(0, kDate), Colour::kQuiet);
+         coloured("  " + result.created.substr(0, kDate), Colour::kQuiet);
 }
 
-std::optional<Result> last_check(const std::string& milestone, const std::string& solution) {
-  const auto file = result_file(milestone, solution);
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  return read_result(file);
-}
-
-void list_solution(const CourseMilestone& milestone, const std::string& solution) {
+void list_solution(const CourseMilestone& milestone, const std::string& solution,
+                   const std::vector<Result>& results) {
   const auto program = program_of(milestone.id, solution);
   if (!std::filesystem::exists(program)) {
     // A hand-out has no reference solutions; that is no news to a student.
@@ -53,19 +66,27 @@ void list_solution(const CourseMilestone& milestone, const std::string& solution
     std::cout << "  " << display_path(program) << " does not answer; build it again\n";
     return;
   }
-  const std::optional<Result> result = last_check(milestone.id, solution);
   for (const StageInfo& stage : stages) {
-    constexpr int kStageWidth = 18;
-    constexpr int kTitleWidth = 34;
-    std::cout << "  " << left(solution, 10) << left(stage.id, kStageWidth)
-              << left(stage.title, kTitleWidth) << "\n      " << last_result(result, stage) << "\n";
+    std::string last = coloured("not checked yet", Colour::kQuiet);
+    for (const Result& result : results) {
+      if (result.milestone != milestone.id || result.solution != solution) continue;
+      if (const std::string text = outcome(result, stage); !text.empty()) last = text;
+    }
+    constexpr int kSolutionWidth = 11;
+    constexpr int kStageWidth = 16;
+    std::cout << "  " << left(solution, kSolutionWidth) << left(stage.id, kStageWidth)
+              << stage.title << "\n"
+              << left("", 2 + kSolutionWidth + kStageWidth) << last << "\n";
   }
 }
 
 ExitCode run() {
+  const std::vector<Result> results = earlier_results();
   for (const CourseMilestone& milestone : milestones()) {
     std::cout << coloured(milestone.id, Colour::kStrong) << "  " << milestone.title << "\n";
-    for (const char* solution : {"student", "reference"}) list_solution(milestone, solution);
+    for (const char* solution : {"student", "reference"}) {
+      list_solution(milestone, solution, results);
+    }
   }
   return ExitCode::kPassed;
 }

@@ -3,6 +3,9 @@
 #include <filesystem>
 #include <string>
 
+#include "common/network/preset.hpp"
+#include "common/testing/run_command.hpp"
+
 namespace convlab::grader {
 
 /// What a program printed, both streams in one, and its exit code.
@@ -11,24 +14,19 @@ struct ProgramRun {
   std::string output;
 };
 
-/// Runs `build/…/bin/NAME ARGUMENTS` with a shell; output is no terminal.
-ProgramRun run_program(const std::string& name, const std::string& arguments,
-                       const std::string& environment = "");
-
-/// A folder of this test's own, emptied at the end.
-class TestFolder {
- public:
-  TestFolder();
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder();
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// Runs `build/…/bin/NAME ARGUMENTS` in the root of the tree; output is no terminal.
+inline ProgramRun run_program(const std::string& name, const std::string& arguments,
+                              const std::string& environment = "") {
+  const testing::CommandResult result =
+      testing::run_command("cd '" CONVLAB_SOURCE_DIR "' && " + environment +
+                           " '" CONVLAB_BINARY_DIR "/" + name + "' " + arguments + " 2>&1");
+  return {.exit_code = result.exit_code, .output = result.out};
+}
 
 /// True if the default network's weights are in the tree; tests of the network need them.
-bool has_default_weights();
+inline bool has_default_weights() {
+  return std::filesystem::exists(network_folder() / "weights" /
+                                 (std::string(kDefaultPreset) + ".clw"));
+}
 
 }  // namespace convlab::grader

@@ -10,7 +10,7 @@
 using namespace convlab;
 using grader::ProgramRun;
 using grader::run_program;
-using grader::TestFolder;
+using TestFolder = testing::TemporaryFolder;
 
 namespace {
 

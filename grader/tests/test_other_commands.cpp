@@ -8,7 +8,7 @@
 using namespace convlab;
 using grader::ProgramRun;
 using grader::run_program;
-using grader::TestFolder;
+using TestFolder = testing::TemporaryFolder;
 
 namespace {
 
@@ -49,7 +49,7 @@ TEST_CASE("grader list: names milestones and stages") {
   const ProgramRun run = run_program("grader", "list");
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "m1  the convolution on the CPU\n"));
-  CHECK(contains(run.output, "  student   baseline"));
+  CHECK(contains(run.output, "  student    baseline"));
 }
 
 TEST_CASE("grader doctor: examines everything and agrees with its exit code") {
