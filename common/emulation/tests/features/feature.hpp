@@ -17,14 +17,14 @@ namespace convlab::features {
 using Bits = std::vector<std::uint32_t>;
 
 /// How the result of the emulated device relates to a GPU's.
-enum class Agreement { kExact, kDiffers, kRefused };
+enum class Agreement { kExact, kDiffers };
 
 struct Feature {
   const char* group;
   const char* name;
   Agreement agreement;
   Bits (*run)();
-  const char* remark = "";  ///< for the table: what differs, or why it is refused
+  const char* remark = "";  ///< for the table: what differs
 };
 
 /// All features, in the order of registration within a file.

@@ -3,13 +3,15 @@
 //   emulation_features --json gpu.json
 //   emulation_features-emulated --json emulated.json
 //   emulation_features-emulated --compare gpu.json       prints counts, fails where bits differ
-//   emulation_features-emulated --table                  the table of docs/emulation.md
+//   emulation_features-emulated --update-table docs/emulation.md
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -88,16 +90,49 @@ bool compare(const Json& mine, const Json& other) {
   return different == 0 && missing == 0;
 }
 
-void print_table() {
-  std::cout << "| group | feature | emulated | remark |\n|---|---|---|---|\n";
+/// What the rewrite refuses (test_rewriter.cpp); it never becomes a program that could run here.
+struct Refusal {
+  const char* feature;
+  const char* remark;
+};
+constexpr Refusal kRefusals[] = {
+    {"inline PTX", "error of the compiler in its line"},
+    {"textures and surfaces", "error with file and line"},
+    {"dynamic parallelism", "error with file and line"},
+    {"grid-wide synchronisation", "error with file and line"},
+    {"`__shared__` outside of a function", "error with file and line"},
+};
+
+std::string table() {
+  std::string text = "| group | feature | emulated | remark |\n|---|---|---|---|\n";
+  const auto row = [&](const std::string& group, const std::string& name, const char* word,
+                       const std::string& remark) {
+    text.append("| ").append(group).append(" | ").append(name).append(" | ").append(word);
+    text.append(" | ").append(remark).append(" |\n");
+  };
   for (const Feature& feature : features()) {
     if (std::string(feature.group) == "random") continue;
-    const char* word = feature.agreement == Agreement::kExact     ? "works, bit for bit"
-                       : feature.agreement == Agreement::kDiffers ? "differs"
-                                                                  : "refused";
-    std::cout << "| " << feature.group << " | " << feature.name << " | " << word << " | "
-              << feature.remark << " |\n";
+    const bool exact = feature.agreement == Agreement::kExact;
+    row(feature.group, feature.name, exact ? "works, bit for bit" : "differs", feature.remark);
   }
+  for (const Refusal& refusal : kRefusals)
+    row("language", refusal.feature, "refused", refusal.remark);
+  return text;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// The page with the table between its markers brought up to date; empty without markers.
+std::string with_table(const std::string& page) {
+  const std::string begin = "<!-- features begin -->\n";
+  const std::string end = "<!-- features end -->";
+  const std::size_t from = page.find(begin);
+  const std::size_t to = page.find(end);
+  if (from == std::string::npos || to == std::string::npos) return {};
+  return page.substr(0, from + begin.size()) + table() + page.substr(to);
 }
 
 }  // namespace
@@ -107,15 +142,28 @@ int main(int argc, char** argv) {
   std::string json_file;
   std::string other_file;
   std::string filter;
-  bool table = false;
+  std::string update_page;
+  std::string check_page;
   app.add_option("--json", json_file, "write the results to this file");
   app.add_option("--compare", other_file, "compare with results of another run");
   app.add_option("--filter", filter, "only features whose group/name contains this");
-  app.add_flag("--table", table, "print the table of features and run nothing");
+  app.add_option("--update-table", update_page, "rewrite the table of features in this page");
+  app.add_option("--check-table", check_page, "fail unless this page has the current table");
   CLI11_PARSE(app, argc, argv);
-  if (table) {
-    print_table();
+  if (!update_page.empty()) {
+    const std::string page = with_table(read_file(update_page));
+    if (page.empty() || !(std::ofstream(update_page) << page)) {
+      std::cerr << update_page << " has no markers for the table or cannot be written\n";
+      return static_cast<int>(convlab::ExitCode::kUsage);
+    }
     return 0;
+  }
+  if (!check_page.empty()) {
+    const std::string page = read_file(check_page);
+    if (!page.empty() && with_table(page) == page) return 0;
+    std::cerr << check_page << " is behind: emulation_features-emulated --update-table "
+              << check_page << "\n";
+    return static_cast<int>(convlab::ExitCode::kFallsShort);
   }
   const Json results = run_all(filter);
   if (!json_file.empty()) std::ofstream(json_file) << results.dump(1) << "\n";
