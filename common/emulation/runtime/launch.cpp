@@ -85,7 +85,7 @@ cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int 
   if (problem != cudaSuccess) return record_error(problem);
   if (constant_bytes() > device_model().constant_bytes)
     return refuse(cudaErrorInvalidKernelImage,
-                  "the program's __constant__ variables have " + std::to_string(constant_bytes()) +
+                  "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
                       " bytes; a GPU has " + std::to_string(device_model().constant_bytes));
   const auto* const end = pointers + pointer_count;
   const auto* const foreign = std::find_if(pointers, end, [](const PointerArgument& argument) {

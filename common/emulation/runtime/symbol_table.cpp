@@ -1,6 +1,7 @@
 #include "common/emulation/runtime/symbol_table.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -28,10 +29,10 @@ Table& table() {
 
 }  // namespace
 
-DeviceSymbol::DeviceSymbol(const char* name, const void* address, std::size_t bytes,
-                           bool constant) {
+DeviceSymbol::DeviceSymbol(const char* name, const void* address, std::size_t bytes, bool constant,
+                           const char* file) {
   const std::lock_guard lock(table().mutex);
-  table().symbols.push_back({name, static_cast<const std::byte*>(address), bytes, constant});
+  table().symbols.push_back({name, static_cast<const std::byte*>(address), bytes, constant, file});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {
@@ -47,10 +48,11 @@ std::optional<Symbol> find_symbol(const void* address) {
 
 std::size_t constant_bytes() {
   const std::lock_guard lock(table().mutex);
-  std::size_t sum = 0;
+  std::map<std::string, std::size_t> bytes_of_file;
+  std::size_t most = 0;
   for (const Symbol& symbol : table().symbols)
-    if (symbol.constant) sum += symbol.bytes;
-  return sum;
+    if (symbol.constant) most = std::max(most, bytes_of_file[symbol.file] += symbol.bytes);
+  return most;
 }
 
 bool is_static_storage(const void* address) {

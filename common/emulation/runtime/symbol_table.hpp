@@ -12,12 +12,13 @@ struct Symbol {
   const std::byte* address;
   std::size_t bytes;
   bool constant;
+  std::string file;  ///< that declares it
 };
 
 /// The variable that contains the address.
 std::optional<Symbol> find_symbol(const void* address);
 
-/// Bytes of all __constant__ variables together.
+/// Bytes of the __constant__ variables of the file that has the most of them.
 std::size_t constant_bytes();
 
 /// Whether the address lies in static storage of the program, where every symbol does.
