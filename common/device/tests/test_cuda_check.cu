@@ -1,0 +1,115 @@
+// What the checks say about the usual mistakes. Runs emulated, where the errors are CUDA's too.
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/cuda_event.cuh"
+#include "common/device/cuda_session.hpp"
+#include "common/device/cuda_stream.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/device/device_error.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/message_of.hpp"
+
+using namespace convlab;
+using convlab::testing::message_of;
+
+namespace {
+
+__global__ void fill(float* data, int size, float value) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < size) data[i] = value;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void launch(dim3 grid, dim3 block, std::size_t shared_bytes) {
+  DeviceBuffer<float> data(1);
+  fill<<<grid, block, shared_bytes>>>(data.data(), 1, 1.0f);
+  CONVLAB_CUDA_CHECK_LAUNCH(grid, block, shared_bytes);
+}
+
+}  // namespace
+
+TEST_CASE("cuda check: file, line, the call and CUDA's reason") {
+  const std::string message = message_of(
+      [] { CONVLAB_CUDA_CHECK(cudaMemcpy(nullptr, nullptr, 4, cudaMemcpyHostToDevice)); });
+  INFO(message);
+  CHECK(message.find("common/device/tests/test_cuda_check.cu:") == 0);
+  CHECK(contains(message,
+                 "cudaMemcpy(nullptr, nullptr, 4, cudaMemcpyHostToDevice) failed: "
+                 "invalid argument (cudaErrorInvalidValue)."));
+}
+
+TEST_CASE("cuda check: out of memory tells what was asked for and what is free") {
+  void* pointer = nullptr;
+  const std::string message =
+      message_of([&] { CONVLAB_CUDA_CHECK(cudaMalloc(&pointer, std::size_t{1} << 40)); });
+  INFO(message);
+  CHECK(contains(message, "(cudaErrorMemoryAllocation). 1099.5 GB were asked for; "));
+  CHECK(contains(message, " are free."));
+  CHECK_THROWS_AS(DeviceBuffer<double>(std::int64_t{1} << 37), DeviceError);
+}
+
+TEST_CASE("cuda check: a launch beyond a limit names the number") {
+  const auto said = [](dim3 grid, dim3 block, std::size_t shared_bytes) {
+    return message_of([&] { launch(grid, block, shared_bytes); });
+  };
+  CHECK(said(1, 32, 0).empty());
+  CHECK(contains(said({1, 1, 160'000}, 32, 0), "Here grid.z is 160000, the limit is 65535."));
+  CHECK(contains(said({1, 65'536}, 32, 0), "Here grid.y is 65536, the limit is 65535."));
+  CHECK(contains(said(1, {32, 33}, 0),
+                 "Here the number of threads in a block is 1056, the limit is 1024."));
+  CHECK(contains(said(0, 32, 0), "Here grid.x is 0, nothing would run."));
+  CHECK(contains(said(1, 32, 50'000), "above 49152 a kernel must opt in"));
+  CHECK(contains(said(1, 32, 1'000'000), "the dynamic shared memory in bytes is 1000000"));
+}
+
+TEST_CASE("cuda check: what has been reported is not met again") {
+  CHECK_THROWS_AS(CONVLAB_CUDA_CHECK(cudaSetDevice(99)), DeviceError);
+  CHECK_NOTHROW(check_device("the test"));
+}
+
+TEST_CASE("cuda check: a failed launch that nobody looked at is found at the fence") {
+  fill<<<dim3(1, 1, 70'000), 32>>>(nullptr, 0, 0.0f);
+  const std::string message = message_of([] { check_device("convolve"); });
+  INFO(message);
+  CHECK(contains(message, "Something that convolve started on the device failed: "));
+  CHECK(contains(message, "grid.z"));
+}
+
+TEST_CASE("device buffer: there and back, on a stream, between events") {
+  constexpr int kSize = 1000;
+  std::vector<float> host(kSize, 3.0f);
+  DeviceBuffer<float> buffer(kSize);
+  buffer.copy_from_host(host.data());
+  const CudaStream stream;
+  CudaEvent start;
+  CudaEvent stop;
+  start.record(stream.get());
+  fill<<<(kSize + 127) / 128, 128, 0, stream.get()>>>(buffer.data(), kSize - 1, 5.0f);
+  CONVLAB_CUDA_CHECK_LAUNCH((kSize + 127) / 128, 128, 0);
+  stop.record(stream.get());
+  stream.synchronize();
+  CHECK(stop.milliseconds_since(start) >= 0.0);
+  DeviceBuffer<float> moved = std::move(buffer);
+  CHECK(buffer.data() == nullptr);
+  CHECK(moved.bytes() == kSize * sizeof(float));
+  moved.copy_to_host(host.data());
+  CHECK(host[0] == 5.0f);
+  CHECK(host[kSize - 2] == 5.0f);
+  CHECK(host[kSize - 1] == 3.0f);
+}
+
+TEST_CASE("device session: the emulated device describes itself") {
+  const auto session = open_cuda_session();
+  CHECK(session->info().device == Device::kEmulated);
+  CHECK_FALSE(session->info().name.empty());
+  CHECK(session->info().memory_bytes > 0);
+  CHECK_NOTHROW(session->fence("the test"));
+}
