@@ -71,7 +71,7 @@ TEST_CASE("cuda check: a launch beyond a limit names the number") {
 }
 
 TEST_CASE("cuda check: what has been reported is not met again") {
-  CHECK_THROWS_AS(CONVLAB_CUDA_CHECK(cudaSetDevice(99)), DeviceError);
+  CHECK(contains(message_of([] { CONVLAB_CUDA_CHECK(cudaSetDevice(99)); }), "invalid device"));
   CHECK_NOTHROW(check_device("the test"));
 }
 

@@ -1,0 +1,46 @@
+// The reference solutions of milestones 2 to 4, emulated: every stage classifies as milestone 1.
+#include <string>
+
+#include "common/data/dataset.hpp"
+#include "common/milestone/result.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/run_command.hpp"
+
+using namespace convlab;
+using convlab::testing::CommandResult;
+using convlab::testing::run_command;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+Result result_of(const TemporaryFolder& folder, const std::string& program) {
+  const auto file = folder.path() / (program + ".json");
+  const CommandResult run =
+      run_command("CONVLAB_DATA='" + folder.path().string() + "' " CONVLAB_BINARY_DIR "/" +
+                  program + " 24 --all --network sp19 --json '" + file.string() + "'");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  return read_result(file);
+}
+
+}  // namespace
+
+TEST_CASE("device references: as many images right as on the CPU, and no time") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(24, 1));
+  const Result truth = result_of(folder, "m1-reference");
+  for (const char* program :
+       {"m2-reference-emulated", "m3-reference-emulated", "m4-reference-emulated"}) {
+    const Result result = result_of(folder, program);
+    REQUIRE_FALSE(result.runs.empty());
+    for (const RunResult& run : result.runs) {
+      INFO(program << " " << run.stage.id);
+      CHECK(run.device == Device::kEmulated);
+      REQUIRE(run.accuracy);
+      CHECK(run.accuracy->correct == truth.runs.front().accuracy->correct);
+      REQUIRE(run.layers.size() == 2);
+      CHECK(run.layers[0].op_ms.empty());
+      CHECK(run.layers[0].layer_ms.empty());
+    }
+  }
+}
