@@ -62,6 +62,8 @@ class thread_group {
 /// All threads of the block.
 class thread_block : public thread_group {
  public:
+  thread_block() {}  // no aggregate: a base with a protected constructor would be initialised by {}
+
   static void sync(detail::CallSite site = detail::Here::current()) {
     convlab::emulation::block_barrier("thread_block::sync", false, site);
   }

@@ -404,8 +404,7 @@ class FileRewriter {
                                                         "tex2DLod",
                                                         "surf2Dread",
                                                         "surf2Dwrite"};
-    static const std::set<std::string_view> grid_wide = {"cudaLaunchCooperativeKernel", "this_grid",
-                                                         "grid_group"};
+    static const std::set<std::string_view> grid_wide = {"cudaLaunchCooperativeKernel"};
     const std::string_view name = source_[i].text;
     if (textures.contains(name) || (name == "texture" && source_.is(i + 1, "<")))
       complain(i, "textures and surfaces cannot be emulated: read from global memory");

@@ -1,0 +1,115 @@
+// Asynchronous copies: primitives, zero fill, a double-buffered loop, cooperative memcpy_async.
+
+#include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda_pipeline.h>
+
+#include "common/emulation/tests/features/feature.hpp"
+
+namespace convlab::features {
+namespace {
+
+namespace cg = cooperative_groups;
+
+template <class Word>
+__global__ void copy_words(const Word* from, Word* to) {
+  __shared__ Word buffer[64];
+  const unsigned thread = threadIdx.x;
+  __pipeline_memcpy_async(&buffer[thread], &from[thread], sizeof(Word));
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  to[thread] = buffer[63 - thread];
+}
+
+__global__ void copy_with_zeros(const uint4* from, uint4* to) {
+  __shared__ uint4 buffer[32];
+  const unsigned thread = threadIdx.x;
+  buffer[thread] = make_uint4(~0U, ~0U, ~0U, ~0U);
+  __syncthreads();
+  __pipeline_memcpy_async(&buffer[thread], &from[thread], 16, thread % 5 * 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  to[thread] = buffer[thread];
+}
+
+/// Sums of 16 neighbours, tile after tile; the next tile is on its way while one is summed.
+__global__ void double_buffered(const float* from, float* to, int tiles) {
+  __shared__ float buffer[2][64];
+  const int thread = static_cast<int>(threadIdx.x);
+  __pipeline_memcpy_async(&buffer[0][thread], &from[thread], 4);
+  __pipeline_commit();
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (tile + 1 < tiles) {
+      __pipeline_memcpy_async(&buffer[(tile + 1) % 2][thread], &from[(tile + 1) * 64 + thread], 4);
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    float sum = 0.0F;
+    for (int i = 0; i < 16; ++i) sum += buffer[tile % 2][(thread + i) % 64];
+    to[tile * 64 + thread] = sum;
+    __syncthreads();
+  }
+}
+
+__global__ void copy_together(const int* from, int* to, int count) {
+  __shared__ __align__(16) int buffer[300];
+  const cg::thread_block block = cg::this_thread_block();
+  cg::memcpy_async(block, buffer, from, sizeof(int) * static_cast<unsigned>(count));
+  cg::wait(block);
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+    to[i] = buffer[count - 1 - i];
+  }
+}
+
+template <class T>
+std::vector<T> bytes_as(std::size_t count) {
+  std::vector<T> values(count);
+  auto* bytes = reinterpret_cast<unsigned char*>(values.data());
+  for (std::size_t i = 0; i < count * sizeof(T); ++i) {
+    bytes[i] = static_cast<unsigned char>(mix(static_cast<unsigned>(i)));
+  }
+  return values;
+}
+
+constexpr const char* kGroup = "asynchronous copies";
+
+template <class Word>
+Bits words() {
+  DeviceArray<Word> from(bytes_as<Word>(64));
+  DeviceArray<Word> to(64);
+  copy_words<<<1, 64>>>(from.data(), to.data());
+  return to.bits();
+}
+const Register kFour{kGroup, "4 bytes", &words<int>};
+const Register kEight{kGroup, "8 bytes", &words<int2>};
+const Register kSixteen{kGroup, "16 bytes", &words<int4>};
+
+const Register kZeros{kGroup, "filled up with zeros", [] {
+                        DeviceArray<uint4> from(bytes_as<uint4>(32));
+                        DeviceArray<uint4> to(32);
+                        copy_with_zeros<<<1, 32>>>(from.data(), to.data());
+                        return to.bits();
+                      }};
+
+const Register kBuffers{kGroup, "double buffering", [] {
+                          std::vector<float> values;
+                          for (unsigned i = 0; i < 10 * 64; ++i)
+                            values.push_back(static_cast<float>(mix(i) % 100));
+                          DeviceArray<float> from(values);
+                          DeviceArray<float> to(10 * 64);
+                          double_buffered<<<1, 64>>>(from.data(), to.data(), 10);
+                          return to.bits();
+                        }};
+
+const Register kTogether{kGroup, "cooperative memcpy_async", [] {
+                           DeviceArray<int> from(bytes_as<int>(300));
+                           DeviceArray<int> to(300);
+                           copy_together<<<1, 96>>>(from.data(), to.data(), 299);
+                           return to.bits();
+                         }};
+
+}  // namespace
+}  // namespace convlab::features

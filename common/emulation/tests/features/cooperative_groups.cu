@@ -1,0 +1,167 @@
+// Cooperative groups: block, tiles, coalesced threads, partitions, reductions, scans.
+
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+
+#include "common/emulation/tests/features/sweep.hpp"
+
+namespace convlab::features {
+namespace {
+
+namespace cg = cooperative_groups;
+
+__device__ unsigned chain(unsigned a, unsigned b, unsigned c = 0, unsigned d = 0) {
+  return ((a * 31U + b) * 31U + c) * 31U + d;
+}
+
+__global__ void places(unsigned* results) {
+  const cg::thread_block block = cg::this_thread_block();
+  const cg::grid_group grid = cg::this_grid();
+  const auto rank = static_cast<unsigned>(grid.thread_rank());
+  results[rank] =
+      chain(block.thread_rank(), block.size(),
+            block.group_index().x + 100 * block.group_index().y + 7 * block.thread_index().y,
+            static_cast<unsigned>(grid.size()) + block.group_dim().z);
+}
+
+__global__ void reverse_in_block(unsigned* results) {
+  __shared__ unsigned values[96];
+  const cg::thread_block block = cg::this_thread_block();
+  values[block.thread_rank()] = scramble(block.thread_rank());
+  block.sync();
+  const unsigned mine = values[block.size() - 1 - block.thread_rank()];
+  cg::sync(block);
+  values[block.thread_rank()] = mine + 1;
+  block.sync();
+  results[block.thread_rank()] = values[(block.thread_rank() + 1) % block.size()];
+}
+
+template <unsigned kSize>
+__global__ void tiles(unsigned* results) {
+  const auto block = cg::this_thread_block();
+  const auto tile = cg::tiled_partition<kSize>(block);
+  const unsigned value = scramble(block.thread_rank());
+  unsigned result =
+      chain(tile.thread_rank(), tile.size(), tile.meta_group_rank(), tile.meta_group_size());
+  result = chain(result, tile.shfl(value, 1 % kSize), tile.shfl_xor(value, kSize / 2));
+  result = chain(result, tile.shfl_up(value, 1), tile.shfl_down(value, 2));
+  result = chain(result, tile.ballot(value % 3 == 0), tile.any(value % 5 == 0) != 0 ? 1U : 0U,
+                 tile.all(value % 2 == 0) != 0 ? 1U : 0U);
+  result = chain(result, tile.match_any(value % 4));
+  tile.sync();
+  result = chain(result, cg::reduce(tile, value, cg::plus<unsigned>()),
+                 cg::reduce(tile, static_cast<int>(value), cg::less<int>()),
+                 cg::reduce(tile, value, cg::bit_xor<unsigned>()));
+  result = chain(result, cg::inclusive_scan(tile, value), cg::exclusive_scan(tile, value),
+                 cg::inclusive_scan(tile, value, cg::greater<unsigned>()));
+  results[block.thread_rank()] = result;
+}
+
+__device__ float sum_of_tile(cg::thread_block_tile<16> tile, float value) {
+  for (unsigned offset = tile.size() / 2; offset > 0; offset /= 2) {
+    value += tile.shfl_down(value, offset);
+  }
+  return tile.shfl(value, 0);
+}
+
+__global__ void nested_tiles(unsigned* results) {
+  const auto block = cg::this_thread_block();
+  const auto warp = cg::tiled_partition<32>(block);
+  const auto half_warp = cg::tiled_partition<16>(warp);
+  const float sum = sum_of_tile(half_warp, static_cast<float>(block.thread_rank()));
+  const cg::thread_group dynamic = cg::tiled_partition(block, 8);
+  results[block.thread_rank()] =
+      chain(static_cast<unsigned>(sum), half_warp.meta_group_rank(), half_warp.meta_group_size(),
+            dynamic.thread_rank() + 100 * dynamic.size());
+}
+
+__global__ void coalesced(unsigned* results) {
+  const unsigned rank = threadIdx.x;
+  const unsigned value = scramble(rank);
+  unsigned result = 0;
+  if (value % 3 != 0) {
+    const cg::coalesced_group active = cg::coalesced_threads();
+    result = chain(active.thread_rank(), active.size());
+    result =
+        chain(result, active.shfl(value, 0), active.shfl_up(value, 1), active.shfl_down(value, 1));
+    result = chain(result, active.ballot(value % 2 == 0),
+                   cg::reduce(active, value, cg::plus<unsigned>()));
+    active.sync();
+  }
+  results[rank] = result;
+}
+
+__global__ void partitions(unsigned* results) {
+  const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const unsigned value = scramble(warp.thread_rank());
+  const auto same = cg::labeled_partition(warp, value % 4);
+  const auto parity = cg::binary_partition(warp, value % 2 == 0);
+  results[warp.thread_rank()] =
+      chain(same.thread_rank(), same.size(), parity.thread_rank(),
+            parity.size() + cg::reduce(same, value, cg::plus<unsigned>()));
+}
+
+/// One atomic operation for all lanes that are here: the usual example.
+__global__ void count_aggregated(const unsigned* values, unsigned count, unsigned* total) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count && values[i] % 3 == 0) {
+    const cg::coalesced_group active = cg::coalesced_threads();
+    if (active.thread_rank() == 0) atomicAdd(total, active.size());
+  }
+}
+
+constexpr const char* kGroup = "cooperative groups";
+
+const Register kPlaces{kGroup, "places in block and grid", [] {
+                         DeviceArray<unsigned> results(6 * 96);
+                         places<<<dim3(3, 2), dim3(8, 6, 2)>>>(results.data());
+                         return results.bits();
+                       }};
+
+const Register kBarriers{kGroup, "block barriers", [] {
+                           DeviceArray<unsigned> results(96);
+                           reverse_in_block<<<1, 96>>>(results.data());
+                           return results.bits();
+                         }};
+
+template <unsigned kSize>
+Bits run_tiles() {
+  DeviceArray<unsigned> results(128);
+  tiles<kSize><<<1, 128>>>(results.data());
+  return results.bits();
+}
+const Register kTiles32{kGroup, "tiles of 32 threads", &run_tiles<32>};
+const Register kTiles16{kGroup, "tiles of 16 threads", &run_tiles<16>};
+const Register kTiles8{kGroup, "tiles of 8 threads", &run_tiles<8>};
+const Register kTiles4{kGroup, "tiles of 4 threads", &run_tiles<4>};
+
+const Register kNested{kGroup, "tiles of tiles, groups of a size known at run time", [] {
+                         DeviceArray<unsigned> results(128);
+                         nested_tiles<<<1, 128>>>(results.data());
+                         return results.bits();
+                       }};
+
+const Register kCoalesced{kGroup, "coalesced threads", [] {
+                            DeviceArray<unsigned> results(64);
+                            coalesced<<<1, 64>>>(results.data());
+                            return results.bits();
+                          }};
+
+const Register kPartitions{kGroup, "labelled and binary partitions", [] {
+                             DeviceArray<unsigned> results(32);
+                             partitions<<<1, 32>>>(results.data());
+                             return results.bits();
+                           }};
+
+const Register kAggregated{kGroup, "aggregated atomics", [] {
+                             std::vector<unsigned> values;
+                             for (unsigned i = 0; i < 1000; ++i) values.push_back(mix(i));
+                             DeviceArray<unsigned> input(values);
+                             DeviceArray<unsigned> total(1);
+                             count_aggregated<<<8, 128>>>(input.data(), 1000, total.data());
+                             return total.bits();
+                           }};
+
+}  // namespace
+}  // namespace convlab::features

@@ -1,0 +1,364 @@
+// Half and bfloat16: conversions, arithmetic, comparisons, shuffles, atomics.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <type_traits>
+
+#include "common/emulation/tests/features/sweep.hpp"
+
+namespace convlab::features {
+namespace {
+
+constexpr unsigned kPatterns = 0x10000;  // all there are
+constexpr unsigned kPairs = 4 * kPatterns;
+
+// The two families under common names, so that one set of features covers both.
+
+struct Half {
+  using Type = __half;
+  __device__ static Type of(unsigned bits) {
+    return __ushort_as_half(static_cast<unsigned short>(bits));
+  }
+  __device__ static unsigned bits(Type value) { return __half_as_ushort(value); }
+  __device__ static float to_float(Type value) { return __half2float(value); }
+  __device__ static Type rn(float value) { return __float2half_rn(value); }
+  __device__ static Type rz(float value) { return __float2half_rz(value); }
+  __device__ static Type ru(float value) { return __float2half_ru(value); }
+  __device__ static Type rd(float value) { return __float2half_rd(value); }
+  __device__ static Type from_double(double value) { return __double2half(value); }
+  __device__ static int to_int_rn(Type value) { return __half2int_rn(value); }
+  __device__ static unsigned to_uint_rz(Type value) { return __half2uint_rz(value); }
+  __device__ static short to_short_ru(Type value) { return __half2short_ru(value); }
+  __device__ static long long to_ll_rd(Type value) { return __half2ll_rd(value); }
+  __device__ static Type from_int_rn(int value) { return __int2half_rn(value); }
+  __device__ static Type from_uint_rz(unsigned value) { return __uint2half_rz(value); }
+  __device__ static Type from_ll_ru(long long value) { return __ll2half_ru(value); }
+};
+
+struct Bfloat16 {
+  using Type = __nv_bfloat16;
+  __device__ static Type of(unsigned bits) {
+    return __ushort_as_bfloat16(static_cast<unsigned short>(bits));
+  }
+  __device__ static unsigned bits(Type value) { return __bfloat16_as_ushort(value); }
+  __device__ static float to_float(Type value) { return __bfloat162float(value); }
+  __device__ static Type rn(float value) { return __float2bfloat16_rn(value); }
+  __device__ static Type rz(float value) { return __float2bfloat16_rz(value); }
+  __device__ static Type ru(float value) { return __float2bfloat16_ru(value); }
+  __device__ static Type rd(float value) { return __float2bfloat16_rd(value); }
+  __device__ static Type from_double(double value) { return __double2bfloat16(value); }
+  __device__ static int to_int_rn(Type value) { return __bfloat162int_rn(value); }
+  __device__ static unsigned to_uint_rz(Type value) { return __bfloat162uint_rz(value); }
+  __device__ static short to_short_ru(Type value) { return __bfloat162short_ru(value); }
+  __device__ static long long to_ll_rd(Type value) { return __bfloat162ll_rd(value); }
+  __device__ static Type from_int_rn(int value) { return __int2bfloat16_rn(value); }
+  __device__ static Type from_uint_rz(unsigned value) { return __uint2bfloat16_rz(value); }
+  __device__ static Type from_ll_ru(long long value) { return __ll2bfloat16_ru(value); }
+};
+
+/// A float near a narrow number's midpoint for most i, any float for the others.
+template <class Family>
+__device__ float telling_float(unsigned i) {
+  const unsigned random = scramble(i);
+  if (i % 4 == 0) return __uint_as_float(random);
+  const unsigned middle = sizeof(typename Family::Type) == 2 ? random & 0xffffe000U : random;
+  return __uint_as_float(middle + (i % 4 == 1 ? 0U : (i % 4 == 2 ? 0x1000U : 0x0fffU)));
+}
+
+template <class Family>
+__device__ typename Family::Type second(unsigned i) {
+  return Family::of(scramble(i) & 0xffffU);
+}
+
+template <class Family>
+__device__ typename Family::Type third(unsigned i) {
+  return Family::of(scramble(i) >> 16);
+}
+
+// Registers a feature of both families.
+#define CONVLAB_BOTH(title, function)                                                 \
+  const Register kHalf_##function{"half precision", "half: " title, &function<Half>}; \
+  const Register kBfloat16_##function{"half precision", "bfloat16: " title, &function<Bfloat16>};
+
+template <class F>
+Bits to_float() {
+  return sweep(kPatterns,
+               [] __device__(unsigned i) { return __float_as_uint(F::to_float(F::of(i))); });
+}
+CONVLAB_BOTH("to float", to_float)
+
+template <class F>
+Bits from_float_rn() {
+  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::rn(telling_float<F>(i))); });
+}
+CONVLAB_BOTH("from float rn", from_float_rn)
+
+template <class F>
+Bits from_float_rz() {
+  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::rz(telling_float<F>(i))); });
+}
+CONVLAB_BOTH("from float rz", from_float_rz)
+
+template <class F>
+Bits from_float_ru() {
+  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::ru(telling_float<F>(i))); });
+}
+CONVLAB_BOTH("from float ru", from_float_ru)
+
+template <class F>
+Bits from_float_rd() {
+  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::rd(telling_float<F>(i))); });
+}
+CONVLAB_BOTH("from float rd", from_float_rd)
+
+template <class F>
+Bits from_double() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    const double nudge = i % 3 == 0 ? 0.0 : (i % 3 == 1 ? 1e-12 : -1e-12);
+    return F::bits(F::from_double(static_cast<double>(telling_float<F>(i)) * (1.0 + nudge)));
+  });
+}
+CONVLAB_BOTH("from double", from_double)
+
+template <class F>
+Bits to_int_rn() {
+  return sweep(kPatterns,
+               [] __device__(unsigned i) { return static_cast<unsigned>(F::to_int_rn(F::of(i))); });
+}
+CONVLAB_BOTH("to int rn", to_int_rn)
+
+template <class F>
+Bits to_unsigned_rz() {
+  return sweep(kPatterns, [] __device__(unsigned i) { return F::to_uint_rz(F::of(i)); });
+}
+CONVLAB_BOTH("to unsigned rz", to_unsigned_rz)
+
+template <class F>
+Bits to_short_ru() {
+  return sweep(kPatterns, [] __device__(unsigned i) {
+    return static_cast<unsigned>(F::to_short_ru(F::of(i)));
+  });
+}
+CONVLAB_BOTH("to short ru", to_short_ru)
+
+template <class F>
+Bits to_long_long_rd() {
+  return sweep(kPatterns, [] __device__(unsigned i) {
+    const auto value = static_cast<unsigned long long>(F::to_ll_rd(F::of(i)));
+    return static_cast<unsigned>(value >> 32 ^ value);
+  });
+}
+CONVLAB_BOTH("to long long rd", to_long_long_rd)
+
+template <class F>
+Bits from_int_rn() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(F::from_int_rn(static_cast<int>(scramble(i)) >> (i % 32)));
+  });
+}
+CONVLAB_BOTH("from int rn", from_int_rn)
+
+template <class F>
+Bits from_unsigned_rz() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(F::from_uint_rz(scramble(i) >> (i % 32)));
+  });
+}
+CONVLAB_BOTH("from unsigned rz", from_unsigned_rz)
+
+template <class F>
+Bits from_long_long_ru() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    const long long value = static_cast<long long>(
+        static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + 1));
+    return F::bits(F::from_ll_ru(value >> (i % 64)));
+  });
+}
+CONVLAB_BOTH("from long long ru", from_long_long_ru)
+
+template <class F>
+Bits add() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hadd(F::of(i & 0xffffU), second<F>(i)));
+  });
+}
+CONVLAB_BOTH("add", add)
+
+template <class F>
+Bits subtract() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hsub(F::of(i & 0xffffU), second<F>(i)));
+  });
+}
+CONVLAB_BOTH("subtract", subtract)
+
+template <class F>
+Bits multiply() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hmul(F::of(i & 0xffffU), second<F>(i)));
+  });
+}
+CONVLAB_BOTH("multiply", multiply)
+
+template <class F>
+Bits divide() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hdiv(F::of(i & 0xffffU), second<F>(i)));
+  });
+}
+CONVLAB_BOTH("divide", divide)
+
+template <class F>
+Bits fused_multiply_add() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hfma(F::of(i & 0xffffU), second<F>(i), third<F>(i)));
+  });
+}
+CONVLAB_BOTH("fused multiply-add", fused_multiply_add)
+
+template <class F>
+Bits fused_multiply_add_saturated() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hfma_sat(F::of(i & 0xffffU), second<F>(i), third<F>(i)));
+  });
+}
+CONVLAB_BOTH("fused multiply-add, saturated", fused_multiply_add_saturated)
+
+template <class F>
+Bits fused_multiply_add_relu() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hfma_relu(F::of(i & 0xffffU), second<F>(i), third<F>(i)));
+  });
+}
+CONVLAB_BOTH("fused multiply-add, relu", fused_multiply_add_relu)
+
+template <class F>
+Bits add_saturated() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    return F::bits(__hadd_sat(F::of(i & 0xffffU), second<F>(i)));
+  });
+}
+CONVLAB_BOTH("add, saturated", add_saturated)
+
+template <class F>
+Bits square_root() {
+  return sweep(kPatterns, [] __device__(unsigned i) { return F::bits(hsqrt(F::of(i))); });
+}
+CONVLAB_BOTH("square root", square_root)
+
+template <class F>
+Bits round_to_whole() {
+  return sweep(4 * kPatterns, [] __device__(unsigned i) {
+    const auto value = F::of(i / 4);
+    if (i % 4 == 0) return F::bits(hrint(value));
+    if (i % 4 == 1) return F::bits(hceil(value));
+    return i % 4 == 2 ? F::bits(hfloor(value)) : F::bits(htrunc(value));
+  });
+}
+CONVLAB_BOTH("round, ceil, floor, trunc", round_to_whole)
+
+template <class F>
+Bits min_max() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    const auto a = F::of(i & 0xffffU);
+    const auto b = i % 16 == 0 ? F::of((i & 0xffffU) ^ 0x8000U) : second<F>(i);
+    return F::bits(__hmin(a, b)) | F::bits(__hmax(a, b)) << 16;
+  });
+}
+CONVLAB_BOTH("minimum and maximum", min_max)
+
+template <class F>
+Bits min_max_nan() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    const auto a = F::of(i & 0xffffU);
+    const auto b = second<F>(i);
+    return F::bits(__hmin_nan(a, b)) | F::bits(__hmax_nan(a, b)) << 16;
+  });
+}
+CONVLAB_BOTH("minimum and maximum, NaN wins", min_max_nan)
+
+template <class F>
+Bits comparisons() {
+  return sweep(kPairs, [] __device__(unsigned i) {
+    const auto a = F::of(i & 0xffffU);
+    const auto b = i % 8 == 0 ? a : second<F>(i);
+    return (__heq(a, b) ? 1U : 0U) | (__hne(a, b) ? 2U : 0U) | (__hlt(a, b) ? 4U : 0U) |
+           (__hle(a, b) ? 8U : 0U) | (__hgt(a, b) ? 16U : 0U) | (__hge(a, b) ? 32U : 0U) |
+           (__hequ(a, b) ? 64U : 0U) | (__hneu(a, b) ? 128U : 0U) | (__hltu(a, b) ? 256U : 0U) |
+           (__hleu(a, b) ? 512U : 0U) | (__hgtu(a, b) ? 1024U : 0U) | (__hgeu(a, b) ? 2048U : 0U) |
+           (__hisnan(a) ? 4096U : 0U) | static_cast<unsigned>(__hisinf(a) + 1) << 13;
+  });
+}
+CONVLAB_BOTH("comparisons", comparisons)
+
+template <class F>
+Bits negate_and_absolute_value() {
+  return sweep(kPatterns, [] __device__(unsigned i) {
+    // What becomes of a NaN's sign and payload is unspecified.
+    const auto value = F::of(i);
+    return __hisnan(value) ? 0U : F::bits(__hneg(value)) | F::bits(__habs(value)) << 16;
+  });
+}
+CONVLAB_BOTH("negate and absolute value", negate_and_absolute_value)
+
+__global__ void exchange_pairs(unsigned* results) {
+  const int lane = static_cast<int>(threadIdx.x);
+  const half2 mine = __floats2half2_rn(static_cast<float>(lane), static_cast<float>(-lane));
+  const half2 next = __shfl_down_sync(0xffffffffU, mine, 1);
+  const half2 other = __shfl_xor_sync(0xffffffffU, mine, 5);
+  const half first = __shfl_sync(0xffffffffU, mine.x, 3);
+  const half before = __shfl_up_sync(0xffffffffU, mine.y, 2, 16);
+  const half2 sum = __hfma2(next, other, __halves2half2(first, before));
+  results[lane] = __half_as_ushort(sum.x) | static_cast<unsigned>(__half_as_ushort(sum.y)) << 16;
+}
+
+__global__ void sum_pair_differences(unsigned* results) {
+  __shared__ half2 values[64];
+  const int thread = static_cast<int>(threadIdx.x);
+  values[thread] = make_half2(__int2half_rn(thread), __int2half_rn(thread * thread % 50));
+  __syncthreads();
+  half2 sum = __float2half2_rn(0.0F);
+  for (int i = 0; i < 8; ++i) {
+    const half2 difference = __hsub2(values[(thread + i) % 64], __lowhigh2highlow(values[thread]));
+    sum += __habs2(difference);
+  }
+  const unsigned equal = __heq2_mask(sum, __half2half2(__low2half(sum)));
+  results[thread] = equal ^ (__half_as_ushort(__high2half(sum)) |
+                             static_cast<unsigned>(__half_as_ushort(sum.x)) << 16);
+}
+
+__global__ void count_atomically(half* sums, half2* pairs, __nv_bfloat16* brains) {
+  // Small integers: every order of additions gives the same sum.
+  const int slot = static_cast<int>(threadIdx.x) % 4;
+  atomicAdd(&sums[slot], __int2half_rn(1 + slot));
+  atomicAdd(&pairs[slot], __floats2half2_rn(1.0F, 2.0F));
+  atomicAdd(&brains[slot], __float2bfloat16(1.0F));
+}
+
+const Register kShuffles{"half precision", "half2 shuffles", [] {
+                           DeviceArray<unsigned> results(32);
+                           exchange_pairs<<<1, 32>>>(results.data());
+                           return results.bits();
+                         }};
+
+const Register kShared{"half precision", "half2 arithmetic in shared memory", [] {
+                         DeviceArray<unsigned> results(64);
+                         sum_pair_differences<<<1, 64>>>(results.data());
+                         return results.bits();
+                       }};
+
+const Register kAtomics{"half precision", "atomicAdd of half, half2 and bfloat16", [] {
+                          DeviceArray<half> sums(4);
+                          DeviceArray<half2> pairs(4);
+                          DeviceArray<__nv_bfloat16> brains(4);
+                          count_atomically<<<3, 128>>>(sums.data(), pairs.data(), brains.data());
+                          Bits bits = sums.bits();
+                          for (const Bits& more : {pairs.bits(), brains.bits()}) {
+                            bits.insert(bits.end(), more.begin(), more.end());
+                          }
+                          return bits;
+                        }};
+
+}  // namespace
+}  // namespace convlab::features

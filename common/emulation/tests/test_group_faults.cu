@@ -1,0 +1,162 @@
+// What goes wrong with fragments, groups and asynchronous copies, next to clean twins.
+
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <mma.h>
+
+#include <string>
+#include <vector>
+
+#include "common/emulation/runtime/report.hpp"
+#include "common/testing/catch.hpp"
+
+namespace {
+
+namespace cg = cooperative_groups;
+namespace wmma = nvcuda::wmma;
+
+/// Runs a launch, collects what is reported, and leaves a working device behind.
+template <class Launch>
+std::string report_of(Launch launch, cudaError_t expected) {
+  std::string text;
+  const auto former = convlab::emulation::set_report_sink(
+      [&text](const std::string& report) { text += report + "\n"; });
+  launch();
+  CHECK(cudaDeviceSynchronize() == expected);
+  cudaDeviceReset();
+  convlab::emulation::set_report_sink(former);
+  return text;
+}
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+// ---- fragments ----------------------------------------------------------------------------------
+
+/// @param lanes   how many lanes of the warp come to the load
+/// @param offset  elements by which the address is off
+__global__ void load_fragment(int lanes, int offset, int leading) {
+  __shared__ __align__(32) half tile[16 * 32];
+  for (int i = static_cast<int>(threadIdx.x); i < 16 * 32; i += static_cast<int>(blockDim.x)) {
+    tile[i] = __float2half(1.0F);
+  }
+  __syncthreads();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  if (static_cast<int>(threadIdx.x) < lanes) {
+    wmma::load_matrix_sync(a, tile + offset, static_cast<unsigned>(leading));
+  }
+  __syncthreads();
+}
+
+}  // namespace
+
+TEST_CASE("group faults: a warp that loads a fragment together is silent") {
+  CHECK(report_of([] { load_fragment<<<1, 32>>>(32, 0, 32); }, cudaSuccess).empty());
+}
+
+TEST_CASE("group faults: half a warp cannot load a fragment") {
+  const std::string divergent =
+      report_of([] { load_fragment<<<1, 32>>>(16, 0, 32); }, cudaErrorLaunchTimeout);
+  CHECK(has(divergent, "load_matrix_sync"));
+  const std::string small =
+      report_of([] { load_fragment<<<1, 16>>>(16, 0, 32); }, cudaErrorLaunchFailure);
+  CHECK(has(small, "load_matrix_sync needs all 32 lanes"));
+  CHECK(has(small, "0x0000ffff"));
+}
+
+TEST_CASE("group faults: a fragment's address and leading dimension are aligned") {
+  CHECK(has(report_of([] { load_fragment<<<1, 32>>>(32, 3, 32); }, cudaErrorMisalignedAddress),
+            "it is 6 above one"));
+  CHECK(has(report_of([] { load_fragment<<<1, 32>>>(32, 0, 20); }, cudaErrorMisalignedAddress),
+            "20 elements are 40 bytes"));
+}
+
+// ---- asynchronous copies ------------------------------------------------------------------------
+
+namespace {
+
+__global__ void copy_and_read(const int* from, int* to, bool wait) {
+  __shared__ int buffer[32];
+  const unsigned thread = threadIdx.x;
+  buffer[thread] = -1;
+  __syncthreads();
+  __pipeline_memcpy_async(&buffer[thread], &from[thread], sizeof(int));
+  __pipeline_commit();
+  if (wait) __pipeline_wait_prior(0);
+  __syncthreads();
+  to[thread] = buffer[31 - thread];
+}
+
+std::vector<int> copied(bool wait) {
+  std::vector<int> numbers(32);
+  for (int i = 0; i < 32; ++i) numbers[static_cast<std::size_t>(i)] = 100 + i;
+  int* data = nullptr;
+  REQUIRE(cudaMalloc(&data, 64 * sizeof(int)) == cudaSuccess);
+  REQUIRE(cudaMemcpy(data, numbers.data(), 128, cudaMemcpyHostToDevice) == cudaSuccess);
+  // Twice: what one block leaves unfinished must not reach the next one.
+  copy_and_read<<<2, 32>>>(data, data + 32, wait);
+  std::vector<int> result(32);
+  REQUIRE(cudaMemcpy(result.data(), data + 32, 128, cudaMemcpyDeviceToHost) == cudaSuccess);
+  cudaFree(data);
+  return result;
+}
+
+__global__ void copy_wrongly(int* data, int mode) {
+  __shared__ __align__(16) int buffer[32];
+  if (mode == 0) __pipeline_memcpy_async(&data[0], &data[4], 4);
+  if (mode == 1) __pipeline_memcpy_async(&buffer[1], &data[1], 16);
+  if (mode == 2) __pipeline_memcpy_async(&buffer[0], &data[0], 12);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+}
+
+}  // namespace
+
+TEST_CASE("group faults: a copy that nobody waits for has not happened") {
+  CHECK(copied(true).front() == 131);
+  CHECK(copied(true).back() == 100);
+  CHECK(copied(false) == std::vector<int>(32, -1));
+}
+
+TEST_CASE("group faults: asynchronous copies have a size, an alignment and a destination") {
+  int* data = nullptr;
+  const auto run = [&](int mode, cudaError_t expected) {
+    REQUIRE(cudaMalloc(&data, 32 * sizeof(int)) == cudaSuccess);
+    return report_of([&] { copy_wrongly<<<1, 1>>>(data, mode); }, expected);
+  };
+  CHECK(has(run(0, cudaErrorInvalidAddressSpace), "not in the block's shared memory"));
+  CHECK(has(run(1, cudaErrorMisalignedAddress), "destination is not aligned to the 16 bytes"));
+  CHECK(has(run(2, cudaErrorIllegalInstruction), "copies 4, 8 or 16 bytes, not 12"));
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+namespace {
+
+__global__ void synchronise_grid() {
+  cg::this_grid().sync();
+}
+
+__global__ void shuffle_in_half_a_tile(int* out) {
+  const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  if (tile.thread_rank() < 4) out[threadIdx.x] = tile.shfl_down(static_cast<int>(threadIdx.x), 1);
+}
+
+}  // namespace
+
+TEST_CASE("group faults: a grid cannot wait for itself") {
+  const std::string report =
+      report_of([] { synchronise_grid<<<2, 32>>>(); }, cudaErrorIllegalInstruction);
+  CHECK(has(report, "grid.sync() is not emulated"));
+}
+
+TEST_CASE("group faults: a tile of which a part stays away is named") {
+  int* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 128) == cudaSuccess);
+  // The lanes that stay away have exited by the time the others meet: that is legal, and what is
+  // read from them undefined. The last of the four reads one of them.
+  CHECK(has(report_of([&] { shuffle_in_half_a_tile<<<1, 32>>>(out); }, cudaSuccess),
+            "test_group_faults.cu"));
+}
