@@ -6,4 +6,14 @@
 using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
+#include <string>
+
+namespace Catch::Matchers {
+
+/// The name that Catch2 3 gives to the matcher for parts of strings.
+inline auto ContainsSubstring(const std::string& part) {
+  return Contains(part);
+}
+
+}  // namespace Catch::Matchers
 #endif

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <fstream>
 
 #include "common/milestone/atomic_file.hpp"
@@ -84,6 +85,11 @@ TEST_CASE("grader plot: draws three files, refuses what is no result") {
   const ProgramRun run =
       run_program("grader", "plot " + file.string() + " --output " + plots.string());
   INFO(run.output);
+  if (std::system("command -v gnuplot >/dev/null") != 0) {  // then that is what must be said
+    CHECK(run.exit_code == 3);
+    CHECK(contains(run.output, "gnuplot"));
+    return;
+  }
   CHECK(run.exit_code == 0);
   for (const char* extension : {".svg", ".pdf", ".png"}) {
     const auto plot = plots / (std::string("op-time-fa23") + extension);

@@ -3,7 +3,7 @@
 #include "common/testing/catch.hpp"
 #include "common/testing/message_of.hpp"
 
-using Catch::Matchers::Contains;
+using Catch::Matchers::ContainsSubstring;
 using convlab::EnvironmentError;
 using convlab::IdxArray;
 using convlab::parse_idx;
@@ -31,9 +31,10 @@ TEST_CASE("idx: truncated at every byte, and one byte too many") {
   const Bytes whole = convlab::format_idx({{2, 3, 4}, Bytes(24, 7)});
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    CHECK_THAT(message_of([&] { parse_idx(part, "images"); }),
-               Contains("images is not a sound IDX file: it") && Contains("has") ||
-                   Contains("ends after") || Contains("follow the header"));
+    CHECK_THAT(
+        message_of([&] { parse_idx(part, "images"); }),
+        ContainsSubstring("images is not a sound IDX file: it") && ContainsSubstring("has") ||
+            ContainsSubstring("ends after") || ContainsSubstring("follow the header"));
   }
   CHECK_NOTHROW(parse_idx(whole, "images"));
   Bytes longer = whole;
@@ -50,13 +51,13 @@ TEST_CASE("idx: wrong magic") {
     bytes[index] = value;
     return message_of([&] { parse_idx(bytes, "test"); });
   };
-  CHECK_THAT(with(0, 1), Contains("two zero bytes"));
-  CHECK_THAT(with(1, 8), Contains("two zero bytes"));
-  CHECK_THAT(with(2, 0x0d), Contains("element type is 13, not 8"));
-  CHECK_THAT(with(3, 0), Contains("states 0 dimensions"));
-  CHECK_THAT(with(3, 5), Contains("states 5 dimensions"));
-  CHECK_THAT(with(3, 255), Contains("states 255 dimensions"));
-  CHECK_THAT(with(3, 4), Contains("ends after 16 bytes, inside its header of 20"));
+  CHECK_THAT(with(0, 1), ContainsSubstring("two zero bytes"));
+  CHECK_THAT(with(1, 8), ContainsSubstring("two zero bytes"));
+  CHECK_THAT(with(2, 0x0d), ContainsSubstring("element type is 13, not 8"));
+  CHECK_THAT(with(3, 0), ContainsSubstring("states 0 dimensions"));
+  CHECK_THAT(with(3, 5), ContainsSubstring("states 5 dimensions"));
+  CHECK_THAT(with(3, 255), ContainsSubstring("states 255 dimensions"));
+  CHECK_THAT(with(3, 4), ContainsSubstring("ends after 16 bytes, inside its header of 20"));
 }
 
 TEST_CASE("idx: absurd dimensions cost nothing and overflow nothing") {
@@ -67,12 +68,15 @@ TEST_CASE("idx: absurd dimensions cost nothing and overflow nothing") {
     }
     return message_of([&] { parse_idx(bytes, "test"); });
   };
-  CHECK_THAT(message({0xffffffff}), Contains("dimensions 4294967295 are not"));
-  CHECK_THAT(message({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}), Contains("are not"));
-  CHECK_THAT(message({0x10000, 0x10000, 0x10000, 0x10000}), Contains("are not"));  // product 2⁶⁴
-  CHECK_THAT(message({0x80000000, 2}), Contains("are not"));
-  CHECK_THAT(message({0, 5}), Contains("dimensions 0×5 are not"));
-  CHECK_THAT(message({5, 0xffffffff, 0}), Contains("are not"));
-  CHECK_THAT(message({1 << 28}), Contains("ask for 268435456 bytes of data, but 0 follow"));
-  CHECK_THAT(message({(1 << 28) + 1}), Contains("are not"));
+  CHECK_THAT(message({0xffffffff}), ContainsSubstring("dimensions 4294967295 are not"));
+  CHECK_THAT(message({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}),
+             ContainsSubstring("are not"));
+  CHECK_THAT(message({0x10000, 0x10000, 0x10000, 0x10000}),
+             ContainsSubstring("are not"));  // product 2⁶⁴
+  CHECK_THAT(message({0x80000000, 2}), ContainsSubstring("are not"));
+  CHECK_THAT(message({0, 5}), ContainsSubstring("dimensions 0×5 are not"));
+  CHECK_THAT(message({5, 0xffffffff, 0}), ContainsSubstring("are not"));
+  CHECK_THAT(message({1 << 28}),
+             ContainsSubstring("ask for 268435456 bytes of data, but 0 follow"));
+  CHECK_THAT(message({(1 << 28) + 1}), ContainsSubstring("are not"));
 }

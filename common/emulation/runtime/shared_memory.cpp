@@ -12,7 +12,8 @@
 namespace convlab::emulation {
 namespace {
 
-constexpr std::size_t kGuardBytes = std::size_t{1} << 20U;
+// Address space costs nothing; other mappings must lie far from where a wild index points.
+constexpr std::size_t kGuardBytes = std::size_t{64} << 20U;
 constexpr std::size_t kStaticBytes = std::size_t{1} << 20U;
 constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
 constexpr std::size_t kRegionBytes = 3 * kGuardBytes + kStaticBytes + kDynamicBytes;
