@@ -19,8 +19,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "common/milestone/device_convolution.cuh"
 #include "common/error/error.hpp"
+#include "common/milestone/device_convolution.cuh"
 
 namespace {
 
