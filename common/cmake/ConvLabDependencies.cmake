@@ -14,5 +14,10 @@ endif()
 
 if(CONVLAB_BENCHMARKS)
   find_package(benchmark CONFIG QUIET)
-  find_package(dnnl CONFIG QUIET)
+  # Debian's oneDNN asks for OpenCL with REQUIRED, which would end the configuration where that is
+  # missing; so ask first.
+  find_package(OpenCL QUIET)
+  if(OpenCL_FOUND)
+    find_package(dnnl CONFIG QUIET)
+  endif()
 endif()
