@@ -1,6 +1,7 @@
 #include "common/milestone/serve.hpp"
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,15 @@
 #include "common/milestone/mapped_segment.hpp"
 #include "common/milestone/run_stage.hpp"
 #include "common/milestone/stage.hpp"
+#include "common/tensor/buffer.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CONVLAB_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CONVLAB_ADDRESS_SANITIZER 1
+#endif
+#endif
 
 namespace convlab {
 
@@ -108,6 +118,16 @@ void install_crash_handler() {
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::sigaction(signal, &action, nullptr);
 }
 
+// More than there is ends in std::bad_alloc here instead of in the system's choice of a victim. Not
+// with a device: drivers, the emulation and AddressSanitizer reserve terabytes that they never use.
+void limit_memory() {
+#if !defined(CONVLAB_ADDRESS_SANITIZER)
+  const auto available = static_cast<rlim_t>(available_memory());
+  const rlimit limits{available, available};
+  ::setrlimit(RLIMIT_DATA, &limits);
+#endif
+}
+
 bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t elements) {
   return offset % alignof(float) == 0 && offset <= segment.size() &&
          static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
@@ -167,6 +187,7 @@ int serve(int channel_descriptor, DeviceSession* device) {
   s.device = device;
   s.channel = channel_descriptor;
   install_crash_handler();
+  if (device == nullptr) limit_memory();
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {
     const std::optional<ServeRequest> request = decode_request(message->text);
     if (!request) return static_cast<int>(ExitCode::kUsage);

@@ -79,6 +79,7 @@ class LayerRun {
 
   /// Further calls; `right` is the output of the first.
   void time(const float* right) {
+    if (submission_.device().device == Device::kEmulated) return;  // it has no times
     if (first_.round_trip_ms > kSampleBudgetMs) {
       keep(first_);
       return;
@@ -208,6 +209,7 @@ NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const
       throw;
     }
     result.layers.push_back(layer.result());
+    result.device = submission.device().device;
   };
   try {
     const std::vector<float> logits = task.network.forward(images, task.batch, convolve);

@@ -21,15 +21,6 @@
 
 #include "common/error/error.hpp"
 #include "common/milestone/serve.hpp"
-#include "common/tensor/buffer.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define CONVLAB_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CONVLAB_ADDRESS_SANITIZER 1
-#endif
-#endif
 
 namespace convlab::grader {
 
@@ -77,7 +68,6 @@ struct Launch {
   int output;
   int null;
   pid_t parent;
-  rlim_t memory;
 };
 
 [[noreturn]] void run_program(const Launch& launch) {
@@ -97,9 +87,6 @@ struct Launch {
   for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, rlim_t{64} << 20);
-#if !defined(CONVLAB_ADDRESS_SANITIZER)
-  limit(RLIMIT_DATA, launch.memory);  // the sanitizer's own bookkeeping takes terabytes
-#endif
   if (::chdir(launch.folder) == 0) ::execve(launch.program, launch.arguments, launch.environment);
   ::_exit(kCannotExecute);
 }
@@ -144,8 +131,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                       .channel = child_channel.get(),
                       .output = child_output.get(),
                       .null = null.get(),
-                      .parent = ::getpid(),
-                      .memory = static_cast<rlim_t>(available_memory())};
+                      .parent = ::getpid()};
   start_ = Clock::now();
   process_ = ::fork();
   if (process_ < 0) {

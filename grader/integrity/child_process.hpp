@@ -30,7 +30,8 @@ struct Ending {
 
 /// A submission's program in a process of its own: a channel on kServeDescriptor, its output
 /// caught, an empty folder to work in, few environment variables, no other open file, limits on
-/// memory, files and core dumps. It dies with the grader, and all that it started dies with it.
+/// files and core dumps (serve.cpp adds the one on memory). It dies with the grader, and all that
+/// it started dies with it.
 class ChildProcess {
  public:
   static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;

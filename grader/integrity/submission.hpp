@@ -59,6 +59,13 @@ struct Call {
   bool wrote_outside = false;  ///< the memory beside the output has changed
 };
 
+/// Where a submission's stages run, as it says.
+struct DeviceName {
+  Device device = Device::kCpu;
+  std::string gpu{};
+  std::string driver{};
+};
+
 /// A milestone's program under test: started when first asked, and again after it ended.
 class Submission {
  public:
@@ -78,6 +85,9 @@ class Submission {
   /// Fills the output with `content` (poison, unless told otherwise), the memory beside it with
   /// poison, and lets the stage write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
+
+  /// Known after its first answer.
+  [[nodiscard]] const DeviceName& device() const { return device_; }
 
   /// Ends the process; the next call starts a new one.
   void restart() { process_.reset(); }
@@ -103,6 +113,7 @@ class Submission {
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
+  DeviceName device_;
   ConvShape shape_;
   Region input_;
   Region weights_;

@@ -48,7 +48,8 @@ std::string run_row(const RunResult& run) {
   std::string text = right(std::to_string(run.batch), kBatchWidth);
   double worst = 0.0;
   for (const LayerResult& layer : run.layers) {
-    text += right(time_text(layer.op_ms), kTimeWidth);
+    text +=
+        right(run.device == Device::kEmulated ? "emulated" : time_text(layer.op_ms), kTimeWidth);
     if (layer.error) worst = std::max(worst, layer.error->worst_ratio);
   }
   std::string accuracy = "-";
