@@ -1,0 +1,114 @@
+// Programs with a missing synchronisation, each next to a clean twin: order_bugs CASE exits with 0
+// if its result is right. ctest runs them in several orders: a clean twin is right in all of them,
+// a bug is wrong in at least one.
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int kThreads = 128;
+
+/// Every thread reads what a neighbour wrote to shared memory.
+template <int kDistance, bool kSynchronizes>
+__global__ void read_neighbour(int* out) {
+  __shared__ int shared[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  shared[t] = t;
+  if (kSynchronizes) __syncthreads();
+  out[t] = shared[(t + kDistance + kThreads) % kThreads];
+}
+
+/// The same within warps.
+template <int kDistance, bool kSynchronizes>
+__global__ void read_lane(int* out) {
+  __shared__ int shared[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  shared[t] = t;
+  if (kSynchronizes) __syncwarp();
+  out[t] = shared[t / 32 * 32 + (t + kDistance + 32) % 32];
+}
+
+template <typename Kernel>
+bool neighbours_are_right(Kernel kernel, int distance, int group) {
+  int* data = nullptr;
+  std::vector<int> host(kThreads);
+  cudaMalloc(&data, kThreads * sizeof(int));
+  kernel<<<1, kThreads>>>(data);
+  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaFree(data);
+  bool right = true;
+  for (int t = 0; t < kThreads; ++t)
+    right = right && host[static_cast<std::size_t>(t)] == t / group * group + (t + distance + group) % group;
+  return right;
+}
+
+__global__ void fill(int* data, int value) { data[threadIdx.x] = value; }
+__global__ void add(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x] + 1; }
+
+/// One stream fills, another one reads: only an event keeps the order.
+bool streams_are_ordered(bool with_event) {
+  int* first = nullptr;
+  int* second = nullptr;
+  std::vector<int> host(kThreads);
+  cudaMalloc(&first, kThreads * sizeof(int));
+  cudaMalloc(&second, kThreads * sizeof(int));
+  cudaMemset(first, 0, kThreads * sizeof(int));
+  cudaDeviceSynchronize();
+  cudaStream_t writer = nullptr;
+  cudaStream_t reader = nullptr;
+  cudaEvent_t written = nullptr;
+  cudaStreamCreateWithFlags(&writer, cudaStreamNonBlocking);
+  cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking);
+  cudaEventCreate(&written);
+  fill<<<1, kThreads, 0, writer>>>(first, 5);
+  cudaEventRecord(written, writer);
+  if (with_event) cudaStreamWaitEvent(reader, written, 0);
+  add<<<1, kThreads, 0, reader>>>(first, second);
+  cudaStreamSynchronize(reader);
+  cudaMemcpy(host.data(), second, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  return host == std::vector<int>(kThreads, 6);
+}
+
+/// The host reads pinned memory to which the device still has to write.
+bool host_waits(bool synchronizes) {
+  int* data = nullptr;
+  int* pinned = nullptr;
+  cudaMalloc(&data, kThreads * sizeof(int));
+  cudaMallocHost(&pinned, kThreads * sizeof(int));
+  std::memset(pinned, 0, kThreads * sizeof(int));
+  cudaStream_t stream = nullptr;
+  cudaStreamCreate(&stream);
+  fill<<<1, kThreads, 0, stream>>>(data, 9);
+  cudaMemcpyAsync(pinned, data, kThreads * sizeof(int), cudaMemcpyDeviceToHost, stream);
+  if (synchronizes) cudaStreamSynchronize(stream);
+  return pinned[kThreads - 1] == 9;
+}
+
+const std::map<std::string, std::function<bool()>> kCases = {
+    {"block_next", [] { return neighbours_are_right(&read_neighbour<1, true>, 1, kThreads); }},
+    {"block_next_bug", [] { return neighbours_are_right(&read_neighbour<1, false>, 1, kThreads); }},
+    {"block_previous", [] { return neighbours_are_right(&read_neighbour<-1, true>, -1, kThreads); }},
+    {"block_previous_bug", [] { return neighbours_are_right(&read_neighbour<-1, false>, -1, kThreads); }},
+    {"warp_next", [] { return neighbours_are_right(&read_lane<1, true>, 1, 32); }},
+    {"warp_next_bug", [] { return neighbours_are_right(&read_lane<1, false>, 1, 32); }},
+    {"stream", [] { return streams_are_ordered(true); }},
+    {"stream_bug", [] { return streams_are_ordered(false); }},
+    {"host", [] { return host_waits(true); }},
+    {"host_bug", [] { return host_waits(false); }},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto found = argc == 2 ? kCases.find(argv[1]) : kCases.end();
+  if (found == kCases.end()) {
+    std::fprintf(stderr, "usage: order_bugs CASE\n");
+    return 2;
+  }
+  return found->second() ? 0 : 1;
+}
