@@ -116,3 +116,18 @@ TEST_CASE("train: help, and what cannot be done, in one sentence") {
   CHECK_THAT(complaint("tiny.json --output x --resume", 3), ContainsSubstring("no checkpoint"));
   CHECK_FALSE(fs::exists(here.path("x")));
 }
+
+TEST_CASE("docs: the table of committed networks is what their result files say") {
+  const fs::path root = CONVLAB_SOURCE_DIR;
+  std::ifstream stream(root / "docs" / "training.md");
+  const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  for (const std::string& name : preset_names()) {
+    std::ifstream file(root / "reference" / "training" / "results" / (name + ".json"));
+    const auto result = nlohmann::json::parse(file);
+    const auto& settings = result["settings"];
+    CHECK(settings["preset"] == name);
+    CHECK_THAT(page, Contains("| `" + name + "` | " + result["test"]["correct"].dump() + " | `" +
+                              name + " --epochs " + settings["epochs"].dump()) &&
+                         Contains("--seed " + settings["seed"].dump() + "` |"));
+  }
+}
