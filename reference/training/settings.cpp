@@ -5,14 +5,12 @@
 namespace convlab::training {
 
 std::string to_json(const Settings& settings, const std::string& preset) {
-  const nlohmann::json json = {{"preset", preset},
-                               {"epochs", settings.epochs},
-                               {"batch", settings.batch},
-                               {"rate", settings.rate},
-                               {"optimizer", to_string(settings.method)},
-                               {"seed", settings.seed},
-                               {"limit", settings.limit},
-                               {"augment", settings.augment}};
+  const nlohmann::json json = {
+      {"preset", preset},           {"epochs", settings.epochs},
+      {"batch", settings.batch},    {"rate", settings.rate},
+      {"decay", settings.decay},    {"optimizer", to_string(settings.method)},
+      {"seed", settings.seed},      {"limit", settings.limit},
+      {"augment", settings.augment}};
   return json.dump();
 }
 

@@ -12,6 +12,7 @@ struct Settings {
   int epochs = 8;
   int batch = 100;
   double rate = 1e-3;  ///< at the start; it falls to 0 along half a cosine
+  double decay = 0;    ///< of the weights, per unit of the rate
   Method method = Method::kAdam;
   std::uint64_t seed = 1;
   int limit = 0;  ///< use only the first so many training images; 0: all

@@ -59,6 +59,8 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--batch", settings.batch, "Images per step")->capture_default_str();
   app.add_option("--lr", settings.rate, "Learning rate at the start; it falls to 0 along a cosine")
       ->capture_default_str();
+  app.add_option("--decay", settings.decay, "Weight decay: keeps weights that do not help small")
+      ->capture_default_str();
   app.add_option_function<std::string>(
          "--optimizer",
          [&settings](const std::string& name) { settings.method = method_from(name); },

@@ -25,6 +25,9 @@ void check_settings(const Settings& settings, const Dataset& dataset) {
           "A training batch has 1 to 10000 images, not " + std::to_string(settings.batch));
   require(std::isfinite(settings.rate) && settings.rate > 0,
           "The learning rate must be a positive number, not " + std::to_string(settings.rate));
+  require(settings.decay >= 0 && settings.decay * settings.rate < 1,
+          "The weight decay must be at least 0 and, times the learning rate, below 1, not " +
+              std::to_string(settings.decay));
   require(settings.limit >= 0 && settings.limit <= dataset.count,
           "There are " + std::to_string(dataset.count) + " training images, not " +
               std::to_string(settings.limit));
@@ -56,7 +59,7 @@ class Training {
           batch_of(dataset_, order, first, count, settings_.augment, settings_.seed, epoch);
       const std::vector<float> pixels = resize_images(batch, count, image_size_);
       const Loss loss = model_.step(pixels.data(), batch.labels.data(), count);
-      optimizer_.step(rate());
+      optimizer_.step(rate(), settings_.decay);
       total.sum += loss.sum;
       total.correct += loss.correct;
       if (!std::isfinite(total.sum)) {

@@ -121,13 +121,17 @@ TEST_CASE("docs: the table of committed networks is what their result files say"
   const fs::path root = CONVLAB_SOURCE_DIR;
   std::ifstream stream(root / "docs" / "training.md");
   const std::string page{std::istreambuf_iterator<char>(stream), {}};
+  int rows = 0;
   for (const std::string& name : preset_names()) {
+    if (page.find("| `" + name + "` | ") == std::string::npos) continue;  // a network of your own
+    ++rows;
     std::ifstream file(root / "reference" / "training" / "results" / (name + ".json"));
     const auto result = nlohmann::json::parse(file);
     const auto& settings = result["settings"];
     CHECK(settings["preset"] == name);
-    CHECK_THAT(page, Contains("| `" + name + "` | " + result["test"]["correct"].dump() + " | `" +
-                              name + " --epochs " + settings["epochs"].dump()) &&
-                         Contains("--seed " + settings["seed"].dump() + "` |"));
+    CHECK_THAT(page, ContainsSubstring("| `" + name + "` | " + result["test"]["correct"].dump() +
+                                       " | `" + name + " --epochs " + settings["epochs"].dump()) &&
+                         ContainsSubstring("--seed " + settings["seed"].dump() + "` |"));
   }
+  CHECK(rows >= 8);
 }

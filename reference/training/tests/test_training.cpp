@@ -154,7 +154,7 @@ TEST_CASE("checkpoint: what is written is read") {
   Optimizer optimizer(Method::kAdam, model.tensors());
   const Dataset data = synthetic_dataset(8, 1);
   model.step(resize_images(data, 8, 20).data(), data.labels.data(), 8);
-  optimizer.step(1e-3);
+  optimizer.step(1e-3, 0);
   Optimizer::State state = optimizer.state();
   state.steps = 123'456'789;
   write_checkpoint(folder.path() / "c", {"settings {\"ü\"}", 7, model.weights(), state});
@@ -176,6 +176,9 @@ TEST_CASE("training: impossible settings are one sentence") {
   CHECK(message({.limit = 21}) == "There are 20 training images, not 21.");
   CHECK_THAT(message({.rate = 0}), ContainsSubstring("must be a positive number"));
   CHECK_THAT(message({.rate = std::nan("")}), ContainsSubstring("must be a positive number"));
+  CHECK_THAT(message({.decay = -1}), ContainsSubstring("weight decay must be at least 0"));
+  CHECK_THAT(message({.rate = 1, .decay = 1}),
+             ContainsSubstring("times the learning rate, below 1"));
   CHECK_THAT(message({.epochs = 3, .batch = 5, .rate = 1e30, .method = Method::kMomentum}),
              ContainsSubstring("The loss is no longer finite"));
 }
