@@ -12,8 +12,8 @@ const std::vector<Diagnosis>& catalogue() {
   static const std::vector<Diagnosis> diagnoses = {
       // No output.
       {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
-       "Read the chapter beside it, write the loops, build and check again; a first hint: "
-       "build/bin/grader hint m1"},
+       "Read the chapter beside it, write the loops, build and check again; "
+       "build/bin/grader hint gives one hint at a time."},
       {"E-no-program", "there is no program to check",
        "The milestone was not built, or building it failed.",
        "Build it: cmake --build --preset lab"},

@@ -14,7 +14,7 @@ namespace {
 std::string heading_of(const std::filesystem::path& chapter) {
   std::ifstream stream(chapter);
   std::string line;
-  std::getline(stream, line);
+  if (!std::getline(stream, line)) return chapter.parent_path().filename().string();
   if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
   return line.substr(std::min(line.size(), line.find_first_not_of("# ")));
 }

@@ -75,7 +75,7 @@ class Layout {
     double largest = 0.0;
     int longest_title = 0;
     for (const LadderPanel& panel : ladder.panels) {
-      lines_ += 1 + static_cast<int>(panel.lines.size() + panel.rows.size());
+      lines_ += heading_lines(panel) + static_cast<int>(panel.rows.size());
       for (const LadderRow& row : panel.rows) {
         longest_title = std::max(longest_title, display_width(shortened(row.title)));
         note(milliseconds_text(row.sum.median), row.sum.high);
@@ -100,6 +100,11 @@ class Layout {
         high_ = std::max(high_, std::pow(10.0, end));
       }
     }
+  }
+
+  /// The panel's name stands beside the first of its reference labels.
+  static int heading_lines(const LadderPanel& panel) {
+    return std::max(1, static_cast<int>(panel.lines.size()));
   }
 
   static std::string label(const LadderPanel::Line& line) {
@@ -152,7 +157,10 @@ std::string terminal_of(PlotFormat format, int height) {
 class Writer {
  public:
   Writer(const Ladder& ladder, const Layout& layout, PlotFormat format)
-      : ladder_(ladder), layout_(layout), scale_(format == PlotFormat::kPdf ? 0.72 : 1.0) {}
+      : ladder_(ladder),
+        layout_(layout),
+        scale_(format == PlotFormat::kPdf ? 0.72 : 1.0),
+        point_scale_(format == PlotFormat::kSvg ? 0.6 : scale_) {}
 
   std::string write(PlotFormat format, const std::filesystem::path& output) {
     text_ << "set terminal " << terminal_of(format, layout_.height()) << "\n"
@@ -218,12 +226,13 @@ class Writer {
 
   void panel(const LadderPanel& panel, double& line) {
     text_ << "set label " << quoted("batch " + grouped(panel.batch)) << " at graph 0,first " << line
-          << " right offset -1.2,0 font 'DejaVu Sans:Bold,' textcolor rgb '#111111'\n";
+          << " right offset -1.2,0 font '," << 17 * scale_ << "' textcolor rgb '#111111'\n";
     if (line > 1.0) {  // a rule above every panel but the first
       text_ << "set arrow from screen 0.02,first " << line - 0.5 << " to graph 1,first "
             << line - 0.5 << " nohead lc rgb '#dddddd' lw 1 back\n";
     }
-    const double end = line + 0.5 + static_cast<double>(panel.lines.size() + panel.rows.size());
+    const double first_row = line + Layout::heading_lines(panel);
+    const double end = first_row - 0.5 + static_cast<double>(panel.rows.size());
     for (const LadderPanel::Line& reference : panel.lines) {
       const bool floor = reference.kind == "floor";
       const char* colour = floor ? "#2b7a3d" : "#7a5b2b";
@@ -234,7 +243,7 @@ class Writer {
                   colour);
       line += 1.0;
     }
-    line += 1.0;
+    line = first_row;
     for (const LadderRow& row : panel.rows) {
       row_label(shortened(row.title), line, "");
       text_beside(milliseconds_text(row.sum.median), row.sum.high, line, kSumStyle.colour);
@@ -269,8 +278,8 @@ class Writer {
     };
     const auto marks = [this](const Style& style, double size) {
       std::ostringstream how;
-      how << "using 1:2:3:4 with xerrorbars pt " << style.point_type << " ps " << size * scale_
-          << " lw 2 lc rgb '" << style.colour << "'";
+      how << "using 1:2:3:4 with xerrorbars pt " << style.point_type << " ps "
+          << size * point_scale_ << " lw 2 lc rgb '" << style.colour << "'";
       return how.str();
     };
     text_ << "set errorbars 0.6\n";
@@ -294,7 +303,8 @@ class Writer {
 
   const Ladder& ladder_;
   const Layout& layout_;
-  double scale_;
+  double scale_;        // of fonts
+  double point_scale_;  // SVG's points are larger than those of the others
   std::ostringstream text_;
   std::ostringstream spans_;
   std::array<std::ostringstream, kLayerStyles.size()> layers_;

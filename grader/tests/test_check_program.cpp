@@ -67,8 +67,8 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
         "           as it was handed out: fill in its function, build, and run this\n"
         "           again.\n"
         "    cause  This is where everybody starts.\n"
-        "    next   Read the chapter beside it, write the loops, build and check again; a\n"
-        "           first hint: build/bin/grader hint m1\n"
+        "    next   Read the chapter beside it, write the loops, build and check again;\n"
+        "           build/bin/grader hint gives one hint at a time.\n"
         "    more   docs/diagnoses.md#e-not-implemented\n"
         "\n"
         "NOT PASSED  Details: " +
