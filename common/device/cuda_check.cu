@@ -58,8 +58,9 @@ std::string hint_for(cudaError_t error) {
              "threads per block, or __launch_bounds__.";
     case cudaErrorInvalidValue:
       return "Usually a size or a pointer is wrong, the direction of a copy does not fit its "
-             "pointers, or a launch asks for more shared memory than 48 KiB without "
-             "cudaFuncSetAttribute.";
+             "pointers, or a launch asks for too much: grid.y or grid.z above 65535 (put the large "
+             "number into grid.x), a block of more than 1024 threads, a size of zero, or more than "
+             "48 KiB of shared memory without cudaFuncSetAttribute.";
     case cudaErrorInvalidMemcpyDirection:
       return "The kind of copy (cudaMemcpyHostToDevice, …) does not fit the two pointers.";
     case cudaErrorIllegalAddress:

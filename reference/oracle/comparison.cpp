@@ -21,13 +21,25 @@ bool is_finite(std::uint32_t bits) {
   return (bits & kExponentBits) != kExponentBits;
 }
 
+double largest_magnitude(const float* values, std::int64_t size) {
+  float largest = 0.0F;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t i = 0; i < size; ++i) largest = std::max(largest, std::fabs(values[i]));
+  return largest;
+}
+
 // Underflow widens the bound as if each magnitude were a little larger.
-RowBound row_bound(const ConvShape& shape, const Tolerance& tolerance) {
+RowBound row_bound(const ConvShape& shape, const float* input, const float* weights,
+                   const Tolerance& tolerance) {
   constexpr double kTiny = 1e-300;
   const double relative = tolerance.bound * kUnitRoundoff;
-  return {
-      .relative = relative,
-      .softening = relative > 0.0 ? tolerance.underflow * shape.taps() / relative + kTiny : kTiny};
+  double underflow = tolerance.underflow;
+  if (tolerance.input_underflow > 0.0) {
+    underflow += tolerance.input_underflow * (largest_magnitude(input, shape.input_size()) +
+                                              largest_magnitude(weights, shape.weights_size()));
+  }
+  return {.relative = relative,
+          .softening = relative > 0.0 ? underflow * shape.taps() / relative + kTiny : kTiny};
 }
 
 std::int64_t position(const ConvShape& shape, const Mismatch& place) {
@@ -123,14 +135,17 @@ double error_bound(Precision precision) {
 
 Tolerance Tolerance::of(Precision precision) {
   // A processor may flush results below the normal range to zero.
-  return {.bound = error_bound(precision), .underflow = static_cast<double>(FLT_MIN)};
+  constexpr double kHalfOfSmallestHalf = 0x1p-25;
+  return {.bound = error_bound(precision),
+          .underflow = static_cast<double>(FLT_MIN),
+          .input_underflow = precision == Precision::kFp16 ? kHalfOfSmallestHalf : 0.0};
 }
 
 ErrorReport compare(const ConvShape& shape, const float* input, const float* weights,
                     const float* output, const Tolerance& tolerance) {
   validate(shape);
   const PreparedWeights prepared(shape, weights);
-  const RowBound bound = row_bound(shape, tolerance);
+  const RowBound bound = row_bound(shape, input, weights, tolerance);
   Tally total(shape, bound);
   std::mutex total_mutex;
 

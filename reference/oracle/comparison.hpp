@@ -19,6 +19,9 @@ struct Tolerance {
   double bound = 0.0;
   /// Per product, for results so small that single precision has no more digits for them.
   double underflow = 0.0;
+  /// Absolute error of rounding one input that is too small for full precision: halves below 2^-14
+  /// are 2^-24 apart. Moves a product by up to this times the other factor.
+  double input_underflow = 0.0;
 
   /// For integer-valued inputs whose sums stay below 2^24: every order of summation is exact.
   static Tolerance exact() { return {}; }

@@ -33,7 +33,7 @@ TEST_CASE("idx: truncated at every byte, and one byte too many") {
     const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     CHECK_THAT(
         message_of([&] { parse_idx(part, "images"); }),
-        ContainsSubstring("images is not a sound IDX file: it") && ContainsSubstring("has") ||
+        (ContainsSubstring("images is not a sound IDX file: it") && ContainsSubstring("has")) ||
             ContainsSubstring("ends after") || ContainsSubstring("follow the header"));
   }
   CHECK_NOTHROW(parse_idx(whole, "images"));
