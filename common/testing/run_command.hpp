@@ -1,7 +1,6 @@
 #pragma once
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,32 +8,14 @@
 #include <sstream>
 #include <string>
 
+#include "common/testing/temporary_folder.hpp"
+
 namespace convlab::testing {
 
 struct CommandResult {
   int exit_code = -1;  ///< as a shell reports it: 128 + signal for a killed program
   std::string out;
   std::string err;
-};
-
-/// A folder of this test's own, removed with its content at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "convlab-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline std::string content_of(const std::filesystem::path& file) {
