@@ -242,12 +242,21 @@ void BlockRunner::open_barrier() {
   barrier_result_ = {static_cast<int>(barrier_arrived_), static_cast<int>(barrier_count_)};
   barrier_arrived_ = 0;
   barrier_count_ = 0;
-  // Pushed last to first, so that they are popped first to last.
+  // Pushed last to first, so that they are popped first to last; in local variables, because a
+  // member that every step reads and writes again would cost as much as the rest of the loop.
+  EmulatedThread* head = ready_;
   const auto count = static_cast<std::uint32_t>(threads_.size());
+  std::uint32_t released = 0;
   for (std::uint32_t i = count; i-- > 0;) {
     EmulatedThread& thread = threads_[order_[i]];
-    if (thread.state == State::kAtBarrier) push_ready(thread);
+    if (thread.state != State::kAtBarrier) continue;
+    thread.state = State::kReady;
+    thread.next_ready = head;
+    head = &thread;
+    ++released;
   }
+  ready_ = head;
+  waiting_ -= released;
 }
 
 BarrierResult block_barrier(const char* name, bool predicate, CallSite site) {
