@@ -1,0 +1,131 @@
+// Makes a stage of a file that implements the course's GPUInterface.
+//
+// All forms of the interface are declared; a file defines some of them. The rest is defined here,
+// weakly: where the file has no definition, the linker takes this one, and each of these hands on
+// to the form that the file may have instead. The stage always calls the form with a stride:
+//
+//     with a stride  ──(not defined)──→  without  ──(not defined)──→  FA20: host pointers
+
+#include "common/course/gpu-new-forward.h"
+#include "common/error/error.hpp"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+#define CONVLAB_UNLESS_DEFINED __attribute__((weak))
+
+namespace {
+
+using convlab::ConvShape;
+
+// What the phases of the FA20 form need: there one function does everything.
+struct HostArrays {
+  bool needed = false;
+  const float* input = nullptr;
+  const float* mask = nullptr;
+  float* output = nullptr;
+};
+HostArrays host;
+
+void refuse_stride(int stride) {
+  if (stride == 1) return;
+  throw convlab::ShapeError(
+      "This file implements the interface without a stride, so it cannot do "
+      "stride " +
+      std::to_string(stride) + "; the form with a last parameter S can.");
+}
+
+}  // namespace
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::get_device_properties() {}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    const float* host_output, const float* host_input, const float* host_mask,
+    float** device_output_ptr, float** device_input_ptr, float** device_mask_ptr, const int B,
+    const int M, const int C, const int H, const int W, const int K, const int S) {
+  refuse_stride(S);
+  conv_forward_gpu_prolog(host_output, host_input, host_mask, device_output_ptr, device_input_ptr,
+                          device_mask_ptr, B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(float* device_output,
+                                                           const float* device_input,
+                                                           const float* device_mask, const int B,
+                                                           const int M, const int C, const int H,
+                                                           const int W, const int K, const int S) {
+  refuse_stride(S);
+  if (host.needed) {
+    conv_forward_gpu(host.output, host.input, host.mask, B, M, C, H, W, K);
+  } else {
+    conv_forward_gpu(device_output, device_input, device_mask, B, M, C, H, W, K);
+  }
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
+    float* host_output, float* device_output, float* device_input, float* device_mask, const int B,
+    const int M, const int C, const int H, const int W, const int K, const int S) {
+  refuse_stride(S);
+  conv_forward_gpu_epilog(host_output, device_output, device_input, device_mask, B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    const float* /*host_output*/, const float* /*host_input*/, const float* /*host_mask*/,
+    float** /*device_output_ptr*/, float** /*device_input_ptr*/, float** /*device_mask_ptr*/,
+    const int /*B*/, const int /*M*/, const int /*C*/, const int /*H*/, const int /*W*/,
+    const int /*K*/) {
+  host.needed = true;
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
+    float* /*host_output*/, float* /*device_output*/, float* /*device_input*/,
+    float* /*device_mask*/, const int /*B*/, const int /*M*/, const int /*C*/, const int /*H*/,
+    const int /*W*/, const int /*K*/) {}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(
+    float* /*output*/, const float* /*input*/, const float* /*mask*/, const int /*B*/,
+    const int /*M*/, const int /*C*/, const int /*H*/, const int /*W*/, const int /*K*/) {
+  throw convlab::NotImplementedError(
+      "The file does not define GPUInterface::conv_forward_gpu as the course declares it "
+      "(common/course/gpu-new-forward.h); check the order and the types of its parameters.");
+}
+
+namespace {
+
+class GpuInterfaceConvolution final : public convlab::Convolution {
+ public:
+  void prolog(const ConvShape& shape, const float* input, const float* weights,
+              float* output) override {
+    shape_ = shape;
+    host_output_ = output;
+    host = {false, input, weights, output};
+    const ConvShape& s = shape_;
+    interface_.conv_forward_gpu_prolog(output, input, weights, &output_, &input_, &mask_, s.batch,
+                                       s.out_channels, s.in_channels, s.height, s.width, s.kernel,
+                                       s.stride);
+  }
+
+  void convolve() override {
+    const ConvShape& s = shape_;
+    interface_.conv_forward_gpu(output_, input_, mask_, s.batch, s.out_channels, s.in_channels,
+                                s.height, s.width, s.kernel, s.stride);
+  }
+
+  void epilog() override {
+    const ConvShape& s = shape_;
+    interface_.conv_forward_gpu_epilog(host_output_, output_, input_, mask_, s.batch,
+                                       s.out_channels, s.in_channels, s.height, s.width, s.kernel,
+                                       s.stride);
+  }
+
+ private:
+  GPUInterface interface_;
+  ConvShape shape_;
+  float* host_output_ = nullptr;
+  float* output_ = nullptr;
+  float* input_ = nullptr;
+  float* mask_ = nullptr;
+};
+
+const convlab::ConvolutionStage<GpuInterfaceConvolution> stage({.id = "source",
+                                                                .title = "The given source file"});
+
+}  // namespace

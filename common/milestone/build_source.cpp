@@ -1,0 +1,72 @@
+#include "common/milestone/build_source.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "common/error/error.hpp"
+#include "common/milestone/atomic_file.hpp"
+
+namespace convlab {
+
+namespace {
+
+// As one word of a shell command.
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      word += "'\\''";
+    } else {
+      word += c;
+    }
+  }
+  return word + "'";
+}
+
+}  // namespace
+
+std::filesystem::path build_source(const std::filesystem::path& file, Device device) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError("There is no file " + file.string() + " to compile.");
+  }
+  const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+  const auto source = std::filesystem::canonical(file);
+  // Another text, another place (for quoted includes) or a newer build makes another program.
+  const auto compiler = build / "compile-source";
+  std::error_code missing;
+  const auto built = std::filesystem::last_write_time("/proc/self/exe", missing);
+  const std::size_t key =
+      std::hash<std::string>{}(source.string() + "\n" + read_text(source) + "\n" +
+                               std::to_string(built.time_since_epoch().count()));
+  const auto folder =
+      build / "sources" /
+      (source.stem().string() + "-" + to_string(device) + "-" + std::to_string(key));
+  const auto program = folder / "program";
+  if (std::filesystem::exists(program)) return program;
+
+  // Made beside, then renamed: two graders may want the same program at the same time.
+  const std::filesystem::path scratch = folder.string() + "." + std::to_string(getpid());
+  std::filesystem::create_directories(scratch);
+  const std::string log = (scratch / "compiler.log").string();
+  const std::string command = quoted(compiler.string()) + " " + to_string(device) + " " +
+                              quoted(source.string()) + " " + quoted(scratch.string()) + " >" +
+                              quoted(log) + " 2>&1";
+  const int status = std::system(command.c_str());
+  const std::string words = read_text(log);
+  if (status != 0) {
+    std::filesystem::remove_all(scratch, missing);
+    throw Error(ExitCode::kFallsShort,
+                file.string() + " does not compile for " +
+                    (device == Device::kGpu ? "the GPU" : "the emulated device") +
+                    "; the compiler says:\n" + words);
+  }
+  std::filesystem::rename(scratch, folder, missing);
+  if (missing) std::filesystem::remove_all(scratch, missing);  // the other one was first
+  return program;
+}
+
+}  // namespace convlab
