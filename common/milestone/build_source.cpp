@@ -9,25 +9,9 @@
 
 #include "common/error/error.hpp"
 #include "common/milestone/atomic_file.hpp"
+#include "common/milestone/shell_word.hpp"
 
 namespace convlab {
-
-namespace {
-
-// As one word of a shell command.
-std::string quoted(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      word += "'\\''";
-    } else {
-      word += c;
-    }
-  }
-  return word + "'";
-}
-
-}  // namespace
 
 std::filesystem::path build_source(const std::filesystem::path& file, Device device) {
   if (!std::filesystem::is_regular_file(file)) {
@@ -52,9 +36,9 @@ std::filesystem::path build_source(const std::filesystem::path& file, Device dev
   const std::filesystem::path scratch = folder.string() + "." + std::to_string(getpid());
   std::filesystem::create_directories(scratch);
   const std::string log = (scratch / "compiler.log").string();
-  const std::string command = quoted(compiler.string()) + " " + to_string(device) + " " +
-                              quoted(source.string()) + " " + quoted(scratch.string()) + " >" +
-                              quoted(log) + " 2>&1";
+  const std::string command = shell_word(compiler.string()) + " " + to_string(device) + " " +
+                              shell_word(source.string()) + " " + shell_word(scratch.string()) +
+                              " >" + shell_word(log) + " 2>&1";
   const int status = std::system(command.c_str());
   const std::string words = read_text(log);
   if (status != 0) {

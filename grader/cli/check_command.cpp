@@ -54,7 +54,8 @@ void warn_if_stale(const CourseMilestone& milestone, const std::filesystem::path
 // A check of one stage leaves the result of the others alone.
 std::filesystem::path default_file(const Options& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
-  return results_folder() / (options.milestone + "-" + options.solution + stage + ".json");
+  const std::string solution = std::filesystem::path(options.solution).stem().string();
+  return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
 
 /// Prints while the check goes on.
@@ -103,13 +104,21 @@ class Printer {
   std::string table_of_;
 };
 
+bool is_source_file(const std::string& solution) {
+  return solution != "student" && solution != "reference";
+}
+
+std::filesystem::path program_to_check(const Options& options) {
+  if (!options.program.empty()) return std::filesystem::absolute(options.program);
+  return is_source_file(options.solution) ? compile_source(options.milestone, options.solution)
+                                          : program_of(options.milestone, options.solution);
+}
+
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   CheckRequest request{.milestone = milestone.id,
                        .solution = options.solution,
-                       .program = options.program.empty()
-                                      ? program_of(milestone.id, options.solution)
-                                      : std::filesystem::absolute(options.program),
+                       .program = program_to_check(options),
                        .batches = parse_batches(options.batches),
                        .network = options.network};
   if (!options.stage.empty()) request.stage = options.stage;
@@ -120,8 +129,9 @@ ExitCode run(const Options& options) {
         std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit_s * kMilliseconds));
   }
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
-            << (options.program.empty() ? "the " + options.solution + "'s solution"
-                                        : display_path(request.program))
+            << (!options.program.empty()           ? display_path(request.program)
+                : is_source_file(options.solution) ? options.solution
+                                                   : "the " + options.solution + "'s solution")
             << "\n";
   if (options.solution == "student" && options.program.empty()) {
     warn_if_stale(milestone, request.program);
@@ -158,8 +168,9 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--batches", options->batches, "Batches of the network, 1 to 10000")
       ->capture_default_str();
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
-  command->add_option("--solution", options->solution, "student or reference")
-      ->check(CLI::IsMember({"student", "reference"}))
+  command
+      ->add_option("--solution", options->solution,
+                   "student, reference, or a .cu file with the course's GPUInterface")
       ->capture_default_str();
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
@@ -172,6 +183,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       "Examples:\n"
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
+      "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

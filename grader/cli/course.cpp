@@ -1,9 +1,13 @@
 #include "grader/cli/course.hpp"
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 
 #include "common/error/error.hpp"
+#include "common/milestone/shell_word.hpp"
 #include "common/network/preset.hpp"
 
 namespace convlab::grader {
@@ -56,6 +60,29 @@ CourseMilestone find_milestone(const std::string& id) {
 
 std::filesystem::path program_of(const std::string& milestone, const std::string& solution) {
   return build_folder() / "bin" / (milestone + (solution == "reference" ? "-reference" : ""));
+}
+
+std::filesystem::path compile_source(const std::string& milestone,
+                                     const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError("The solution is student, reference, or a source file; there is no file " +
+                     file.string() + ".");
+  }
+  // The milestone's program knows whether a GPU answers, and how to compile.
+  const std::string command = shell_word(program_of(milestone, "student")) + " --print-program " +
+                              "--source " + shell_word(file) + " 2>&1";
+  std::string printed;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw EnvironmentError("No process can be started to compile a file.");
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) printed += static_cast<char>(c);
+  const int status = ::pclose(pipe);
+  while (!printed.empty() && printed.back() == '\n') printed.pop_back();
+  if (status != 0) {
+    throw Error(
+        WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::kEnvironment,
+        printed);
+  }
+  return printed.substr(printed.find_last_of('\n') + 1);  // what precedes says why it emulates
 }
 
 std::filesystem::path results_folder() {
