@@ -186,8 +186,8 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
 /// The nearest TF32 number (10 fraction bits), ties away from zero, as a float.
 inline float __float_to_tf32(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fff'ffffU) > 0x7f80'0000U) return std::bit_cast<float>(0x7fff'ffffU);
-  if ((bits & 0x7fff'ffffU) == 0x7f80'0000U) return value;
+  // Infinity stays; a NaN, as on an H200, only loses its low bits.
+  if ((bits & 0x7fff'ffffU) >= 0x7f80'0000U) return std::bit_cast<float>(bits & 0xffff'e000U);
   return std::bit_cast<float>((bits + 0x1000U) & 0xffff'e000U);
 }
 

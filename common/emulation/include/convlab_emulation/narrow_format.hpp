@@ -10,7 +10,9 @@
 // bits
 //          are at least 2·11 + 2, so the second rounding never sees a false tie (Figueroa, 1995).
 //          A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
-// NaN      Every NaN that an operation yields is the GPU's canonical one, 0x7fff.
+// NaN      Every NaN that an operation yields is the GPU's canonical one, 0x7fff. Only the
+// conversion
+//          from double keeps a NaN's sign and upper bits, as an H200 does.
 //
 // Both ways of compiling, with F16C instructions and without, give the same bits.
 
@@ -60,6 +62,7 @@ enum class Rounding { kNearestEven, kTowardZero, kUp, kDown };
 
 inline constexpr std::uint16_t kSignBit = 0x8000;
 inline constexpr std::uint16_t kCanonicalNan = 0x7fff;
+inline constexpr std::uint32_t kCanonicalFloatNan = 0x7fff'ffff;
 
 /// The pattern of +infinity; what lies above it (sign aside) is a NaN.
 template <class Format>
@@ -79,7 +82,7 @@ template <class Format>
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   } else {
 #if defined(__F16C__)
-    return _cvtsh_ss(bits);
+    return is_nan_bits<Format>(bits) ? std::bit_cast<float>(kCanonicalFloatNan) : _cvtsh_ss(bits);
 #else
     // Fraction and exponent moved into a float's places: 2^-112 of the value, exactly, also of a
     // subnormal one. Only infinity and NaN, which come out finite, need their exponent set.
@@ -88,9 +91,7 @@ template <class Format>
     const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
     std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * 0x1p112F);
     magnitude |= moved >= infinity ? 0x7f80'0000U : 0U;
-    // A signalling NaN turns quiet, as in the conversion instruction.
-    magnitude |= moved > infinity ? 0x0040'0000U : 0U;
-    return std::bit_cast<float>(sign | magnitude);
+    return std::bit_cast<float>(moved > infinity ? kCanonicalFloatNan : sign | magnitude);
 #endif
   }
 }
@@ -227,6 +228,17 @@ template <class Format>
     return static_cast<std::uint16_t>(result);
 #endif
   }
+}
+
+/// A double to the nearest narrow number, as the conversion instruction does it: a NaN keeps its
+/// sign and the upper bits of its fraction, and turns quiet.
+template <class Format>
+[[nodiscard]] inline std::uint16_t convert_double(double value) noexcept {
+  if (!std::isnan(value)) return encode<Format>(value);
+  constexpr int kept = Format::kFractionBits;
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t fraction = (bits & 0x000f'ffff'ffff'ffff) >> (52 - kept) | 1U << (kept - 1);
+  return static_cast<std::uint16_t>((bits >> 48 & kSignBit) | kInfinityBits<Format> | fraction);
 }
 
 /// a · b + c of narrow numbers with one rounding.

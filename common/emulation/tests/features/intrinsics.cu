@@ -102,7 +102,7 @@ Bits float_minimum_maximum_saturate() {
   return sweep(kCount, [] __device__(unsigned i) {
     const float a = i % 3 == 0 ? 0.0F * number(i) : any_float(i);
     const float b = i % 5 == 0 ? -a : any_float(i + kCount);
-    return chain(bits_of(fminf(a, b)), bits_of(fmaxf(a, b)), bits_of(__saturatef(a)), 0U);
+    return chain(bits_of(min(a, b)), bits_of(max(a, b)), bits_of(__saturatef(a)), 0U);
   });
 }
 const Register kFloatMinimumMaximumSaturate{"intrinsics", "float minimum, maximum, saturate",
