@@ -149,6 +149,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   EmulatedThread* const next = pop_ready();
   if (next == self) return;
   if (next != nullptr) {
+    if (ready_ != nullptr) prefetch_stack(ready_->fiber->context);
     thread_ = next;
     threadIdx = next->index;
     fiber_ = next->fiber;
