@@ -1,5 +1,6 @@
 # Run at every build (cmake -P): writes the commit that is being built into a header, and touches
-# the header only when the commit changed. Without git, or outside a clone, it says "unknown".
+# the header only when the commit changed. Outside a clone (a copy of the tree on another machine, say)
+# CONVLAB_COMMIT in the environment may tell it; else it says "unknown".
 execute_process(
   COMMAND git describe --always --dirty --abbrev=7 --exclude=*
   WORKING_DIRECTORY "${SOURCE_DIR}"
@@ -7,6 +8,9 @@ execute_process(
   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
   RESULT_VARIABLE failed)
 if(failed OR commit STREQUAL "")
+  set(commit "$ENV{CONVLAB_COMMIT}")
+endif()
+if(commit STREQUAL "")
   set(commit "unknown")
 endif()
 file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT "#pragma once

@@ -50,7 +50,7 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
   std::uint64_t size = 1;
   bool possible = true;
   for (int d = 0; d < dim_count; ++d) {
-    const std::uint32_t dim = read_big_endian(bytes.data() + kMagicSize + 4 * d);
+    const std::uint32_t dim = read_big_endian(bytes.data() + kMagicSize + std::ptrdiff_t{4} * d);
     stated.push_back(dim);
     // Checked at every step, so that the product never leaves 64 bits.
     possible = possible && dim > 0 && dim <= kMaxIdxSize / size;

@@ -73,9 +73,10 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
       const std::uint8_t* source =
           dataset.images.data() + static_cast<std::ptrdiff_t>(image) * height * width;
       for (int y = 0; y < height; ++y) {
+        float* row = widened.data() + std::ptrdiff_t{y} * size;
         for (int x = 0; x < size; ++x) {
           const Mix& mix = columns[static_cast<std::size_t>(x)];
-          widened[static_cast<std::size_t>(y * size + x)] =
+          row[x] =
               mix.first_share * static_cast<float>(source[y * width + mix.first]) +
               mix.second_share * static_cast<float>(source[y * width + mix.second]);
         }
@@ -83,8 +84,8 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
       float* target = result.data() + static_cast<std::size_t>(image) * image_size;
       for (int y = 0; y < size; ++y) {
         const Mix& mix = rows[static_cast<std::size_t>(y)];
-        const float* first = widened.data() + mix.first * size;
-        const float* second = widened.data() + mix.second * size;
+        const float* first = widened.data() + std::ptrdiff_t{mix.first} * size;
+        const float* second = widened.data() + std::ptrdiff_t{mix.second} * size;
         for (int x = 0; x < size; ++x) {
           target[y * size + x] =
               (mix.first_share * first[x] + mix.second_share * second[x]) / kScale;

@@ -50,7 +50,8 @@ sanitizer() {
 
 step configure cmake -S . -B "$build" -G Ninja -DCONVLAB_WERROR=ON -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CUDA_ARCHITECTURES=native
-step build cmake --build "$build" --parallel "$jobs"
+# The features are built for a GPU only when asked for.
+step build cmake --build "$build" --parallel "$jobs" --target all emulation_features
 step test ctest --test-dir "$build" --output-on-failure --parallel "$jobs"
 step features "$build/bin/emulation_features" --json "$output/$gpu.features.json"
 step compare "$build/bin/emulation_features-emulated" --compare "$output/$gpu.features.json"
