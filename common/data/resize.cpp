@@ -76,9 +76,8 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
         float* row = widened.data() + std::ptrdiff_t{y} * size;
         for (int x = 0; x < size; ++x) {
           const Mix& mix = columns[static_cast<std::size_t>(x)];
-          row[x] =
-              mix.first_share * static_cast<float>(source[y * width + mix.first]) +
-              mix.second_share * static_cast<float>(source[y * width + mix.second]);
+          row[x] = mix.first_share * static_cast<float>(source[y * width + mix.first]) +
+                   mix.second_share * static_cast<float>(source[y * width + mix.second]);
         }
       }
       float* target = result.data() + static_cast<std::size_t>(image) * image_size;
