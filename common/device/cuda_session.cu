@@ -13,6 +13,11 @@
 #include "common/device/device_error.hpp"
 #include "common/device/sm_clock.hpp"
 #include "common/timing/stopwatch.hpp"
+#if CONVLAB_EMULATED
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#else
+#include "common/device/cupti_profiler.hpp"
+#endif
 
 namespace convlab {
 
@@ -66,6 +71,26 @@ std::string pci_bus_id(const cudaDeviceProp& properties) {
   return text;
 }
 
+#if CONVLAB_EMULATED
+// What happened between two looks at the emulator's record.
+Profile difference(const emulation::Activity& before, const emulation::Activity& after) {
+  Profile profile;
+  profile.timed = false;
+  for (const auto& [kernel, launches] : after.launches) {
+    const auto old = before.launches.find(kernel);
+    const int calls = launches - (old == before.launches.end() ? 0 : old->second);
+    if (calls > 0) profile.kernels.push_back({kernel, calls, 0});
+  }
+  for (const auto& [direction, copies] : after.copies) {
+    const auto old = before.copies.find(direction);
+    const auto base = old == before.copies.end() ? emulation::Activity::Copies{} : old->second;
+    const int calls = copies.calls - base.calls;
+    if (calls > 0) profile.copies.push_back({direction, calls, copies.bytes - base.bytes, 0});
+  }
+  return profile;
+}
+#endif
+
 class CudaSession final : public DeviceSession {
  public:
   CudaSession(double start_up_ms, const cudaDeviceProp& properties)
@@ -92,8 +117,27 @@ class CudaSession final : public DeviceSession {
 
   void fence(const char* phase) override { check_device(phase); }
 
+  void start_profile() override {
+    is_profiling_ = true;
+#if !CONVLAB_EMULATED
+    start_cupti_profile();
+#else
+    before_profile_ = emulation::activity();
+#endif
+  }
+
+  Profile stop_profile() override {
+    is_profiling_ = false;
+    check_device("the profiled run");
+#if !CONVLAB_EMULATED
+    return stop_cupti_profile();
+#else
+    return difference(before_profile_, emulation::activity());
+#endif
+  }
+
   OpSample time(const std::function<void()>& op) override {
-    flush_cache();
+    if (!is_profiling_) flush_cache();  // whose kernel has no place in a profile
     check_device("the preparation of a measurement");
     OpSample sample = measure(op, "convolve");
     sample.clock_mhz = clock_.mhz().value_or(0);
@@ -137,6 +181,10 @@ class CudaSession final : public DeviceSession {
   SmClock clock_;
   DeviceBuffer<float> flush_;
   DeviceBuffer<float> sink_{1};
+#if CONVLAB_EMULATED
+  emulation::Activity before_profile_;
+#endif
+  bool is_profiling_ = false;
   CudaEvent start_;
   CudaEvent stop_;
 };

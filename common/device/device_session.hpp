@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "common/device/device_info.hpp"
+#include "common/device/profile.hpp"
 #include "common/timing/op_sample.hpp"
 
 namespace convlab {
@@ -29,6 +30,13 @@ class DeviceSession {
   /// @param phase  what started its work, for the message
   /// @throws DeviceError if something failed that nobody noticed
   virtual void fence(const char* phase) = 0;
+
+  /// Records from now on what runs on the device.
+  /// @throws EnvironmentError where no profile can be recorded
+  virtual void start_profile() = 0;
+
+  /// What ran since start_profile.
+  virtual Profile stop_profile() = 0;
 
   /// Times `op` between two fences of the whole device, with nothing of its data in the cache.
   virtual OpSample time(const std::function<void()>& op) = 0;

@@ -45,6 +45,7 @@ struct Options {
   bool print_program = false;
   int repeats = 0;
   int time_limit_s = 120;
+  bool profile = false;
   bool all = false;
   bool list = false;
   std::optional<int> serve_channel;
@@ -93,6 +94,8 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
                    "Compile and run this file, written for the course's GPUInterface");
     app.add_flag("--print-program", options.print_program)
         ->group("");  // with --source, for graders
+    app.add_flag("--profile", options.profile,
+                 "Also show kernels, CUDA calls and copies by their share of the time");
     app.add_option("--time-limit", options.time_limit_s,
                    "Seconds that a convolution may take on a GPU; 0 for no limit")
         ->check(CLI::Range(0, 86400))
@@ -181,9 +184,10 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
   std::fflush(stdout);
   const bool on_gpu = device != nullptr && device->info().device == Device::kGpu;
   limit_time(on_gpu ? options.time_limit_s : 0);
-  const PhaseTimes times =
-      run_stage(stage, shape, input, weights, output,
-                {.device = device, .warm_ups = on_gpu ? 1 : 0, .samples = options.repeats});
+  const PhaseTimes times = run_stage(stage, shape, input, weights, output,
+                                     {.device = device,
+                                      .warm_ups = on_gpu && !options.profile ? 1 : 0,
+                                      .samples = options.profile ? 1 : options.repeats});
   limit_time(0);
 
   LayerResult layer{.shape = shape};
@@ -309,9 +313,13 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
                 .findings = {},
                 .references = {},
                 .verdict = Verdict::kMeasured};
+  if (device != nullptr && options.profile) device->start_profile();
   for (const Stage& stage : stages) {
     if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());
     result.runs.push_back(run(stage, device, options, network, dataset, images, batch));
+  }
+  if (device != nullptr && options.profile) {
+    std::printf("\n%s", profile_text(device->stop_profile()).c_str());
   }
   if (device != nullptr && device->info().device == Device::kGpu) {
     describe_gpu(*device, result);

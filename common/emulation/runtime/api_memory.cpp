@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -153,6 +154,8 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   if (problem != cudaSuccess) return problem;
   const Side from = side_of(copy.from);
   const Side to = side_of(copy.to);
+  note_copy(from == Side::kDevice, to == Side::kDevice,
+            static_cast<std::int64_t>(copy.width * copy.height));
   if (!asynchronous && streams().capturing()) return record_error(cudaErrorStreamCaptureImplicit);
   if (stream->capture == nullptr && asynchronous && settings().lazy_streams &&
       from == Side::kHost) {

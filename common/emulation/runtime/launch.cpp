@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -102,6 +103,7 @@ cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int 
     });
     return cudaSuccess;
   }
+  note_launch(call.name);
   StreamScheduler::instance().submit(*stream, [call = std::move(call)] { run_kernel(call); });
   return cudaSuccess;
 }

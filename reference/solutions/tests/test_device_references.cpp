@@ -44,3 +44,19 @@ TEST_CASE("device references: as many images right as on the CPU, and no time") 
     }
   }
 }
+
+TEST_CASE("device references: a profile counts launches and copies") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(8, 1));
+  const CommandResult run =
+      run_command("CONVLAB_DATA='" + folder.path().string() +
+                  "' " CONVLAB_BINARY_DIR "/m2-reference-emulated 8 --network sp19 --profile");
+  INFO(run.out << run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("Kernels (emulated: launches, no times)\n       2  conv_forward\n") !=
+        std::string::npos);
+  // Input and weights of two layers there, their outputs back.
+  CHECK(run.out.find("       4 ") != std::string::npos);
+  CHECK(run.out.find(" MB  host to device\n") != std::string::npos);
+  CHECK(run.out.find("       2 ") != std::string::npos);
+}

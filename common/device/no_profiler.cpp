@@ -1,0 +1,18 @@
+// In place of cupti_profiler.cpp where the CUDA Toolkit came without CUPTI.
+
+#include "common/device/cupti_profiler.hpp"
+#include "common/error/error.hpp"
+
+namespace convlab {
+
+void start_cupti_profile() {
+  throw EnvironmentError(
+      "This build cannot profile, because cupti.h was not found: install the part of the CUDA "
+      "Toolkit that has it (extras/CUPTI, package cuda-cupti-dev) and configure again.");
+}
+
+Profile stop_cupti_profile() {
+  return {};
+}
+
+}  // namespace convlab

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace convlab::emulation {
+
+/// What the program has asked of the emulated device so far. Counts; times would mean nothing.
+struct Activity {
+  struct Copies {
+    int calls = 0;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::string, int> launches{};   ///< by the kernel's name in the source
+  std::map<std::string, Copies> copies{};  ///< by direction, "host to device"
+};
+
+Activity activity();
+
+void note_launch(const std::string& kernel);
+void note_copy(bool from_device, bool to_device, std::int64_t bytes);
+
+}  // namespace convlab::emulation

@@ -1,0 +1,37 @@
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+
+#include <mutex>
+
+namespace convlab::emulation {
+
+namespace {
+
+std::mutex mutex;
+
+Activity& record() {
+  static Activity instance;
+  return instance;
+}
+
+}  // namespace
+
+Activity activity() {
+  const std::lock_guard lock(mutex);
+  return record();
+}
+
+void note_launch(const std::string& kernel) {
+  const std::lock_guard lock(mutex);
+  ++record().launches[kernel];
+}
+
+void note_copy(bool from_device, bool to_device, std::int64_t bytes) {
+  const std::string direction =
+      std::string(from_device ? "device" : "host") + " to " + (to_device ? "device" : "host");
+  const std::lock_guard lock(mutex);
+  Activity::Copies& copies = record().copies[direction];
+  ++copies.calls;
+  copies.bytes += bytes;
+}
+
+}  // namespace convlab::emulation
