@@ -20,7 +20,7 @@ endfunction()
 # Compiles every header of the current folder in a translation unit of its own, so that no
 # header leans on what its user happened to include before it.
 function(convlab_check_headers name)
-  if(NOT CONVLAB_TESTS)
+  if(NOT CONVLAB_TESTS OR CONVLAB_SANITIZE)
     return()
   endif()
   file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")
