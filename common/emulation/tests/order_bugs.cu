@@ -71,6 +71,7 @@ bool streams_are_ordered(bool with_event) {
   add<<<1, kThreads, 0, reader>>>(first, second);
   cudaStreamSynchronize(reader);
   cudaMemcpy(host.data(), second, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaEventDestroy(written);
   return host == std::vector<int>(kThreads, 6);
 }
 
