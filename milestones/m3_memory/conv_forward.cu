@@ -35,7 +35,7 @@ namespace {
 
 using convlab::ConvShape;
 
-constexpr int kTile = 16;  // a block makes kTile × kTile outputs of one map
+[[maybe_unused]] constexpr int kTile = 16;  // a block makes kTile × kTile outputs of one map
 
 /// Forward convolution, no padding, through shared memory. Fill in: about 30 lines.
 ///
