@@ -8,9 +8,10 @@ namespace convlab {
 /// What every program of the workbook returns to the shell.
 enum class ExitCode : int {
   kPassed = 0,
-  kFallsShort = 1,   ///< the work: a wrong result, an unfinished exercise
-  kUsage = 2,        ///< the command line
-  kEnvironment = 3,  ///< the machine: no data, no device, no compiler, no memory
+  kFallsShort = 1,     ///< the work: a wrong result, an unfinished exercise
+  kUsage = 2,          ///< the command line
+  kEnvironment = 3,    ///< the machine: no data, no device, no compiler, no memory
+  kInterrupted = 130,  ///< Ctrl-C, as shells report it
 };
 
 /// Base of the errors that a user may meet. The message is one sentence for a person: what is

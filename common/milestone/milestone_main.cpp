@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/command_line/run_program.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
 #include "common/device/device_error.hpp"
@@ -145,12 +146,12 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
 }
 
 // Compiles the file of --source and replaces this process by the program, with the other arguments.
-int run_source(const Milestone& milestone, const Options& options, char** argv) {
+ExitCode run_source(const Milestone& milestone, const Options& options, char** argv) {
   open_device(milestone, options, argv);  // for a GPU only if one answers
   const std::filesystem::path program = build_source(options.source, milestone.device);
   if (options.print_program) {
     std::printf("%s\n", program.c_str());
-    return static_cast<int>(ExitCode::kPassed);
+    return ExitCode::kPassed;
   }
   const std::string flag = "--source";
   std::vector<char*> arguments;
@@ -327,6 +328,31 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
   if (!options.json.empty()) write_result(options.json, result);
 }
 
+ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
+  if (!options.solution.empty() && options.solution != milestone.solution) {
+    become_program(program_name(milestone.id, options.solution, milestone.device), argv);
+  }
+  if (!options.source.empty()) {
+    return run_source(milestone, options, argv);
+  }
+  if (options.list) {
+    list_stages();
+    return ExitCode::kPassed;
+  }
+  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+  if (options.serve_channel) {
+    return serve(*options.serve_channel, device.get());
+  }
+  explain_crashes();
+  try {
+    run_all(milestone, device.get(), options);
+  } catch (const std::bad_alloc&) {
+    throw EnvironmentError("There is not enough memory for a batch of " + options.batch +
+                           "; take a smaller one.");
+  }
+  return ExitCode::kPassed;
+}
+
 }  // namespace
 
 int milestone_main(const Milestone& milestone, int argc, char** argv) {
@@ -336,42 +362,13 @@ int milestone_main(const Milestone& milestone, int argc, char** argv) {
                milestone.id);
   app.footer(examples(milestone));
   declare(app, milestone, options);
-  try {
+  app.preparse_callback([&](std::size_t) {
     // CLI11 would take a negative batch for an option.
     for (int i = 1; i < argc; ++i) {
       if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9') parse_batch(argv[i]);
     }
-    app.parse(argc, argv);
-    if (!options.solution.empty() && options.solution != milestone.solution) {
-      become_program(program_name(milestone.id, options.solution, milestone.device), argv);
-    }
-    if (!options.source.empty()) {
-      return run_source(milestone, options, argv);
-    }
-    if (options.list) {
-      list_stages();
-      return static_cast<int>(ExitCode::kPassed);
-    }
-    const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
-    if (options.serve_channel) return serve(*options.serve_channel, device.get());
-    explain_crashes();
-    run_all(milestone, device.get(), options);
-    return static_cast<int>(ExitCode::kPassed);
-  } catch (const CLI::CallForHelp& help) {
-    std::cout << app.help() << "\n";
-    return static_cast<int>(ExitCode::kPassed);
-  } catch (const CLI::ParseError& error) {
-    std::cerr << milestone.id << ": " << error.what() << "\nSee " << milestone.id << " --help.\n";
-    return static_cast<int>(ExitCode::kUsage);
-  } catch (const Error& error) {
-    std::fflush(stdout);
-    std::cerr << milestone.id << ": " << error.what() << "\n";
-    return static_cast<int>(error.exit_code());
-  } catch (const std::bad_alloc&) {
-    std::cerr << milestone.id << ": There is not enough memory for a batch of " << options.batch
-              << "; take a smaller one.\n";
-    return static_cast<int>(ExitCode::kEnvironment);
-  }
+  });
+  return run_program(app, argc, argv, [&] { return run(milestone, options, argv); });
 }
 
 }  // namespace convlab

@@ -182,7 +182,7 @@ ServeReply answer(const ServeRequest& request) {
 
 }  // namespace
 
-int serve(int channel_descriptor, DeviceSession* device) {
+ExitCode serve(int channel_descriptor, DeviceSession* device) {
   Session& s = session();
   s.device = device;
   s.channel = channel_descriptor;
@@ -190,7 +190,7 @@ int serve(int channel_descriptor, DeviceSession* device) {
   if (device == nullptr) limit_memory();
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {
     const std::optional<ServeRequest> request = decode_request(message->text);
-    if (!request) return static_cast<int>(ExitCode::kUsage);
+    if (!request) return ExitCode::kUsage;
     s.token = request->token;
     try {
       if (message->descriptors.size() == 3) {
@@ -207,7 +207,7 @@ int serve(int channel_descriptor, DeviceSession* device) {
       if (!send_message(channel_descriptor, encode(refusal))) break;
     }
   }
-  return static_cast<int>(ExitCode::kPassed);
+  return ExitCode::kPassed;
 }
 
 }  // namespace convlab

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/device/device_session.hpp"
+#include "common/error/error.hpp"
 #include "common/milestone/result.hpp"
 #include "common/tensor/conv_shape.hpp"
 
@@ -21,7 +22,7 @@ inline constexpr int kServeDescriptor = 3;
 /// side closes the channel. Prints nothing.
 /// @param device  where the stages run; null for the CPU
 /// @return the exit code of the process
-int serve(int channel_descriptor, DeviceSession* device = nullptr);
+ExitCode serve(int channel_descriptor, DeviceSession* device = nullptr);
 
 /// Asks for one convolution, or (without a stage) for the list of stages.
 ///

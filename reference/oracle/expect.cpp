@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
 #include <vector>
 
+#include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
 #include "common/milestone/atomic_file.hpp"
 #include "reference/oracle/expected.hpp"
@@ -47,23 +47,13 @@ int main(int argc, char** argv) {
   auto* every = app.add_flag("--all", all, "Every preset that has weights")->excludes(presets);
   app.add_option("--output", output, "Folder of the files (default: reference/oracle/expected)");
   app.footer("Examples:\n  build/bin/expect fa23\n  build/bin/expect --all");
-  try {
-    app.parse(argc, argv);
+  return convlab::run_program(app, argc, argv, [&] {
     if (names.empty() && !*every) throw convlab::UsageError("Name a network, or say --all.");
     if (all) names = presets_with_weights();
     const auto folder =
         output.empty() ? convlab::oracle::expected_folder() : std::filesystem::path(output);
     const convlab::Dataset dataset = convlab::load_dataset(convlab::Split::kTest);
     for (const std::string& name : names) write(name, dataset, folder);
-    return 0;
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help() << "\n";
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    std::cerr << "expect: " << error.what() << "\nSee expect --help.\n";
-    return static_cast<int>(convlab::ExitCode::kUsage);
-  } catch (const convlab::Error& error) {
-    std::cerr << "expect: " << error.what() << "\n";
-    return static_cast<int>(error.exit_code());
-  }
+    return convlab::ExitCode::kPassed;
+  });
 }

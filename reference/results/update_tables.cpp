@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
 #include "common/milestone/atomic_file.hpp"
 #include "common/milestone/result.hpp"
@@ -50,15 +50,8 @@ int main(int argc, char** argv) {
       "A table stands between the lines\n"
       "  <!-- results: reference/results/m1.json -->\n"
       "  <!-- end of results -->");
-  try {
-    app.parse(argc, argv);
+  return convlab::run_program(app, argc, argv, [&] {
     const int stale = update(pages, check);
-    return static_cast<int>(check && stale > 0 ? convlab::ExitCode::kFallsShort
-                                               : convlab::ExitCode::kPassed);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(convlab::ExitCode::kUsage);
-  } catch (const convlab::Error& error) {
-    std::fprintf(stderr, "update_tables: %s\n", error.what());
-    return static_cast<int>(error.exit_code());
-  }
+    return check && stale > 0 ? convlab::ExitCode::kFallsShort : convlab::ExitCode::kPassed;
+  });
 }

@@ -6,12 +6,11 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <iostream>
-#include <new>
 #include <nlohmann/json.hpp>
 
+#include "common/command_line/run_program.hpp"
 #include "common/data/file_bytes.hpp"
 #include "common/error/error.hpp"
 #include "reference/training/evaluate.hpp"
@@ -21,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace convlab;
-
-constexpr int kInterrupted = 130;  // what a shell reports for Ctrl-C
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -45,8 +42,7 @@ training::Method method_from(const std::string& name) {
 }
 
 void describe(CLI::App& app, Options& options) {
-  app.description(
-      "Trains a network: preset in, weights out, with the accuracy of what is on disk.\n\n"
+  app.footer(
       "Examples:\n"
       "  train fa23 --output /tmp/mine.clw         the default network\n"
       "  train presets/fa27.json --epochs 12       a new one, into common/network/weights\n"
@@ -127,7 +123,7 @@ class Reporter {
   nlohmann::json epochs_ = nlohmann::json::array();
 };
 
-int run(Options options) {
+ExitCode run(Options options) {
   const Preset preset = load_preset(options.preset);
   if (options.output.empty()) {
     options.output = network_folder() / "weights" / (preset.name + ".clw");
@@ -159,7 +155,7 @@ int run(Options options) {
     } else {
       std::cerr << "Interrupted before the first epoch was over; nothing is left.\n";
     }
-    return kInterrupted;
+    return ExitCode::kInterrupted;
   }
 
   write_weights(options.output, *weights);
@@ -179,27 +175,15 @@ int run(Options options) {
     write_bytes(options.json, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   }
   fs::remove(options.checkpoint);
-  return static_cast<int>(ExitCode::kPassed);
+  return ExitCode::kPassed;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app;
+  CLI::App app("Trains a network: preset in, weights out, with the accuracy of what is on disk.",
+               "train");
   describe(app, options);
-  try {
-    app.parse(argc, argv);
-    return run(options);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
-  } catch (const Error& error) {
-    std::cerr << error.what() << "\n";
-    return static_cast<int>(error.exit_code());
-  } catch (const std::bad_alloc&) {
-    std::cerr << "Not enough memory: use a smaller --batch.\n";
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-  }
-  return static_cast<int>(ExitCode::kEnvironment);
+  return run_program(app, argc, argv, [&] { return run(options); });
 }

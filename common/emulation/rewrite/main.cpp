@@ -1,12 +1,12 @@
 // convlab-rewrite: the build step between a .cu file and the host compiler.
 
 #include <CLI/CLI.hpp>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
 
+#include "common/command_line/run_program.hpp"
 #include "common/emulation/rewrite/project.hpp"
 #include "common/error/error.hpp"
 
@@ -29,7 +29,7 @@ void write_dependencies(const std::filesystem::path& file, const std::string& ta
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Rewrites a CUDA source for device emulation, line by line");
+  CLI::App app("Rewrites a CUDA source for device emulation, line by line", "convlab-rewrite");
   convlab::rewrite::ProjectOptions options;
   std::filesystem::path dependencies;
   app.add_option("source", options.source, "the .cu file")->required()->check(CLI::ExistingFile);
@@ -37,16 +37,11 @@ int main(int argc, char** argv) {
   app.add_option("-I,--include", options.include_folders, "folder of quoted includes");
   app.add_option("--exclude", options.excluded_folder, "leave headers below this folder alone");
   app.add_option("--depfile", dependencies, "write what was read, in make's syntax");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  return convlab::run_program(app, argc, argv, [&] {
     const auto result = convlab::rewrite::rewrite_project(options);
     for (const std::string& error : result.errors) std::cerr << error << "\n";
     if (!dependencies.empty())
       write_dependencies(dependencies, options.output.string(), result.inputs);
-    return static_cast<int>(result.errors.empty() ? convlab::ExitCode::kPassed
-                                                  : convlab::ExitCode::kFallsShort);
-  } catch (const std::exception& error) {
-    std::cerr << "convlab-rewrite: " << error.what() << "\n";
-    return static_cast<int>(convlab::ExitCode::kEnvironment);
-  }
+    return result.errors.empty() ? convlab::ExitCode::kPassed : convlab::ExitCode::kFallsShort;
+  });
 }

@@ -54,7 +54,7 @@ class Server {
     process_ = ::fork();
     if (process_ == 0) {
       ::close(sockets[0]);
-      ::_exit(serve(sockets[1]));
+      ::_exit(static_cast<int>(serve(sockets[1])));
     }
     ::close(sockets[1]);
     channel_ = Descriptor(sockets[0]);

@@ -2,5 +2,5 @@
 #include "common/milestone/serve.hpp"
 
 int main() {
-  return convlab::serve(convlab::kServeDescriptor);
+  return static_cast<int>(convlab::serve(convlab::kServeDescriptor));
 }

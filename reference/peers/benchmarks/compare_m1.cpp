@@ -15,11 +15,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
 #include "common/timing/statistics.hpp"
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
   int batch = 1000;
   int rounds = 21;
   bool cpu_time = false;
-  CLI::App app("CPU stages against oneDNN, in turns, as ratios.");
+  CLI::App app("CPU stages against oneDNN, in turns, as ratios.", "compare_m1");
   app.add_option("--network", network, "preset")
       ->check(CLI::IsMember(convlab::preset_names()))
       ->capture_default_str();
@@ -144,17 +144,9 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(known));
   app.add_flag("--cpu-time", cpu_time, "processor time of one thread, for a busy machine");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(convlab::ExitCode::kUsage);
-  }
-  if (cpu_time) omp_set_num_threads(1);
-  try {
+  return convlab::run_program(app, argc, argv, [&] {
+    if (cpu_time) omp_set_num_threads(1);
     compare(network, batch, rounds, names, cpu_time ? Clock::kProcessor : Clock::kWall);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return static_cast<int>(convlab::ExitCode::kEnvironment);
-  }
+    return convlab::ExitCode::kPassed;
+  });
 }

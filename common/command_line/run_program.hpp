@@ -1,0 +1,20 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "common/error/error.hpp"
+
+namespace convlab {
+
+/// What every `main` of the workbook does: parses the arguments, runs `body`, and turns whatever is
+/// thrown into one sentence on standard error, "NAME: …", and an exit code. `--help` prints the
+/// help on standard output and returns 0.
+///
+/// @param app its name stands before every message
+/// @return the exit code for the shell: `body`'s, an Error's own, kUsage for a wrong command line,
+///   kEnvironment for lack of memory and for any other exception
+int run_program(CLI::App& app, int argc, const char* const* argv,
+                const std::function<ExitCode()>& body);
+
+}  // namespace convlab
