@@ -313,6 +313,7 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
                 .runs = {},
                 .findings = {},
                 .references = {},
+                .isolation = {},
                 .verdict = Verdict::kMeasured};
   if (device != nullptr && options.profile) device->start_profile();
   for (const Stage& stage : stages) {

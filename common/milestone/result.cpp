@@ -236,17 +236,12 @@ std::string utc_now() {
 }
 
 std::string to_json(const Result& result) {
-  const Json json = {{"schema", kResultSchema},
-                     {"program", result.program},
-                     {"milestone", result.milestone},
-                     {"solution", result.solution},
-                     {"created", result.created},
-                     {"machine", result.machine},
-                     {"cases", result.cases},
-                     {"runs", result.runs},
-                     {"findings", result.findings},
-                     {"references", result.references},
-                     {"verdict", to_string(result.verdict)}};
+  const Json json = {{"schema", kResultSchema},       {"program", result.program},
+                     {"milestone", result.milestone}, {"solution", result.solution},
+                     {"created", result.created},     {"machine", result.machine},
+                     {"cases", result.cases},         {"runs", result.runs},
+                     {"findings", result.findings},   {"references", result.references},
+                     {"isolation", result.isolation}, {"verdict", to_string(result.verdict)}};
   // What a crashed program printed may hold any bytes; they must not keep a result from being kept.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -267,6 +262,7 @@ Result parse_result(const std::string& text, const std::string& name) {
             .runs = json.at("runs"),
             .findings = json.at("findings"),
             .references = json.at("references"),
+            .isolation = json.value("isolation", ""),
             .verdict = verdict_from(json.at("verdict"))};
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +

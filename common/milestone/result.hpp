@@ -143,6 +143,7 @@ struct Result {
   std::vector<RunResult> runs{};
   std::vector<Finding> findings{};
   std::vector<ReferenceLine> references{};
+  std::string isolation{};  ///< of a check: what kept the submission from the machine
   Verdict verdict = Verdict::kMeasured;
 
   friend bool operator==(const Result&, const Result&) = default;

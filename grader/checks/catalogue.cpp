@@ -1,10 +1,13 @@
 #include "grader/checks/catalogue.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+
+#include "grader/integrity/seccomp_filter.hpp"
 
 namespace convlab::grader {
 
@@ -42,6 +45,11 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-crash", "the program crashes",
        "Memory was damaged, or the program was ended by the system.",
        "Build and run the sanitize preset: cmake --preset sanitize, then build/sanitize/bin/m1 2"},
+      {"E-forbidden", "the program asks the system for what no convolution needs",
+       "It starts processes, opens connections, reaches for other programs or touches files "
+       "outside "
+       "its folder.",
+       "Remove the call; threads, memory and files in the current folder are yours to use."},
       {"E-exit", "the program ended before it gave an answer",
        "exit() or _exit() was called. A convolution returns; what the program prints is not a "
        "result.",
@@ -165,6 +173,19 @@ Finding explain_crash(const Failure& failure, const std::string& where) {
     return finding(access == "write" ? "E-writes-input" : "E-outside",
                    "In " + where + ", at " + place + "[" + element + "].");
   }
+  if (failure.code == SIGSYS) {
+    const bool known = place == "system-call";
+    return finding("E-forbidden", "In " + where + ": the system call " +
+                                      (known ? system_call_name(static_cast<int>(distance))
+                                             : "was made before the first convolution") +
+                                      ".");
+  }
+  if (failure.code == SIGXCPU) {
+    return finding("E-timeout", "In " + where + ": it used up its hours of processor time.");
+  }
+  if (failure.code == SIGXFSZ) {
+    return finding("E-flood", "In " + where + ": it wrote a file without end.");
+  }
   return finding("E-crash", "In " + where + ": " + ::strsignal(failure.code) + ".");
 }
 
@@ -208,6 +229,8 @@ Finding explain(const Failure& failure, const std::string& where) {
       return finding("E-flood", "In " + where + ": stopped after " +
                                     std::to_string(ChildProcess::kOutputLimit >> 20) +
                                     " MB; the last line: " + last_line(failure.printed));
+    case Failure::Kind::kMemory:
+      return finding("E-memory", "In " + where + ": it was stopped before the machine ran out.");
     case Failure::Kind::kNoStart:
       return finding("E-no-program",
                      std::string("It cannot be started: ") + std::strerror(failure.code) + ".");

@@ -114,6 +114,7 @@ Result check(const CheckRequest& request, const CheckObserver& observer) {
   for (const StageInfo& stage : chosen(stages, request)) {
     good &= check_stage(submission, stage, request, seed, material, observer, result);
   }
+  result.isolation = describe(submission.isolation());
   result.machine.gpu = submission.device().gpu;
   result.machine.driver = submission.device().driver;
   if (good) result.verdict = Verdict::kPassed;

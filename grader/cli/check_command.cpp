@@ -147,6 +147,7 @@ ExitCode run(const Options& options) {
   std::cout << "\n"
             << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
             << "  Details: " << display_path(file) << "\n";
+  std::cout << paragraph("", result.isolation);
   if (!result.runs.empty()) {
     std::cout << coloured(
                      "Times: median ± half the interquartile range. Error: the worst element, "

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <iostream>
 
@@ -12,6 +13,7 @@
 #include "common/tensor/buffer.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/integrity/isolation.hpp"
 #include "grader/integrity/shared_segment.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -133,7 +135,17 @@ Examined isolation() {
   try {
     constexpr std::size_t kSome = 4096;
     const SharedSegment segment(kSome, SharedSegment::Access::kReadOnly);
-    return {"isolation", "sealed shared memory", {}};
+    const Isolation isolation = probe_isolation();
+    std::string missing;
+    for (const std::string& part : missing_parts(isolation)) {
+      missing += (missing.empty() ? "" : ", ") + part;
+    }
+    return {"isolation", describe(isolation).substr(std::strlen("isolation: ")),
+            missing.empty()
+                ? ""
+                : "Submissions are kept apart less strictly; a newer kernel, or a container "
+                  "that allows it, gives the rest",
+            false};
   } catch (const Error& error) {
     return {"isolation", error.what(), "The grader needs Linux 5.1 or newer"};
   }

@@ -7,6 +7,8 @@
 #include <random>
 #include <utility>
 
+#include "common/network/preset.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -16,6 +18,11 @@ using std::chrono::milliseconds;
 // Beside the output, before and behind, lie this many bytes of poison.
 constexpr std::size_t kRedzone = 4096;
 constexpr milliseconds kStartLimit{20'000};
+
+// What a submission must not read: solutions, other people's work.
+std::filesystem::path course_folder() {
+  return network_folder().parent_path().parent_path();  // of ROOT/common/network
+}
 
 std::uint64_t fresh_token() {
   static std::random_device device;
@@ -33,6 +40,8 @@ Failure failure_of(const Ending& ending, milliseconds limit) {
               .limit_s = std::chrono::duration<double>(limit).count()};
     case Ending::Kind::kFlood:
       return {.kind = Failure::Kind::kFlood};
+    case Ending::Kind::kMemory:
+      return {.kind = Failure::Kind::kMemory};
     case Ending::Kind::kNoStart:
       break;
   }
@@ -136,7 +145,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
     }
     process_ = std::make_unique<ChildProcess>(
-        program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)});
+        program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
+        ChildProcess::Options{.policy = {.secret = course_folder()}});
     segments_are_known_ = false;
   }
   std::vector<int> descriptors;
@@ -148,6 +158,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   // If the process is gone, receiving says how.
   send_message(process_->channel(), encode(request), descriptors);
   const auto answer = process_->receive(limit);
+  isolation_ = process_->isolation();
 
   std::optional<Failure> failure;
   if (const auto* ending = std::get_if<Ending>(&answer)) {

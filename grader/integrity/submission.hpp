@@ -26,6 +26,7 @@ struct Failure {
     kExit,   ///< it ended without an answer
     kTimeout,
     kFlood,     ///< it printed too much
+    kMemory,    ///< it took nearly all memory of the machine
     kNoStart,   ///< there is no such program, or it cannot run
     kProtocol,  ///< its answer is none
     kRefused,   ///< it could not map the memory
@@ -89,6 +90,9 @@ class Submission {
   /// Known after its first answer.
   [[nodiscard]] const DeviceName& device() const { return device_; }
 
+  /// How far the kernel isolates it; known after its first answer.
+  [[nodiscard]] const Isolation& isolation() const { return isolation_; }
+
   /// Ends the process; the next call starts a new one.
   void restart() { process_.reset(); }
 
@@ -114,6 +118,7 @@ class Submission {
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   DeviceName device_;
+  Isolation isolation_;
   ConvShape shape_;
   Region input_;
   Region weights_;

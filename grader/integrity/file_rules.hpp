@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// Which files a program may reach, kept by Landlock (Linux 5.13): it reads what belongs to the
+/// system, uses devices, and writes into its own folder only. Homes, temporary folders and the
+/// course, where answers and other people's work lie, it cannot read.
+class FileRules {
+ public:
+  /// @param program  may be executed, and its emulated sibling
+  /// @param folder   where it may write and remove
+  /// @param secret   nothing inside or above is readable: the course
+  /// @param readable what else it may read and execute
+  FileRules(const std::filesystem::path& program, std::string folder,
+            const std::filesystem::path& secret,
+            const std::vector<std::filesystem::path>& readable);
+
+  /// Binds the calling process, for good and through exec. Allocates nothing, so it may run between
+  /// fork and exec.
+  /// @return 0 or an errno
+  [[nodiscard]] int apply() const;
+
+ private:
+  struct Rule {
+    std::string path;
+    std::uint64_t access;
+  };
+  void add(const std::filesystem::path& path, std::uint64_t access);
+  void add_system(const std::filesystem::path& secret);
+  void add_devices();
+
+  std::string folder_;
+  std::vector<Rule> rules_;
+};
+
+}  // namespace convlab::grader

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// What stands between a submission and the machine: each an errno, 0 where the kernel granted it.
+/// A plain struct, because it travels through a pipe.
+struct Isolation {
+  int namespaces = 0;    ///< processes, network, System V memory and mounts of its own
+  int own_proc = 0;      ///< /proc shows its own processes only
+  int own_disk = 0;      ///< its folder is a small disk of its own
+  int files = 0;         ///< Landlock: reads the system, writes to its folder and to devices
+  int system_calls = 0;  ///< seccomp: nothing that a convolution has no use for
+  int capabilities = 0;  ///< none, not even for root
+};
+
+/// "isolation: namespaces, files, system calls, limits" and what is missing, and why.
+std::string describe(const Isolation& isolation);
+
+/// The names of what is missing and what the kernel says of it, "namespaces (Operation not
+/// permitted)".
+std::vector<std::string> missing_parts(const Isolation& isolation);
+
+/// Asks the kernel, by starting a process that does nothing.
+Isolation probe_isolation();
+
+}  // namespace convlab::grader

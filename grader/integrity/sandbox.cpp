@@ -1,0 +1,111 @@
+#include "grader/integrity/sandbox.hpp"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr unsigned long kNamespaces =
+    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
+
+std::string map_of(unsigned id) {
+  return std::to_string(id) + " " + std::to_string(id) + " 1";
+}
+
+int write_file(const char* path, const char* text) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const auto size = static_cast<ssize_t>(std::strlen(text));
+  const int error = ::write(file, text, static_cast<std::size_t>(size)) == size ? 0 : errno;
+  ::close(file);
+  return error;
+}
+
+void limit(int resource, rlim_t value) {
+  rlimit limits{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limits) != 0) return;
+  if (limits.rlim_max != RLIM_INFINITY && limits.rlim_max < value) value = limits.rlim_max;
+  limits = {value, value};
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
+}
+
+// Root without capabilities is a user like any other.
+int drop_capabilities() {
+  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                 SECBIT_NO_SETUID_FIXUP_LOCKED);
+  for (unsigned long capability = 0; ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;) {
+    ++capability;
+  }
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program,
+                 std::string folder)
+    : policy_(policy),
+      folder_(std::move(folder)),
+      files_(program, folder_, policy.secret, policy.readable),
+      filter_(policy.may_fork),
+      user_map_(map_of(::geteuid())),
+      group_map_(map_of(::getegid())) {}
+
+pid_t Sandbox::start_warden() {
+  // As fork() otherwise: no stack is given, so the new process continues on a copy of this one.
+  long process = ::syscall(SYS_clone, kNamespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (process < 0) {
+    isolation_.namespaces = errno;
+    isolation_.own_disk = isolation_.own_proc = errno;
+    process = ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  }
+  return static_cast<pid_t>(process);
+}
+
+void Sandbox::enter_warden() {
+  if (isolation_.namespaces != 0) return;
+  write_file("/proc/self/setgroups", "deny");
+  isolation_.namespaces = write_file("/proc/self/uid_map", user_map_.c_str());
+  write_file("/proc/self/gid_map", group_map_.c_str());
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  const auto mounted = [](const char* kind, const char* where, const char* options) {
+    return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
+  };
+  isolation_.own_proc = mounted("proc", "/proc", nullptr);
+  if (!policy_.keeps_files) {
+    isolation_.own_disk = mounted("tmpfs", folder_.c_str(), "size=64m,nr_inodes=1024,mode=0700");
+  }
+}
+
+void Sandbox::enter_program() {
+  constexpr rlim_t kStack = rlim_t{8} << 20;
+  constexpr rlim_t kProcesses = 1024;
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, policy_.file_bytes);
+  limit(RLIMIT_NOFILE, policy_.open_files);
+  limit(RLIMIT_CPU, policy_.cpu_seconds);
+  limit(RLIMIT_STACK, kStack);
+  // Without a namespace this one would count all processes of the user.
+  if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  isolation_.capabilities = drop_capabilities();
+  isolation_.files = files_.apply();
+  isolation_.system_calls = filter_.install();
+}
+
+}  // namespace convlab::grader

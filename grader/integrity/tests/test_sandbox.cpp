@@ -1,0 +1,98 @@
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+
+#include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
+#include "grader/integrity/child_process.hpp"
+#include "grader/integrity/isolation.hpp"
+
+using namespace convlab;
+using grader::ChildProcess;
+using grader::Ending;
+using std::chrono::seconds;
+
+namespace {
+
+Ending attempt(const std::string& name, const std::string& argument = "",
+               const grader::SandboxPolicy& policy = {}) {
+  std::vector<std::string> words = {name};
+  if (!argument.empty()) words.push_back(argument);
+  ChildProcess process(ESCAPE_PROGRAM, words, {.policy = policy});
+  return process.wait(seconds(20));
+}
+
+bool succeeded(const Ending& ending) {
+  return ending.kind == Ending::Kind::kExited && ending.code == 0;
+}
+
+bool is_trapped(const Ending& ending) {
+  return ending.kind == Ending::Kind::kSignal && ending.code == SIGSYS;
+}
+
+}  // namespace
+
+TEST_CASE("sandbox: says what the kernel grants") {
+  const grader::Isolation isolation = grader::probe_isolation();
+  const std::string text = grader::describe(isolation);
+  INFO(text);
+  CHECK(text.rfind("isolation: ", 0) == 0);
+  CHECK(text.find("limits") != std::string::npos);
+  CHECK((text.find("not on this machine") == std::string::npos) ==
+        grader::missing_parts(isolation).empty());
+}
+
+TEST_CASE("sandbox: a program has its folder, its channel and little more") {
+  CHECK(succeeded(attempt("own-file")));
+  CHECK(succeeded(attempt("descriptors")));
+  REQUIRE(::setenv("CONVLAB_TEST_SECRET", "seed", 1) == 0);
+  CHECK(attempt("variables").code < 12);
+  ::unsetenv("CONVLAB_TEST_SECRET");
+}
+
+TEST_CASE("sandbox: files of others stay as they are, and unread") {
+  if (grader::probe_isolation().files != 0) return;
+  const testing::TemporaryFolder folder;
+  const std::string file = folder.path() / "precious";
+  std::ofstream(file) << "labels";
+  CHECK_FALSE(succeeded(attempt("remove", file)));
+  CHECK_FALSE(succeeded(attempt("write", file)));
+  CHECK_FALSE(succeeded(attempt("write", (folder.path() / "new").string())));
+  CHECK_FALSE(succeeded(attempt("read", file)));
+  CHECK(std::filesystem::file_size(file) == 6);
+  CHECK(succeeded(attempt("read", file, {.readable = {folder.path()}})));
+  CHECK_FALSE(succeeded(attempt("execute", "/usr/bin/id")));
+  CHECK(succeeded(attempt("read", "/etc/passwd")));
+}
+
+TEST_CASE("sandbox: calls that no convolution makes end the program") {
+  if (grader::probe_isolation().system_calls != 0) return;
+  for (const char* name : {"fork", "trace", "network", "mount", "unshare", "end-others"}) {
+    CAPTURE(name);
+    CHECK(is_trapped(attempt(name)));
+  }
+  CHECK_FALSE(succeeded(attempt("signal", std::to_string(::getpid()))));
+  CHECK(attempt("leave-group").code == EPERM);
+}
+
+TEST_CASE("sandbox: a compiler may work in several processes") {
+  CHECK(succeeded(attempt("fork", "", {.may_fork = true})));
+}
+
+TEST_CASE("sandbox: processor and files are limited") {
+  const Ending busy = attempt("processor", "", {.cpu_seconds = 1});
+  CHECK(busy.kind == Ending::Kind::kSignal);
+  CHECK((busy.code == SIGXCPU || busy.code == SIGKILL));
+  const int error = attempt("huge-file").code;
+  CHECK((error == EFBIG || error == ENOSPC));
+}
+
+TEST_CASE("sandbox: a program that does not exist is told apart from one that fails") {
+  ChildProcess process("/nonexistent/program", {}, {});
+  const Ending ending = process.wait(seconds(10));
+  CHECK(ending.kind == Ending::Kind::kNoStart);
+  CHECK(ending.code == ENOENT);
+}
