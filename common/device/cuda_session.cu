@@ -17,6 +17,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
 #include "common/device/cupti_profiler.hpp"
+#include "common/device/measured_limits.cuh"
 #endif
 
 namespace convlab {
@@ -98,6 +99,8 @@ class CudaSession final : public DeviceSession {
         start_up_ms_(start_up_ms),
         clock_(pci_bus_id(properties)),
         flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
+    // The properties tell the rated clock, which consumer GPUs exceed.
+    info_.clock_mhz = std::max(info_.clock_mhz, clock_.highest_mhz().value_or(0));
     if (flush_.size() > 0) CONVLAB_CUDA_CHECK(cudaMemset(flush_.data(), 0, flush_.bytes()));
   }
 
@@ -115,7 +118,17 @@ class CudaSession final : public DeviceSession {
     return samples[kSamples / 2];
   }
 
-  void fence(const char* phase) override { check_device(phase); }
+  DeviceLimits measure_limits() override {
+#if CONVLAB_EMULATED
+    return {};
+#else
+    return convlab::measure_limits(info_);
+#endif
+  }
+
+  void fence(const char* phase) override {
+    check_device(phase);
+  }
 
   void start_profile() override {
     is_profiling_ = true;

@@ -5,6 +5,7 @@
 #include "common/device/device_info.hpp"
 #include "common/device/profile.hpp"
 #include "common/timing/op_sample.hpp"
+#include "common/timing/physical_floor.hpp"
 
 namespace convlab {
 
@@ -25,6 +26,9 @@ class DeviceSession {
 
   /// Times a kernel that does nothing: what no kernel can be faster than. Median of some calls.
   virtual OpSample time_empty_launch() = 0;
+
+  /// Measures what the device reaches at most: copies, multiply-adds. Zeros where it is emulated.
+  virtual DeviceLimits measure_limits() = 0;
 
   /// Waits until the device is idle.
   /// @param phase  what started its work, for the message

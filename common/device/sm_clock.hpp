@@ -19,8 +19,14 @@ class SmClock {
   /// In MHz; nothing where there is no NVML or it does not tell.
   [[nodiscard]] std::optional<int> mhz() const;
 
+  /// The highest that it may reach; nothing likewise.
+  [[nodiscard]] std::optional<int> highest_mhz() const;
+
  private:
   struct Library;
+  using GetClock = int (*)(void* device, int which, unsigned int* mhz);
+  [[nodiscard]] std::optional<int> ask(GetClock get_clock) const;
+
   std::unique_ptr<Library> library_;
   void* device_ = nullptr;
 };

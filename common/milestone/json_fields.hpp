@@ -2,11 +2,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/device/device_info.hpp"
+#include "common/milestone/device_report.hpp"
 #include "common/milestone/result.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
+#include "common/timing/physical_floor.hpp"
 
-// How shapes and stages look in JSON, in result files and between the grader and a submission.
-// nlohmann-json finds these functions through the names of their types.
+// How shapes, stages, samples and devices look in JSON, in result files and between the grader and
+// a submission. nlohmann-json finds these functions through the names of their types.
 
 namespace convlab {
 
@@ -20,5 +24,17 @@ void from_json(const Json& json, ConvShape& shape);
 
 void to_json(Json& json, const StageInfo& stage);
 void from_json(const Json& json, StageInfo& stage);
+
+void to_json(Json& json, const OpSample& sample);
+void from_json(const Json& json, OpSample& sample);
+
+void to_json(Json& json, const DeviceLimits& limits);
+void from_json(const Json& json, DeviceLimits& limits);
+
+void to_json(Json& json, const DeviceInfo& info);
+void from_json(const Json& json, DeviceInfo& info);
+
+void to_json(Json& json, const DeviceReport& report);
+void from_json(const Json& json, DeviceReport& report);
 
 }  // namespace convlab

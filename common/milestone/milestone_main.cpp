@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -22,6 +23,7 @@
 #include "common/milestone/arguments.hpp"
 #include "common/milestone/build_source.hpp"
 #include "common/milestone/crash_message.hpp"
+#include "common/milestone/device_report.hpp"
 #include "common/milestone/program.hpp"
 #include "common/milestone/result.hpp"
 #include "common/milestone/run_stage.hpp"
@@ -237,20 +239,26 @@ RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
   return result;
 }
 
+// "0.308 + 0.232"
+std::string sum_text(const std::vector<double>& summands) {
+  std::string text;
+  for (const double summand : summands) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), "%.3g", summand);
+    text += (text.empty() ? "" : " + ") + std::string(number.data());
+  }
+  return text;
+}
+
 // What a reader of the times must know: the GPU, and what the times leave out.
 void describe_gpu(DeviceSession& device, Result& result) {
-  const DeviceInfo& info = device.info();
-  result.machine.gpu = info.name;
-  result.machine.driver = info.driver;
-  result.machine.cuda = info.runtime;
-  result.machine.gpu_clock_mhz = info.clock_mhz;
-  const double empty_ms = device.time_empty_launch().score_ms();
+  const DeviceReport report = report_of(device);
+  add_to(result, report);
+  const DeviceInfo& info = report.info;
   double first_ms = 0.0;
   int slowed = 0;
   int samples = 0;
-  for (RunResult& run : result.runs) {
-    run.start_up_ms = device.start_up_ms();
-    run.empty_launch_ms = empty_ms;
+  for (const RunResult& run : result.runs) {
     for (const LayerResult& layer : run.layers) {
       first_ms = std::max(first_ms, layer.first_op_ms);
       for (const OpSample& sample : layer.samples) slowed += sample.slowed ? 1 : 0;
@@ -261,8 +269,11 @@ void describe_gpu(DeviceSession& device, Result& result) {
               info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
               info.driver.c_str(), info.runtime.c_str());
   std::printf("Not in these times: %g ms to start the GPU; the first call of a stage took %g ms.\n",
-              device.start_up_ms(), first_ms);
-  std::printf("An empty kernel takes %g ms by the same clock.\n", empty_ms);
+              report.start_up_ms, first_ms);
+  std::printf("An empty kernel takes %g ms by the same clock.\n", report.empty_launch_ms);
+  for (const ReferenceLine& line : result.references) {
+    std::printf("Physical limit, %s: %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
+  }
   if (slowed > 0) {
     std::printf("%d of %d samples ran at a lower clock than the others: the GPU was hot or busy.\n",
                 slowed, samples);

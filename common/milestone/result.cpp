@@ -53,6 +53,8 @@ static void to_json(Json& json, const MachineInfo& machine) {
           {"driver", machine.driver},
           {"cuda", machine.cuda},
           {"gpu_clock_mhz", machine.gpu_clock_mhz},
+          {"promised", machine.promised},
+          {"measured", machine.measured},
           {"compiler", machine.compiler},
           {"build_type", machine.build_type},
           {"commit", machine.commit}};
@@ -65,6 +67,8 @@ static void from_json(const Json& json, MachineInfo& machine) {
              .driver = json.at("driver"),
              .cuda = json.value("cuda", ""),
              .gpu_clock_mhz = json.value("gpu_clock_mhz", 0),
+             .promised = json.value("promised", DeviceLimits{}),
+             .measured = json.value("measured", DeviceLimits{}),
              .compiler = json.at("compiler"),
              .build_type = json.at("build_type"),
              .commit = json.at("commit")};
@@ -81,19 +85,6 @@ static void from_json(const Json& json, ErrorMeasure& error) {
            .wrong = json.at("wrong"),
            .worst_ratio = json.at("worst_ratio"),
            .bound = json.at("bound")};
-}
-
-static void to_json(Json& json, const OpSample& sample) {
-  json = {{"host_ms", sample.host_ms},
-          {"event_ms", sample.event_ms},
-          {"clock_mhz", sample.clock_mhz},
-          {"slowed", sample.slowed}};
-}
-static void from_json(const Json& json, OpSample& sample) {
-  sample = {.host_ms = json.at("host_ms"),
-            .event_ms = json.at("event_ms"),
-            .clock_mhz = json.at("clock_mhz"),
-            .slowed = json.at("slowed")};
 }
 
 static void to_json(Json& json, const LayerResult& layer) {

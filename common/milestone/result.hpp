@@ -121,6 +121,11 @@ struct RunResult {
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
+/// Labels of the lines that add_to (device_report.hpp) makes: the time to move the data of all
+/// layers, and the time where single precision's arithmetic needs longer than that.
+inline constexpr const char* kMemoryFloor = "memory floor";
+inline constexpr const char* kFp32Floor = "fp32 floor";
+
 /// A line that plots draw beside the stages: a library, or a limit of the machine.
 struct ReferenceLine {
   std::string label{};  ///< "oneDNN", "memory floor"

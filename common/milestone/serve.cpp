@@ -156,18 +156,17 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
       reinterpret_cast<float*>(s.output.data() + request.output_offset), {.device = s.device});
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;
+  if (!times.samples.empty()) reply.sample = times.samples.back();
 }
 
 ServeReply answer(const ServeRequest& request) {
   ServeReply reply{.token = request.token};
-  if (const DeviceSession* device = session().device) {
-    reply.device = device->info().device;
-    reply.gpu = device->info().name;
-    reply.driver = device->info().driver;
-  }
+  DeviceSession* device = session().device;
+  if (device != nullptr) reply.device = device->info().device;
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
+      if (device != nullptr) reply.report = report_of(*device);
     } else {
       run_request(request, reply);
     }

@@ -7,8 +7,10 @@
 
 #include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
+#include "common/milestone/device_report.hpp"
 #include "common/milestone/result.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
 
 namespace convlab {
 
@@ -53,9 +55,9 @@ struct ServeReply {
   double op_ms = 0.0;
   double layer_ms = 0.0;
   std::vector<StageInfo> stages{};
-  Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
-  std::string gpu{};             ///< the device's name, and the CUDA version of its driver
-  std::string driver{};
+  Device device = Device::kCpu;          ///< an emulated one has no times: op_ms and layer_ms are 0
+  OpSample sample{};                     ///< what op_ms was made of
+  std::optional<DeviceReport> report{};  ///< with the list of stages, where they run on a device
 };
 
 std::string encode(const ServeRequest& request);

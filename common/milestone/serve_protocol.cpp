@@ -32,15 +32,16 @@ std::string encode(const ServeRequest& request) {
 std::string encode(const ServeReply& reply) {
   // An exception may carry any text; the message must stay within kMaxMessage after escaping.
   constexpr std::size_t kMaxText = 4096;
-  return dump({{"token", reply.token},
+  Json json = {{"token", reply.token},
                {"status", kStatusNames.at(static_cast<std::size_t>(reply.status))},
                {"message", reply.message.substr(0, kMaxText)},
                {"op_ms", reply.op_ms},
                {"layer_ms", reply.layer_ms},
                {"stages", reply.stages},
                {"device", static_cast<int>(reply.device)},
-               {"gpu", reply.gpu},
-               {"driver", reply.driver}});
+               {"sample", reply.sample}};
+  if (reply.report) json["report"] = *reply.report;
+  return dump(json);
 }
 
 std::optional<ServeRequest> decode_request(const std::string& text) {
@@ -78,8 +79,8 @@ std::optional<ServeReply> decode_reply(const std::string& text) {
     const int device = json.value("device", 0);
     if (device < 0 || device > static_cast<int>(Device::kEmulated)) return std::nullopt;
     reply.device = static_cast<Device>(device);
-    reply.gpu = json.value("gpu", "");
-    reply.driver = json.value("driver", "");
+    reply.sample = json.value("sample", OpSample{});
+    if (json.contains("report")) reply.report = json["report"].get<DeviceReport>();
     return reply;
   } catch (const std::exception&) {
     return std::nullopt;

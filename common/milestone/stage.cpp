@@ -41,18 +41,6 @@ class CpuConvolution final : public Convolution {
 
 }  // namespace
 
-const char* to_string(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kFp16:
-      return "fp16";
-  }
-  return "unknown";
-}
-
 std::vector<Stage> registered_stages() {
   std::vector<Stage> stages = registry();
   std::sort(stages.begin(), stages.end(), [](const Stage& a, const Stage& b) {

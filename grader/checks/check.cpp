@@ -7,6 +7,7 @@
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
 #include "common/error/error.hpp"
+#include "common/milestone/device_report.hpp"
 #include "grader/checks/catalogue.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/network_check.hpp"
@@ -115,8 +116,7 @@ Result check(const CheckRequest& request, const CheckObserver& observer) {
     good &= check_stage(submission, stage, request, seed, material, observer, result);
   }
   result.isolation = describe(submission.isolation());
-  result.machine.gpu = submission.device().gpu;
-  result.machine.driver = submission.device().driver;
+  add_to(result, submission.device().report);
   if (good) result.verdict = Verdict::kPassed;
   return result;
 }

@@ -66,6 +66,7 @@ class LayerRun {
   /// The first call; its output, once found right, goes to `output`.
   void check(float* output) {
     first_ = called(0);
+    if (submission_.device().device == Device::kGpu) result_.first_op_ms = first_.op_ms;
     const oracle::ErrorReport report = compared();
     result_.error = ErrorMeasure{.compared = report.compared,
                                  .wrong = report.wrong,
@@ -102,6 +103,7 @@ class LayerRun {
       keep(call);
       least_hidden = std::min(least_hidden, call.round_trip_ms - call.layer_ms);
     }
+    mark_slowed(result_.samples);
     check_clock(least_hidden);
   }
 
@@ -126,6 +128,7 @@ class LayerRun {
   void keep(const Call& call) {
     result_.op_ms.push_back(call.op_ms);
     result_.layer_ms.push_back(call.layer_ms);
+    if (submission_.device().device == Device::kGpu) result_.samples.push_back(call.sample);
   }
 
   // A submission tells its own time. What it leaves out is in the grader's, together with the

@@ -134,6 +134,7 @@ Call Submission::run(const std::string& stage, std::uint32_t content) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   call.op_ms = reply.op_ms;
   call.layer_ms = reply.layer_ms;
+  call.sample = reply.sample;
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -168,7 +169,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else {
     reply = *decoded;
-    device_ = {reply.device, reply.gpu, reply.driver};
+    device_.device = reply.device;
+    if (reply.report) device_.report = *reply.report;
     switch (reply.status) {
       case ServeStatus::kDone:
         return std::nullopt;

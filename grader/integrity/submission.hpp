@@ -56,15 +56,15 @@ struct Call {
   std::optional<Failure> failure{};
   double op_ms = 0.0;
   double layer_ms = 0.0;
+  OpSample sample{};           ///< what op_ms was made of, on a device
   double round_trip_ms = 0.0;  ///< as the grader saw it
   bool wrote_outside = false;  ///< the memory beside the output has changed
 };
 
 /// Where a submission's stages run, as it says.
-struct DeviceName {
+struct DeviceState {
   Device device = Device::kCpu;
-  std::string gpu{};
-  std::string driver{};
+  DeviceReport report{};  ///< known after the list of stages
 };
 
 /// A milestone's program under test: started when first asked, and again after it ended.
@@ -88,7 +88,7 @@ class Submission {
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
   /// Known after its first answer.
-  [[nodiscard]] const DeviceName& device() const { return device_; }
+  [[nodiscard]] const DeviceState& device() const { return device_; }
 
   /// How far the kernel isolates it; known after its first answer.
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }
@@ -117,7 +117,7 @@ class Submission {
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
-  DeviceName device_;
+  DeviceState device_;
   Isolation isolation_;
   ConvShape shape_;
   Region input_;

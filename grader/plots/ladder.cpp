@@ -120,8 +120,16 @@ std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std:
     for (const Result& result : results) {
       for (const ReferenceLine& line : result.references) {
         if (line.network != network || line.batch != panel.batch) continue;
-        panel.lines.push_back(
-            {line.label, line.kind, std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0)});
+        const LadderPanel::Line drawn{line.label, line.kind,
+                                      std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0)};
+        const auto same =
+            std::find_if(panel.lines.begin(), panel.lines.end(),
+                         [&](const auto& other) { return other.label == line.label; });
+        if (same == panel.lines.end()) {
+          panel.lines.push_back(drawn);
+        } else {
+          *same = drawn;
+        }
       }
     }
     std::sort(panel.lines.begin(), panel.lines.end(),

@@ -59,7 +59,7 @@ TEST_CASE("ladder: emulated, failed and unmeasured runs are left out") {
   CHECK_FALSE(grader::make_ladder(results, "fa23"));
 }
 
-TEST_CASE("ladder: of two runs of a stage the later file counts; references are drawn in") {
+TEST_CASE("ladder: of two runs of a stage the later file counts, and references are drawn in") {
   Result newer = result_of({run_of("a", 1, 100, {7}, {7})});
   newer.references = {
       {.label = "library", .kind = "library", .network = "fa23", .batch = 100, .op_ms = {4, 5}},

@@ -94,7 +94,7 @@ TEST_CASE("resize: the same with one thread and with many, and as it has always 
   CHECK(crc == 0x0562c8ab);
 }
 
-TEST_CASE("resize: a prefix of the images; impossible requests are refused") {
+TEST_CASE("resize: a prefix of the images, and impossible requests are refused") {
   const Dataset dataset = convlab::synthetic_dataset(5, 8);
   CHECK(resize_images(dataset, 0, 28).empty());
   CHECK(resize_images(dataset, 3, 10).size() == 300);

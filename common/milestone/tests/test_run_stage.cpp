@@ -39,6 +39,7 @@ class FakeDevice final : public DeviceSession {
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] double start_up_ms() const override { return 1.0; }
   OpSample time_empty_launch() override { return {}; }
+  DeviceLimits measure_limits() override { return {}; }
   void start_profile() override {}
   Profile stop_profile() override { return {}; }
   void fence(const char* phase) override { log_.push_back(std::string("fence ") + phase); }

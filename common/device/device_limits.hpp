@@ -1,0 +1,21 @@
+#pragma once
+
+#include "common/device/device_info.hpp"
+#include "common/timing/physical_floor.hpp"
+
+namespace convlab {
+
+/// The limits that a GPU's properties promise: memory clock × bus width, multiprocessors × units ×
+/// highest clock. Nothing runs faster; copies and kernels reach nine tenths or so of it. All zero
+/// for anything but a GPU.
+///
+/// The units of a multiprocessor follow from the compute capability; a capability newer than this
+/// table counts as the newest that it knows.
+/// Sources: CUDA C++ Programming Guide, "Throughput of native arithmetic instructions"; NVIDIA's
+/// architecture white papers for the tensor cores (dense).
+DeviceLimits limits_of(const DeviceInfo& info);
+
+/// `promised`, with what was measured in its place where something was.
+DeviceLimits with_measured(DeviceLimits promised, const DeviceLimits& measured);
+
+}  // namespace convlab

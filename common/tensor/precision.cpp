@@ -1,0 +1,17 @@
+#include "common/tensor/precision.hpp"
+
+namespace convlab {
+
+const char* to_string(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTf32:
+      return "tf32";
+    case Precision::kFp16:
+      return "fp16";
+  }
+  return "unknown";
+}
+
+}  // namespace convlab

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace convlab {
+
+/// How exactly a stage promises to compute; the grader's error bound follows from it.
+enum class Precision {
+  kFp32,  ///< inputs, products and sums in single precision
+  kTf32,  ///< inputs rounded to TF32 (10 bits of mantissa), sums in single precision
+  kFp16,  ///< inputs rounded to half precision, sums in single precision
+};
+
+/// "fp32", "tf32", "fp16".
+const char* to_string(Precision precision);
+
+}  // namespace convlab
