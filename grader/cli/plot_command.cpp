@@ -6,6 +6,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/plots/ladder.hpp"
+#include "grader/plots/roofline.hpp"
 
 namespace convlab::grader {
 
@@ -31,6 +32,9 @@ ExitCode run(const Options& options) {
     const std::optional<Ladder> ladder = make_ladder(results, network);
     if (!ladder) continue;
     for (const auto& file : draw(*ladder, folder)) std::cout << display_path(file) << "\n";
+    const std::optional<Roofline> roofline = make_roofline(results, network);
+    if (!roofline) continue;  // no GPU, or an older result without its limits
+    for (const auto& file : draw(*roofline, folder)) std::cout << display_path(file) << "\n";
   }
   return ExitCode::kPassed;
 }

@@ -4,17 +4,12 @@
 // label of each reference, then the stages. Positions are chosen here, so that nothing overlaps:
 // texts stand to the right of what they name, and the x axis ends where the longest of them does.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <sstream>
 
-#include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -23,7 +18,7 @@ namespace convlab::grader {
 namespace {
 
 // Sizes in pixels of the PNG; the other formats scale.
-constexpr int kWidth = 1280;
+constexpr int kWidth = kPlotWidth;
 constexpr double kCharacter = 9.4;  // the mean width of DejaVu Sans 14 in words
 constexpr double kDigit = 12.0;     // and in numbers
 constexpr int kRowHeight = 34;
@@ -31,7 +26,6 @@ constexpr int kTop = 100;
 constexpr int kBottom = 76;
 constexpr int kRight = 24;
 constexpr double kGap = 14.0;  // from a point to its text
-constexpr std::size_t kLongestTitle = 44;
 
 struct Style {
   const char* symbol;
@@ -43,12 +37,6 @@ constexpr std::array<Style, 4> kLayerStyles = {
     {{"●", 7, "#0072b2"}, {"■", 5, "#d55e00"}, {"◆", 13, "#009e73"}, {"▼", 11, "#cc79a7"}}};
 constexpr Style kSumStyle = {"▲", 9, "#111111"};
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
-  return result + "'";
-}
-
 std::string milliseconds_text(double value) {
   std::array<char, 32> text{};
   const int digits = value < 1.0 ? 3 : value < 10.0 ? 2 : value < 100.0 ? 1 : 0;
@@ -58,13 +46,8 @@ std::string milliseconds_text(double value) {
 
 std::string grouped(int batch) {
   std::string text = std::to_string(batch);
-  if (text.size() > 4) text.insert(text.size() - 3, " ");
+  if (text.size() > 4) text.insert(text.size() - 3, 1, ' ');
   return text;
-}
-
-std::string shortened(const std::string& title) {
-  if (display_width(title) <= static_cast<int>(kLongestTitle)) return title;
-  return title.substr(0, kLongestTitle - 1) + "…";
 }
 
 /// Where everything goes.
@@ -77,7 +60,7 @@ class Layout {
     for (const LadderPanel& panel : ladder.panels) {
       lines_ += heading_lines(panel) + static_cast<int>(panel.rows.size());
       for (const LadderRow& row : panel.rows) {
-        longest_title = std::max(longest_title, display_width(shortened(row.title)));
+        longest_title = std::max(longest_title, display_width(row.title));
         note(milliseconds_text(row.sum.median), row.sum.high);
         for (const LadderRow::Point& point : row.layers) smallest = std::min(smallest, point.low);
         largest = std::max(largest, row.sum.high);
@@ -133,39 +116,17 @@ class Layout {
   double high_ = 0.0;
 };
 
-std::string terminal_of(PlotFormat format, int height) {
-  std::ostringstream text;
-  constexpr double kInch = 100.0;  // pixels to an inch of the PDF
-  constexpr double kPoint = 0.72;  // points to a pixel
-  switch (format) {
-    case PlotFormat::kSvg:
-      text << "svg noenhanced size " << kWidth << "," << height
-           << " dynamic standalone background rgb 'white' font 'DejaVu Sans,14'";
-      break;
-    case PlotFormat::kPng:
-      text << "pngcairo noenhanced size " << kWidth << "," << height << " font 'DejaVu Sans,14'";
-      break;
-    case PlotFormat::kPdf:
-      text << "pdfcairo noenhanced size " << kWidth / kInch << "in," << height / kInch
-           << "in font 'DejaVu Sans," << 14 * kPoint << "' linewidth " << kPoint << " fontscale 1";
-      break;
-  }
-  return text.str();
-}
-
 /// Collects the program's text: settings first, data and the plot command last.
 class Writer {
  public:
   Writer(const Ladder& ladder, const Layout& layout, PlotFormat format)
       : ladder_(ladder),
         layout_(layout),
-        scale_(format == PlotFormat::kPdf ? 0.72 : 1.0),
-        point_scale_(format == PlotFormat::kSvg ? 0.6 : scale_) {}
+        scale_(font_scale(format)),
+        point_scale_(point_scale(format)) {}
 
   std::string write(PlotFormat format, const std::filesystem::path& output) {
-    text_ << "set terminal " << terminal_of(format, layout_.height()) << "\n"
-          << "set output " << quoted(output.string()) << "\n"
-          << "set encoding utf8\n"
+    text_ << terminal_text(format, layout_.height(), output)
           << "unset key\nset border 1 lc rgb '#888888'\n"
           << "set tics nomirror out textcolor rgb '#333333'\nunset ytics\n"
           << "set logscale x 10\nset format x '%g'\n"
@@ -203,15 +164,7 @@ class Writer {
     }
     if (layers > 1)
       screen_label(std::string(kSumStyle.symbol) + " sum", x, 28.0, 15.0, kSumStyle.colour);
-    screen_label(ladder_.caption, kX, 58.0, caption_size(), "#666666");
-  }
-
-  // A caption too long for the picture is set smaller.
-  [[nodiscard]] double caption_size() const {
-    constexpr double kUsual = 13.0;
-    constexpr double kPerPoint = 0.61;  // mean width of a character, in sizes
-    const double width = kUsual * kPerPoint * display_width(ladder_.caption);
-    return std::min(kUsual, kUsual * (kWidth - 48.0) / width);
+    screen_label(ladder_.caption, kX, 58.0, caption_size(ladder_.caption), "#666666");
   }
 
   void row_label(const std::string& text, double line, const char* font) {
@@ -245,7 +198,7 @@ class Writer {
     }
     line = first_row;
     for (const LadderRow& row : panel.rows) {
-      row_label(shortened(row.title), line, "");
+      row_label(row.title, line, "");
       text_beside(milliseconds_text(row.sum.median), row.sum.high, line, kSumStyle.colour);
       this->row(row, line);
       line += 1.0;
@@ -311,25 +264,6 @@ class Writer {
   std::ostringstream sums_;
 };
 
-// Runs gnuplot on a file; returns what it complained about.
-std::string run_gnuplot(const std::string& program) {
-  std::string file = (std::filesystem::temp_directory_path() / "convlab-plot-XXXXXX").string();
-  const int descriptor = ::mkstemp(file.data());
-  if (descriptor < 0) throw EnvironmentError("Cannot write to " + file + ".");
-  ::close(descriptor);
-  write_atomically(file, program);
-  FILE* pipe = ::popen(("gnuplot '" + file + "' 2>&1").c_str(), "r");
-  std::string complaints;
-  std::array<char, 4096> text{};
-  while (pipe != nullptr && std::fgets(text.data(), text.size(), pipe) != nullptr) {
-    complaints += text.data();
-  }
-  const int status = pipe == nullptr ? -1 : ::pclose(pipe);
-  std::filesystem::remove(file);
-  if (status == 0) return {};
-  return complaints.empty() ? "it could not be started" : complaints;
-}
-
 }  // namespace
 
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
@@ -339,28 +273,11 @@ std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
 }
 
 std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw EnvironmentError("Cannot create the folder " + folder.string() + ": " + error.message() +
-                           ".");
-  }
-  std::vector<std::filesystem::path> files;
-  const std::string stem = "op-time-" + ladder.network;
-  for (const auto& [format, extension] :
-       {std::pair(PlotFormat::kSvg, ".svg"), std::pair(PlotFormat::kPdf, ".pdf"),
-        std::pair(PlotFormat::kPng, ".png")}) {
-    // Under another name first: who looks at the plot meanwhile sees a whole one.
-    const auto unfinished = folder / ("." + stem + extension);
-    const std::string complaints = run_gnuplot(gnuplot_text(ladder, format, unfinished));
-    if (!complaints.empty()) {
-      throw EnvironmentError("gnuplot failed: " + complaints.substr(0, complaints.find('\n')) +
-                             ". To install it: common/setup/lab setup");
-    }
-    files.push_back(folder / (stem + extension));
-    std::filesystem::rename(unfinished, files.back());
-  }
-  return files;
+  return draw_plot(
+      [&](PlotFormat format, const std::filesystem::path& output) {
+        return gnuplot_text(ladder, format, output);
+      },
+      "op-time-" + ladder.network, folder);
 }
 
 }  // namespace convlab::grader

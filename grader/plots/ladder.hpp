@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/milestone/result.hpp"
+#include "grader/plots/gnuplot.hpp"
 
 namespace convlab::grader {
 
@@ -47,8 +48,6 @@ std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std:
 
 /// Networks that the results have times for, in the order of their appearance.
 std::vector<std::string> networks_of(const std::vector<Result>& results);
-
-enum class PlotFormat { kSvg, kPdf, kPng };
 
 /// The gnuplot program that draws it; with its data, in one text.
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
