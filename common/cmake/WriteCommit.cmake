@@ -1,14 +1,13 @@
 # Run at every build (cmake -P): writes the commit that is being built into a header, and touches
-# the header only when the commit changed. Outside a clone (a copy of the tree on another machine, say)
-# CONVLAB_COMMIT in the environment may tell it; else it says "unknown".
-execute_process(
-  COMMAND git describe --always --dirty --abbrev=7 --exclude=*
-  WORKING_DIRECTORY "${SOURCE_DIR}"
-  OUTPUT_VARIABLE commit
-  OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET
-  RESULT_VARIABLE failed)
-if(failed OR commit STREQUAL "")
-  set(commit "$ENV{CONVLAB_COMMIT}")
+# the header only when the commit changed. On another machine, a copy of the tree may
+# lack its history: there CONVLAB_COMMIT in the environment tells it.
+set(commit "$ENV{CONVLAB_COMMIT}")
+if(commit STREQUAL "")
+  execute_process(
+    COMMAND git describe --always --dirty --abbrev=7 --exclude=*
+    WORKING_DIRECTORY "${SOURCE_DIR}"
+    OUTPUT_VARIABLE commit
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 if(commit STREQUAL "")
   set(commit "unknown")

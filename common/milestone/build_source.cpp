@@ -43,10 +43,11 @@ std::filesystem::path build_source(const std::filesystem::path& file, Device dev
   const std::string words = read_text(log);
   if (status != 0) {
     std::filesystem::remove_all(scratch, missing);
-    throw Error(ExitCode::kFallsShort,
-                file.string() + " does not compile for " +
-                    (device == Device::kGpu ? "the GPU" : "the emulated device") +
-                    "; the compiler says:\n" + words);
+    throw Error(ExitCode::kFallsShort, file.string() + " does not compile for " +
+                                           (device == Device::kCpu   ? "the CPU"
+                                            : device == Device::kGpu ? "the GPU"
+                                                                     : "the emulated device") +
+                                           "; the compiler says:\n" + words);
   }
   std::filesystem::rename(scratch, folder, missing);
   if (missing) std::filesystem::remove_all(scratch, missing);  // the other one was first

@@ -88,15 +88,16 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
   app.add_option("--repeats", options.repeats, "Samples of each op time; the median is shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_option("--source", options.source,
+                 on_device
+                     ? "Compile and run this file, written for the course's GPUInterface"
+                     : "Compile and run this file, written for the course's conv_forward_cpu");
+  app.add_flag("--print-program", options.print_program)->group("");  // with --source, for graders
   if (on_device) {
     app.add_option("--device", options.device,
                    "gpu, emulated (on the CPU), or auto: a GPU if one answers")
         ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
         ->capture_default_str();
-    app.add_option("--source", options.source,
-                   "Compile and run this file, written for the course's GPUInterface");
-    app.add_flag("--print-program", options.print_program)
-        ->group("");  // with --source, for graders
     app.add_flag("--profile", options.profile,
                  "Also show kernels, CUDA calls and copies by their share of the time");
     app.add_option("--time-limit", options.time_limit_s,
@@ -268,8 +269,9 @@ void describe_gpu(DeviceSession& device, Result& result) {
   std::printf("\n%s, compute capability %s, up to %d MHz, driver for CUDA %s, built with CUDA %s\n",
               info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
               info.driver.c_str(), info.runtime.c_str());
-  std::printf("Not in these times: %g ms to start the GPU; the first call of a stage took %g ms.\n",
-              report.start_up_ms, first_ms);
+  std::printf("Not in these times: %g ms to start the GPU", report.start_up_ms);
+  if (first_ms > 0.0) std::printf("; the first call of a stage took %g ms", first_ms);
+  std::printf(".\n");
   std::printf("An empty kernel takes %g ms by the same clock.\n", report.empty_launch_ms);
   for (const ReferenceLine& line : result.references) {
     std::printf("Physical limit, %s: %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());

@@ -1,4 +1,4 @@
-// Files in the course's own interface, through m2 --source.
+// Files in the course's own interfaces, through m1 --source and m2 --source.
 #include <string>
 
 #include "common/data/dataset.hpp"
@@ -15,9 +15,10 @@ namespace {
 
 const std::string kSources = CONVLAB_SOURCE_DIR "/common/course/tests/sources/";
 
-CommandResult run_source(const TemporaryFolder& folder, const std::string& arguments) {
+CommandResult run_source(const TemporaryFolder& folder, const std::string& arguments,
+                         const std::string& milestone = "m2") {
   return run_command("CUDA_VISIBLE_DEVICES=-1 CONVLAB_DATA='" + folder.path().string() +
-                     "' " CONVLAB_BINARY_DIR "/m2 " + arguments);
+                     "' " CONVLAB_BINARY_DIR "/" + milestone + " " + arguments);
 }
 
 }  // namespace
@@ -45,6 +46,35 @@ TEST_CASE("course source: every form of the interface computes the same") {
       "CONVLAB_DATA='" + folder.path().string() +
       "' " CONVLAB_BINARY_DIR "/m1 12 --solution reference --network sp19 --json " + json.string());
   if (truth.exit_code == 0) CHECK(read_result(json).runs[0].accuracy->correct == correct);
+}
+
+TEST_CASE("course source: both forms of the CPU interface run as milestone 1, timed") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(12, 1));
+  int correct = -1;
+  for (const char* form : {"cpu_with_stride", "cpu_without_stride"}) {
+    const auto json = folder.path() / (std::string(form) + ".json");
+    const CommandResult run = run_source(folder,
+                                         "12 --network sp19 --repeats 2 --json " + json.string() +
+                                             " --source " + kSources + form + ".cc",
+                                         "m1");
+    INFO(form << "\n" << run.err);
+    REQUIRE(run.exit_code == 0);
+    CHECK(run.out.find("Conv-CPU==") != std::string::npos);
+    const Result result = read_result(json);
+    REQUIRE(result.runs.size() == 1);
+    CHECK(result.runs[0].stage.id == "source");
+    CHECK(result.runs[0].device == Device::kCpu);
+    CHECK(result.runs[0].layers[1].op_ms.size() == 2);
+    REQUIRE(result.runs[0].accuracy);
+    if (correct < 0) correct = result.runs[0].accuracy->correct;
+    CHECK(result.runs[0].accuracy->correct == correct);
+  }
+  const auto empty = folder.path() / "empty.cc";
+  std::ofstream(empty) << "#include \"cpu-new-forward.h\"\n";
+  const CommandResult run = run_source(folder, "4 --source " + empty.string(), "m1");
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.find("does not define conv_forward_cpu") != std::string::npos);
 }
 
 TEST_CASE("course source: what cannot be built is told with the compiler's words") {
