@@ -46,6 +46,19 @@ function(convlab_add_emulated_test name)
     TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
+# convlab_add_gpu_test(NAME SOURCES… [LINK LIBRARIES…])
+#
+# convlab_add_test for .cu files, run on this machine's GPU and labelled gpu; nothing happens where no
+# GPU answered when CMake looked.
+function(convlab_add_gpu_test name)
+  if(NOT CONVLAB_HAS_GPU_COMPILER OR NOT CMAKE_CUDA_ARCHITECTURES_NATIVE)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  convlab_add_test(${name} ${arg_UNPARSED_ARGUMENTS} LINK convlab_gpu_options ${arg_LINK}
+                   LABELS gpu)
+endfunction()
+
 # convlab_add_emulated_sources(TARGET SOURCES…)
 #
 # What both are made of: rewrites .cu SOURCES, compiles them into TARGET and links the runtime.

@@ -32,10 +32,16 @@ include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
   message(WARNING "nvcc does not work with this host compiler (see CMakeFiles/CMakeError.log), so "
-                  "kernels run emulated; name one that it takes: CUDAHOSTCXX=g++-12 cmake …")
+                  "kernels run emulated; name one that it takes (CUDA 11.8: g++ 11 or older, CUDA 12: "
+                  "g++ 12 or older): CUDAHOSTCXX=g++-11 cmake …")
   return()
 endif()
 enable_language(CUDA)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 11.8)
+  message(WARNING "The GPU programs need the CUDA Toolkit 11.8 or newer; ${CMAKE_CUDA_COMPILER} is "
+                  "${CMAKE_CUDA_COMPILER_VERSION}, so kernels run emulated")
+  return()
+endif()
 set(CONVLAB_HAS_GPU_COMPILER ON)
 
 if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)

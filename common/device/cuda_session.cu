@@ -178,7 +178,7 @@ class CudaSession final : public DeviceSession {
   OpSample measure(const std::function<void()>& op, const char* name) {
     OpSample sample;
     start_.record();
-    const Stopwatch host;
+    const Stopwatch host{};  // CUDA 11 wants the braces
     op();
     // If a kernel failed, these two say so as well; check_device tells it better.
     cudaEventRecord(stop_.get());
@@ -224,7 +224,7 @@ class CudaSession final : public DeviceSession {
 std::unique_ptr<DeviceSession> open_cuda_session() {
   // Otherwise a kernel is loaded when it is first called, within its first op time.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-  const Stopwatch start_up;
+  const Stopwatch start_up{};
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) no_device(error);

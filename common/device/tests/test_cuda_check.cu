@@ -1,4 +1,5 @@
-// What the checks say about the usual mistakes. Runs emulated, where the errors are CUDA's too.
+// What the checks say about the usual mistakes. Runs emulated, where the errors are CUDA's too, and
+// on a GPU.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -106,9 +107,9 @@ TEST_CASE("device buffer: there and back, on a stream, between events") {
   CHECK(host[kSize - 1] == 3.0f);
 }
 
-TEST_CASE("device session: the emulated device describes itself") {
+TEST_CASE("device session: the device describes itself") {
   const auto session = open_cuda_session();
-  CHECK(session->info().device == Device::kEmulated);
+  CHECK(session->info().device != Device::kCpu);
   CHECK_FALSE(session->info().name.empty());
   CHECK(session->info().memory_bytes > 0);
   CHECK_NOTHROW(session->fence("the test"));

@@ -64,8 +64,8 @@ class TensorCoresFp16 : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<TensorCoresFp16> stage({.id = "tensor-cores-fp16",
                                                         .title = "Your product on tensor cores",
                                                         .baseline = "fused-gemm",
-                                                        .precision = convlab::Precision::kFp16,
                                                         .order = 130,
+                                                        .precision = convlab::Precision::kFp16,
                                                         .needs = {7, 0}});
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "common/device/cuda_check.cuh"
 #include "common/milestone/stage.hpp"
@@ -107,10 +106,9 @@ class GpuBaseline final : public convlab::Convolution {
   float* output_ = nullptr;
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<GpuBaseline> stage({
     .id = "baseline",
     .title = "GPU baseline: one thread, one output",
-    .make = [] { return std::make_unique<GpuBaseline>(); },
 });
 
 }  // namespace

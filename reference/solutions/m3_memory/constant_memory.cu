@@ -17,7 +17,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "common/error/error.hpp"
 #include "common/milestone/device_convolution.cuh"
@@ -79,12 +78,11 @@ class ConstantMemory final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<ConstantMemory> stage({
     .id = "constant-memory",
     .title = "Weights in constant memory",
     .baseline = "baseline",
     .order = 20,
-    .make = [] { return std::make_unique<ConstantMemory>(); },
 });
 
 }  // namespace

@@ -20,7 +20,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "common/milestone/device_convolution.cuh"
 
@@ -88,12 +87,11 @@ class TiledShared final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<TiledShared> stage({
     .id = "tiled-shared",
     .title = "Input tile in shared memory",
     .baseline = "baseline",
     .order = 10,
-    .make = [] { return std::make_unique<TiledShared>(); },
 });
 
 }  // namespace

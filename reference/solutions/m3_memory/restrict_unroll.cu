@@ -19,7 +19,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "common/error/error.hpp"
 #include "common/milestone/device_convolution.cuh"
@@ -164,12 +163,11 @@ class RestrictUnroll final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<RestrictUnroll> stage({
     .id = "restrict-unroll",
     .title = "Unrolled, 4×4 outputs in registers",
     .baseline = "tiled-constant",
     .order = 40,
-    .make = [] { return std::make_unique<RestrictUnroll>(); },
 });
 
 }  // namespace

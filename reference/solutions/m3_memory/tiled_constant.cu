@@ -11,7 +11,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "common/error/error.hpp"
 #include "common/milestone/device_convolution.cuh"
@@ -92,12 +91,11 @@ class TiledConstant final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<TiledConstant> stage({
     .id = "tiled-constant",
     .title = "Input tile in shared, weights in constant memory",
     .baseline = "baseline",
     .order = 30,
-    .make = [] { return std::make_unique<TiledConstant>(); },
 });
 
 }  // namespace

@@ -16,7 +16,6 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "common/milestone/device_convolution.cuh"
 
@@ -109,12 +108,11 @@ class FusedGemm final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<FusedGemm> stage({
     .id = "fused-gemm",
     .title = "Matrix product, input unrolled on the fly",
     .baseline = "im2col-gemm",
     .order = 120,
-    .make = [] { return std::make_unique<FusedGemm>(); },
 });
 
 }  // namespace

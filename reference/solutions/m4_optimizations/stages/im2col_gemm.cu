@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include "common/milestone/device_convolution.cuh"
 
@@ -143,12 +142,11 @@ class Im2colGemm final : public convlab::DeviceConvolution {
   int images_at_once_ = 1;
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<Im2colGemm> stage({
     .id = "im2col-gemm",
     .title = "Unrolled input, matrix product in shared memory",
     .baseline = "baseline",
     .order = 110,
-    .make = [] { return std::make_unique<Im2colGemm>(); },
 });
 
 }  // namespace

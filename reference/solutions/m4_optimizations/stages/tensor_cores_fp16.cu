@@ -20,7 +20,6 @@
 #include <mma.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "common/milestone/device_convolution.cuh"
 
@@ -134,13 +133,12 @@ class TensorCoresFp16 final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::StageRegistration registration({
+const convlab::ConvolutionStage<TensorCoresFp16> stage({
     .id = "tensor-cores-fp16",
     .title = "Tensor cores (WMMA), half precision",
     .baseline = "fused-gemm",
-    .precision = convlab::Precision::kFp16,
     .order = 130,
-    .make = [] { return std::make_unique<TensorCoresFp16>(); },
+    .precision = convlab::Precision::kFp16,
 });
 
 }  // namespace
