@@ -98,6 +98,8 @@ target_compile_options(
   INTERFACE # Above -O2 kernels became slower, not faster.
             $<$<CONFIG:Release,RelWithDebInfo>:-O2>
             -gdwarf-4
+            # A null pointer is to fail when it is used, not to let clang drop the access.
+            -fno-delete-null-pointer-checks
             -Wno-unknown-pragmas
             -Wno-conversion
             -Wno-shadow

@@ -1,6 +1,8 @@
 // Writes random kernels as a CUDA source: integer and float arithmetic, divergence, loops, shared
 // memory with barriers, shuffles, votes, atomics. Each becomes a feature, so that emulation and GPU
-// can be compared on programs that nobody thought of. The same seed writes the same text.
+// can be compared on programs that nobody thought of. The same seed writes the same text, with
+// every compiler: a line is put together from at most one random choice; where it needs two, the
+// choices stand before it, for the order in which arguments are evaluated is the compiler's.
 //
 //   generate_kernels SEED COUNT OUTPUT
 
@@ -49,6 +51,11 @@ class KernelWriter {
   const char* integer() { return random_.below(2) == 0 ? "a" : "b"; }
   const char* real() { return random_.below(2) == 0 ? "f" : "g"; }
 
+  std::string some_bit() {
+    const std::string distance = shift();
+    return "(" + std::string(integer()) + " >> " + distance + ") & 1U";
+  }
+
   void line(const std::string& text) { out_ << indent_ << text << "\n"; }
 
   /// Something that every thread of the block reaches.
@@ -75,12 +82,18 @@ class KernelWriter {
     const std::string i = integer();
     const std::string r = real();
     switch (random_.below(9)) {
-      case 0:
-        return line(i + " = " + i + " * " + std::to_string(odd()) + "U + " + integer() + ";");
-      case 1:
-        return line(i + " ^= " + integer() + " >> " + shift() + ";");
-      case 2:
-        return line(i + " += (" + std::string(integer()) + " << " + shift() + ") | t;");
+      case 0: {
+        const std::string addend = integer();
+        return line(i + " = " + i + " * " + std::to_string(odd()) + "U + " + addend + ";");
+      }
+      case 1: {
+        const std::string distance = shift();
+        return line(i + " ^= " + integer() + " >> " + distance + ";");
+      }
+      case 2: {
+        const std::string distance = shift();
+        return line(i + " += (" + std::string(integer()) + " << " + distance + ") | t;");
+      }
       case 3:
         return line(i + " = " + i + " / (" + integer() + " % 97U + 1U);");
       case 4:
@@ -99,8 +112,9 @@ class KernelWriter {
 
   void exchange_through_shared() {
     const std::string threads = std::to_string(threads_) + "U";
-    const std::string from = "(t * " + std::to_string(random_.below(64) * 2 + 1) + "U + " +
-                             std::to_string(random_.below(256)) + "U) % " + threads;
+    const std::string offset = std::to_string(random_.below(256));
+    const std::string factor = std::to_string(random_.below(64) * 2 + 1);
+    const std::string from = "(t * " + factor + "U + " + offset + "U) % " + threads;
     const std::string i = integer();
     const std::string r = real();
     line("si[t] = " + i + ";");
@@ -125,14 +139,16 @@ class KernelWriter {
       case 2:
         return line(r + " = __shfl_up_sync(0xffffffffU, " + std::string(real()) + ", " + amount +
                     ", " + width + ");");
-      default:
+      default: {
+        const std::string source = integer();
         return line(i + " ^= __shfl_sync(0xffffffffU, " + std::string(integer()) +
-                    ", static_cast<int>(" + integer() + " & 31U), " + width + ");");
+                    ", static_cast<int>(" + source + " & 31U), " + width + ");");
+      }
     }
   }
 
   void vote() {
-    const std::string condition = "(" + std::string(integer()) + " >> " + shift() + ") & 1U";
+    const std::string condition = some_bit();
     const std::string i = integer();
     switch (random_.below(4)) {
       case 0:
@@ -147,7 +163,7 @@ class KernelWriter {
   }
 
   void branch() {
-    line("if ((" + std::string(integer()) + " >> " + shift() + ") & 1U) {");
+    line("if (" + some_bit() + ") {");
     nested(1 + random_.below(3));
     line("} else {");
     nested(1 + random_.below(2));
@@ -155,8 +171,9 @@ class KernelWriter {
   }
 
   void loop() {
-    line("for (unsigned i = 0; i < " + std::to_string(1 + random_.below(4)) + "U + (" + integer() +
-         " & 3U); ++i) {");
+    const std::string variable = integer();
+    const std::string least = std::to_string(1 + random_.below(4));
+    line("for (unsigned i = 0; i < " + least + "U + (" + variable + " & 3U); ++i) {");
     nested(1 + random_.below(3));
     line("  a += i;");
     line("  if (i > 8U) break;");
