@@ -18,14 +18,7 @@
 #include "common/milestone/run_stage.hpp"
 #include "common/milestone/stage.hpp"
 #include "common/tensor/buffer.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define CONVLAB_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CONVLAB_ADDRESS_SANITIZER 1
-#endif
-#endif
+#include "common/testing/address_sanitizer.hpp"
 
 namespace convlab {
 
@@ -125,7 +118,7 @@ void install_crash_handler() {
 // More than there is ends in std::bad_alloc here instead of in the system's choice of a victim. Not
 // with a device: drivers, the emulation and AddressSanitizer reserve terabytes that they never use.
 void limit_memory() {
-#if !defined(CONVLAB_ADDRESS_SANITIZER)
+#if !CONVLAB_ADDRESS_SANITIZER
   const auto available = static_cast<rlim_t>(available_memory());
   const rlimit limits{available, available};
   ::setrlimit(RLIMIT_DATA, &limits);

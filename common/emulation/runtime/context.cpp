@@ -93,13 +93,13 @@ namespace convlab::emulation {
 namespace {
 
 void announce_switch([[maybe_unused]] void** leaving_stack, [[maybe_unused]] const Context& to) {
-#if CONVLAB_EMULATION_ASAN
+#if CONVLAB_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(leaving_stack, to.stack_low, to.stack_size);
 #endif
 }
 
 void complete_switch([[maybe_unused]] void* own_stack) {
-#if CONVLAB_EMULATION_ASAN
+#if CONVLAB_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(own_stack, nullptr, nullptr);
 #endif
 }
@@ -146,7 +146,7 @@ void adopt_thread_stack(Context& context) {
   }
 }
 
-#if CONVLAB_EMULATION_ASAN || CONVLAB_EMULATION_USES_UCONTEXT
+#if CONVLAB_ADDRESS_SANITIZER || CONVLAB_EMULATION_USES_UCONTEXT
 void switch_context(Context& from, Context& to) {
   announce_switch(&from.sanitizer_stack, to);
 #if CONVLAB_EMULATION_USES_UCONTEXT

@@ -69,7 +69,7 @@ void adopt_thread_stack(Context& context);
 
 /// Leaves the current flow of control in `from` and continues `to`. The first thing that runs on
 /// the other side is the return of its own switch_context, or its entry function.
-#if CONVLAB_EMULATION_ASAN || CONVLAB_EMULATION_USES_UCONTEXT
+#if CONVLAB_ADDRESS_SANITIZER || CONVLAB_EMULATION_USES_UCONTEXT
 void switch_context(Context& from, Context& to);
 #else
 [[gnu::always_inline]] inline void switch_context(Context& from, Context& to) {

@@ -216,7 +216,7 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::string DeviceMemory::damage() {
   std::string text;
-#if !CONVLAB_EMULATION_ASAN
+#if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   const auto first_hit = [](const std::byte* begin, const std::byte* end) {
     return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });

@@ -4,18 +4,9 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define CONVLAB_EMULATION_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CONVLAB_EMULATION_ASAN 1
-#endif
-#endif
-#ifndef CONVLAB_EMULATION_ASAN
-#define CONVLAB_EMULATION_ASAN 0
-#endif
+#include "common/testing/address_sanitizer.hpp"
 
-#if CONVLAB_EMULATION_ASAN
+#if CONVLAB_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -23,13 +14,13 @@
 namespace convlab::emulation {
 
 inline void forbid_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
-#if CONVLAB_EMULATION_ASAN
+#if CONVLAB_ADDRESS_SANITIZER
   __asan_poison_memory_region(begin, bytes);
 #endif
 }
 
 inline void allow_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
-#if CONVLAB_EMULATION_ASAN
+#if CONVLAB_ADDRESS_SANITIZER
   __asan_unpoison_memory_region(begin, bytes);
 #endif
 }

@@ -105,7 +105,7 @@ bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignm
 }
 
 std::string SharedMemory::damage() const {
-#if !CONVLAB_EMULATION_ASAN
+#if !CONVLAB_ADDRESS_SANITIZER
   const auto intact = [](const std::byte* begin, const std::byte* end) {
     return std::all_of(begin, end, [](std::byte b) { return b == kRedzone; });
   };

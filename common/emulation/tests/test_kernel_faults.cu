@@ -326,7 +326,7 @@ TEST_CASE("asynchronous errors surface at the next synchronisation") {
 }
 
 // The sanitizers find these themselves and end the program: sanitized_bugs.cu.
-#if !CONVLAB_EMULATION_ASAN
+#if !CONVLAB_ADDRESS_SANITIZER
 
 TEST_CASE("a write into the padding around an allocation is found at the next synchronisation") {
   const Reports reports;

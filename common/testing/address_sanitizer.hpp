@@ -1,0 +1,13 @@
+#pragma once
+
+/// 1 in builds with AddressSanitizer, which takes over the heap and reserves terabytes of addresses.
+#if defined(__SANITIZE_ADDRESS__)
+#define CONVLAB_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CONVLAB_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifndef CONVLAB_ADDRESS_SANITIZER
+#define CONVLAB_ADDRESS_SANITIZER 0
+#endif
