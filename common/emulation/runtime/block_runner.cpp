@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
@@ -33,7 +34,8 @@ bool same_place(const CallSite& a, const CallSite& b) {
 
 BlockRunner::BlockRunner() : fibers_(&BlockRunner::carry_entry) {
   current_ = this;
-  adopt_thread_stack(main_);
+  main_stack_ = thread_stack();
+  main_.stack = &main_stack_;
 }
 
 void BlockRunner::refuse_host() {
@@ -54,7 +56,7 @@ void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) 
     for (unsigned y = 0; y < call.block.y; ++y)
       for (unsigned x = 0; x < call.block.x; ++x, ++rank) {
         threads_[rank].index = {x, y, z};
-        threads_[rank].rank = rank;
+        threads_[rank].rank = static_cast<std::uint16_t>(rank);
       }
   warps_.resize((count + kWarpSize - 1) / kWarpSize);
   warp_order_.resize(warps_.size());
@@ -71,7 +73,9 @@ void BlockRunner::arrange_threads() {
   order_.clear();
   for (const std::uint32_t warp : warp_order_)
     for (const std::uint32_t lane : lane_order_)
-      if (warp * kWarpSize + lane < threads_.size()) order_.push_back(warp * kWarpSize + lane);
+      if (warp * kWarpSize + lane < threads_.size())
+        order_.push_back(&threads_[warp * kWarpSize + lane]);
+  order_.push_back(nullptr);
 }
 
 void BlockRunner::shuffle_threads() {
@@ -89,7 +93,6 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   const auto count = static_cast<std::uint32_t>(threads_.size());
   live_ = count;
   next_fresh_ = 0;
-  waiting_ = 0;
   ready_ = nullptr;
   barrier_arrived_ = 0;
   barrier_count_ = 0;
@@ -102,14 +105,17 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   if (settings().order == Order::kShuffle) shuffle_threads();
   for (EmulatedThread& thread : threads_) thread.state = State::kFresh;
   thread_ = nullptr;
+  survivors_.clear();
+  released_ = &order_.back();
   shared_.begin_block();
   fault_.kind = Fault::Kind::kNone;
 
-  fiber_ = fibers_.take();
+  first_entered_ = fibers_.take();
   inside_ = true;
-  switch_context(main_, fiber_->context);
+  switch_context(main_, first_entered_->context);
   inside_ = false;
   if (fault_.kind != Fault::Kind::kNone) {
+    settle_states();
     fibers_.reset();
     return false;
   }
@@ -124,12 +130,15 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
 }
 
 // Inlined: every frame between the kernel and the switch is touched twice by every thread.
-[[gnu::always_inline]] inline EmulatedThread* BlockRunner::pop_ready() {
-  EmulatedThread* const next = ready_;
-  if (next != nullptr) {
+[[gnu::always_inline]] inline EmulatedThread* BlockRunner::take_ready() {
+  if (EmulatedThread* const next = ready_; next != nullptr) [[unlikely]] {
     ready_ = next->next_ready;
     next->state = State::kRunning;
+    return next;
   }
+  EmulatedThread* const next = *released_;
+  if (next != nullptr) [[likely]]
+    ++released_;
   return next;
 }
 
@@ -137,51 +146,51 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   thread.state = State::kReady;
   thread.next_ready = ready_;
   ready_ = &thread;
-  --waiting_;
+}
+
+/// Leaves the stack of `left` for that of a thread that may go on.
+[[gnu::always_inline]] inline void BlockRunner::resume(EmulatedThread& thread, Context& left) {
+  thread_ = &thread;
+  threadIdx = thread.index;
+  switch_context(left, thread.context);
 }
 
 /// Hands the processor on until somebody makes the calling thread ready. (Its own arrival may have
 /// made it ready: then it takes its place in the batch.)
 [[gnu::always_inline]] inline void BlockRunner::wait() {
   EmulatedThread* const self = thread_;
-  Fiber* const fiber = fiber_;
-  self->fiber = fiber;
-  EmulatedThread* const next = pop_ready();
-  if (next == self) return;
-  if (next != nullptr) {
-    if (ready_ != nullptr) prefetch_stack(ready_->fiber->context);
-    thread_ = next;
-    threadIdx = next->index;
-    fiber_ = next->fiber;
+  EmulatedThread* const next = take_ready();
+  if (next == self) [[unlikely]]
+    return;
+  if (next != nullptr) [[likely]] {
+    if (EmulatedThread* const soon = ready_ != nullptr ? ready_ : *released_) [[likely]]
+      prefetch_stack(soon->context);
+    resume(*next, self->context);
   } else {
-    fiber_ = fibers_.take();
+    first_entered_ = fibers_.take();
+    switch_context(self->context, first_entered_->context);
   }
-  switch_context(fiber->context, fiber_->context);
 }
 
 // ---- the carrying fiber -------------------------------------------------------------------------
 
 void BlockRunner::carry_entry() {
   BlockRunner* runner = current_;
-  finish_first_switch(runner->fiber_->context);
-  runner->carry();
+  Fiber& self = *runner->first_entered_;
+  finish_first_switch(self.stack);
+  runner->carry(self);
 }
 
-void BlockRunner::carry() {
+void BlockRunner::carry(Fiber& self) {
   for (;;) {
-    if (EmulatedThread* next = pop_ready()) {
-      Fiber* const self = fiber_;
-      fibers_.park(self);
-      thread_ = next;
-      threadIdx = next->index;
-      fiber_ = next->fiber;
-      switch_context(self->context, fiber_->context);
+    if (EmulatedThread* next = take_ready()) {
+      fibers_.park(&self);
+      resume(*next, self.context);
     } else if (next_fresh_ < threads_.size()) {
-      run_fresh_thread();
+      run_fresh_thread(self);
     } else if (live_ == 0) {
-      Fiber* const self = fiber_;
-      fibers_.park(self);
-      switch_context(self->context, main_);
+      fibers_.park(&self);
+      switch_context(self.context, main_);
     } else if (!resolve_convergence()) {
       new_fault().kind = Fault::Kind::kDeadlock;
       fault_.error = KernelFault::kLaunchTimeout;
@@ -191,11 +200,12 @@ void BlockRunner::carry() {
   }
 }
 
-void BlockRunner::run_fresh_thread() {
-  EmulatedThread& thread = threads_[order_[next_fresh_++]];
+void BlockRunner::run_fresh_thread(Fiber& self) {
+  EmulatedThread& thread = *order_[next_fresh_++];
   thread_ = &thread;
   threadIdx = thread.index;
   thread.state = State::kRunning;
+  thread.context.stack = &self.stack;
   thread.site = {};
   thread.call = "";
   call_->run_thread(call_->arguments.get());
@@ -209,28 +219,44 @@ void BlockRunner::on_exit() {
   --live_;
   Warp& warp = warps_[thread.rank / kWarpSize];
   warp.live &= ~(1U << (thread.rank % kWarpSize));
-  if (waiting_ == 0) return;
   if (barrier_arrived_ != 0 && barrier_arrived_ == live_) open_barrier();
   check_waiting(warp);
 }
 
 // ---- waiting ------------------------------------------------------------------------------------
 
-inline BarrierResult BlockRunner::barrier(const char* name, bool predicate, CallSite site) {
+[[gnu::always_inline]] inline void BlockRunner::barrier(const char* name, bool predicate,
+                                                        CallSite site) {
   EmulatedThread& thread = *thread_;
   thread.call = name;
   thread.site = site;
+  thread.state = State::kAtBarrier;
+  EmulatedThread* const next = *released_;
+  const bool in_step = barrier_arrived_ != 0 && barrier_arrived_ + 1 != live_ &&
+                       site == barrier_site_ && ready_ == nullptr && next != nullptr;
+  if (in_step) [[likely]] {
+    // One of many that come here one after the other. Nothing is needed after the switch, so that
+    // nothing need be saved; this is most of what a barrier costs.
+    ++barrier_arrived_;
+    barrier_count_ += predicate ? 1 : 0;
+    ++released_;
+    if (EmulatedThread* const soon = *released_) [[likely]]
+      prefetch_stack(soon->context);
+    resume(*next, thread.context);
+  } else {
+    arrive(predicate, site);
+  }
+}
+
+[[gnu::noinline]] void BlockRunner::arrive(bool predicate, CallSite site) {
   if (barrier_arrived_ == 0)
     barrier_site_ = site;
   else if (!same_place(site, barrier_site_))
     barrier_diverged_ = true;
-  thread.state = State::kAtBarrier;
-  ++waiting_;
   ++barrier_arrived_;
   barrier_count_ += predicate ? 1 : 0;
   if (barrier_arrived_ == live_) open_barrier();
   wait();
-  return barrier_result_;
 }
 
 void BlockRunner::open_barrier() {
@@ -243,25 +269,20 @@ void BlockRunner::open_barrier() {
   barrier_result_ = {static_cast<int>(barrier_arrived_), static_cast<int>(barrier_count_)};
   barrier_arrived_ = 0;
   barrier_count_ = 0;
-  // Pushed last to first, so that they are popped first to last; in local variables, because a
-  // member that every step reads and writes again would cost as much as the rest of the loop.
-  EmulatedThread* head = ready_;
-  const auto count = static_cast<std::uint32_t>(threads_.size());
-  std::uint32_t released = 0;
-  for (std::uint32_t i = count; i-- > 0;) {
-    EmulatedThread& thread = threads_[order_[i]];
-    if (thread.state != State::kAtBarrier) continue;
-    thread.state = State::kReady;
-    thread.next_ready = head;
-    head = &thread;
-    ++released;
+  // Who has exited drops out once, here, instead of being looked at in every step.
+  if (survivors_.size() != live_ + 1) {
+    survivors_.clear();
+    std::copy_if(order_.begin(), order_.end(), std::back_inserter(survivors_),
+                 [](const EmulatedThread* thread) {
+                   return thread == nullptr || thread->state != State::kExited;
+                 });
   }
-  ready_ = head;
-  waiting_ -= released;
+  released_ = survivors_.data();
 }
 
 BarrierResult block_barrier(const char* name, bool predicate, CallSite site) {
-  return BlockRunner::of_kernel().barrier(name, predicate, site);
+  BlockRunner::of_kernel().barrier(name, predicate, site);
+  return BlockRunner::current()->barrier_result();
 }
 
 inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask,
@@ -271,7 +292,6 @@ inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_
   Warp& warp = warps_[thread.rank / kWarpSize];
   thread.call = operation.name;
   thread.site = site;
-  thread.mask = mask;
   if (((mask >> lane) & 1U) == 0) {
     std::array<char, 128> message;
     std::snprintf(message.data(), message.size(),
@@ -296,7 +316,6 @@ inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_
   exchange.inputs[lane] = input;
   exchange.outputs[lane] = output;
   thread.state = State::kInWarp;
-  ++waiting_;
   if (exchange.present == (mask & warp.live))
     complete(warp, static_cast<std::size_t>(found - warp.pending.begin()));
   wait();
@@ -331,11 +350,9 @@ void BlockRunner::check_waiting(Warp& warp) {
 std::uint32_t BlockRunner::converge(CallSite site) {
   thread_->call = "__activemask";
   thread_->site = site;
-  thread_->mask = 0;
   thread_->state = State::kConverging;
-  ++waiting_;
   wait();
-  return thread_->mask;
+  return warps_[thread_->rank / kWarpSize].converged;
 }
 
 /// Nothing can run on: the lanes of one warp that wait in the same place run it together.
@@ -351,10 +368,8 @@ bool BlockRunner::resolve_convergence() {
     for (std::size_t i = first; i < end; ++i)
       if (together(threads_[i])) mask |= 1U << (i - first);
     for (std::size_t i = end; i-- > first;)
-      if (((mask >> (i - first)) & 1U) != 0) {
-        threads_[i].mask = mask;
-        push_ready(threads_[i]);
-      }
+      if (((mask >> (i - first)) & 1U) != 0) push_ready(threads_[i]);
+    warps_[first / kWarpSize].converged = mask;
     return true;
   }
   return false;
@@ -370,6 +385,23 @@ void BlockRunner::take_turn() {
 }
 
 // ---- the end of a failed block ------------------------------------------------------------------
+
+/// Threads that a barrier has released keep its state until they wait again or exit.
+void BlockRunner::settle_states() {
+  for (EmulatedThread* const* rest = released_; *rest != nullptr; ++rest)
+    if ((*rest)->state == State::kAtBarrier) (*rest)->state = State::kReady;
+  const bool all_wait =
+      fault_.kind == Fault::Kind::kDeadlock || fault_.kind == Fault::Kind::kDivergence;
+  if (!all_wait && thread_ != nullptr && thread_->state == State::kAtBarrier)
+    thread_->state = State::kRunning;
+}
+
+std::uint32_t BlockRunner::awaited_lanes(const EmulatedThread& thread) const {
+  for (const PendingExchange& pending : warps_[thread.rank / kWarpSize].pending)
+    if (((pending.exchange.present >> (thread.rank % kWarpSize)) & 1U) != 0)
+      return pending.exchange.mask;
+  return 0;
+}
 
 Fault& BlockRunner::new_fault() {
   fault_.site = {};

@@ -12,8 +12,8 @@
 
 namespace convlab::emulation {
 
-/// One thread of the running block.
-struct EmulatedThread {
+/// One thread of the running block, in one cache line: a barrier visits each of them.
+struct alignas(64) EmulatedThread {
   enum class State : std::uint8_t {
     kFresh,
     kRunning,
@@ -25,15 +25,14 @@ struct EmulatedThread {
   };
 
   uint3 index = {};
-  std::uint32_t rank = 0;
-  Fiber* fiber = nullptr;  ///< its own stack, once it has waited
+  std::uint16_t rank = 0;
+  State state = State::kExited;  ///< until the block is over, as settle_states says
+  Context context;               ///< its own stack, once it has waited
   EmulatedThread* next_ready = nullptr;
-  State state = State::kExited;
-  bool predicate = false;
-  std::uint32_t mask = 0;  ///< lanes it waits for; result of converged_lanes
-  const char* call = "";   ///< what it waits in, or waited in last
+  const char* call = "";  ///< what it waits in, or waited in last
   CallSite site;
 };
+static_assert(sizeof(EmulatedThread) == 64);
 
 /// A warp operation for which some lanes have arrived.
 struct PendingExchange {
@@ -43,6 +42,7 @@ struct PendingExchange {
 
 struct Warp {
   std::uint32_t live = 0;
+  std::uint32_t converged = 0;  ///< what the lanes that go on together get from converged_lanes
   std::vector<PendingExchange> pending;
 };
 
@@ -75,6 +75,8 @@ class BlockRunner {
   [[nodiscard]] const Fault& fault() const { return fault_; }
   [[nodiscard]] const KernelCall& call() const { return *call_; }
   [[nodiscard]] const std::vector<EmulatedThread>& threads() const { return threads_; }
+  /// The mask of the warp operation that the thread waits in.
+  [[nodiscard]] std::uint32_t awaited_lanes(const EmulatedThread& thread) const;
   [[nodiscard]] uint3 block_index() const { return block_index_; }
   [[nodiscard]] const FiberPool& fibers() const { return fibers_; }
   [[nodiscard]] SharedMemory& shared_memory() { return shared_; }
@@ -84,7 +86,9 @@ class BlockRunner {
   [[nodiscard]] const EmulatedThread& thread() const { return *thread_; }
   [[nodiscard]] bool inside_kernel() const { return inside_; }
   [[nodiscard]] std::uint32_t live_lanes() const { return warps_[thread_->rank / kWarpSize].live; }
-  BarrierResult barrier(const char* name, bool predicate, CallSite site);
+  void barrier(const char* name, bool predicate, CallSite site);
+  /// Of the barrier that the thread has come out of.
+  [[nodiscard]] BarrierResult barrier_result() const { return barrier_result_; }
   void collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
                   void* output, CallSite site);
   std::uint32_t converge(CallSite site);
@@ -99,17 +103,21 @@ class BlockRunner {
 
   [[noreturn]] static void refuse_host();
   static void carry_entry();
-  [[noreturn]] void carry();
-  void run_fresh_thread();
+  [[noreturn]] void carry(Fiber& self);
+  void run_fresh_thread(Fiber& self);
   void on_exit();
 
   void wait();
-  EmulatedThread* pop_ready();
+  EmulatedThread* take_ready();
   void push_ready(EmulatedThread& thread);
+  void resume(EmulatedThread& thread, Context& left);
+  void arrive(bool predicate, CallSite site);
   void open_barrier();
   void complete(Warp& warp, std::size_t pending);
   bool resolve_convergence();
   void check_waiting(Warp& warp);
+
+  void settle_states();
 
   void arrange_threads();
   void shuffle_threads();
@@ -125,13 +133,16 @@ class BlockRunner {
   std::vector<Warp> warps_;
   std::vector<std::uint32_t> warp_order_;
   std::array<std::uint32_t, kWarpSize> lane_order_ = {};
-  std::vector<std::uint32_t> order_;  ///< ranks in starting order, warp after warp
+  std::vector<EmulatedThread*> order_;  ///< in starting order, warp after warp; then a null
   std::uint32_t next_fresh_ = 0;
   std::uint32_t live_ = 0;
-  std::uint32_t waiting_ = 0;  ///< threads that wait for others
-  EmulatedThread* ready_ = nullptr;
+  EmulatedThread* ready_ = nullptr;  ///< released by a warp operation; these go on first
+  /// After a barrier has opened: who has not gone on yet, up to a null. It needs no other
+  /// bookkeeping, because a barrier opens when every live thread waits in it.
+  EmulatedThread* const* released_ = nullptr;
+  std::vector<EmulatedThread*> survivors_;  ///< order_ without the threads that have exited
   EmulatedThread* thread_ = nullptr;
-  Fiber* fiber_ = nullptr;
+  Fiber* first_entered_ = nullptr;  ///< the last fiber that was taken: tells a new one who it is
 
   std::uint32_t barrier_arrived_ = 0;
   std::uint32_t barrier_count_ = 0;
@@ -139,6 +150,7 @@ class BlockRunner {
   bool barrier_diverged_ = false;
   BarrierResult barrier_result_ = {};
 
+  Stack main_stack_;
   Context main_;
   bool inside_ = false;
   FiberPool fibers_;

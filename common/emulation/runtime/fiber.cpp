@@ -39,9 +39,9 @@ Fiber* FiberPool::grow() {
     auto fiber = std::make_unique<Fiber>();
     fiber->guard = static_cast<std::byte*>(chunk) + i * kStride;
     if (mprotect(fiber->guard, kGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
-    fiber->stack = fiber->guard + kGuardBytes;
-    fiber->stack_bytes = kStackBytes - (fibers_.size() % kColours) * kColourBytes;
-    make_context(fiber->context, fiber->stack, fiber->stack_bytes, entry_);
+    fiber->stack.low = fiber->guard + kGuardBytes;
+    fiber->stack.size = kStackBytes - (fibers_.size() % kColours) * kColourBytes;
+    fiber->context = make_context(fiber->stack, entry_);
     fibers_.push_back(std::move(fiber));
   }
   for (std::size_t i = 0; i < kFibersPerChunk; ++i)
@@ -52,7 +52,7 @@ Fiber* FiberPool::grow() {
 void FiberPool::reset() {
   parked_.clear();
   for (const auto& fiber : fibers_) {
-    make_context(fiber->context, fiber->stack, fiber->stack_bytes, entry_);
+    fiber->context = make_context(fiber->stack, entry_);
     parked_.push_back(fiber.get());
   }
 }
@@ -60,7 +60,7 @@ void FiberPool::reset() {
 const Fiber* FiberPool::overflown(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
   for (const auto& fiber : fibers_)
-    if (byte >= fiber->guard && byte < fiber->stack) return fiber.get();
+    if (byte >= fiber->guard && byte < fiber->stack.low) return fiber.get();
   return nullptr;
 }
 

@@ -9,12 +9,11 @@
 
 namespace convlab::emulation {
 
-/// A stack with a guard page below it and the place where its execution goes on.
+/// A stack with guard pages below it.
 struct Fiber {
-  Context context;
-  std::byte* guard = nullptr;  ///< start of the guard page; the stack lies above it
-  std::byte* stack = nullptr;
-  std::size_t stack_bytes = 0;
+  Context context;  ///< where it goes on that has no thread of a block on it
+  Stack stack;
+  std::byte* guard = nullptr;  ///< start of the guard pages; the stack lies above them
 };
 
 /// The stacks of one worker, made when first needed and kept.

@@ -60,7 +60,7 @@ std::string thread_groups(const BlockRunner& runner) {
     std::string call = thread.call;
     if (state == State::kInWarp) {
       std::array<char, 24> mask;
-      std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)", thread.mask);
+      std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)", runner.awaited_lanes(thread));
       call += mask.data();
     }
     if (!begun) call.clear();
