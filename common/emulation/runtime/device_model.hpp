@@ -17,11 +17,11 @@ struct DeviceModel {
   int max_blocks_per_multiprocessor = 32;
   unsigned max_block_x = 1024, max_block_y = 1024, max_block_z = 64;
   unsigned max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535;
-  std::size_t shared_per_block = 48 * 1024;  ///< without opting in
-  std::size_t shared_per_block_optin = 163 * 1024;
-  std::size_t shared_per_multiprocessor = 164 * 1024;
+  std::size_t shared_per_block = std::size_t{48} << 10U;  ///< without opting in
+  std::size_t shared_per_block_optin = std::size_t{163} << 10U;
+  std::size_t shared_per_multiprocessor = std::size_t{164} << 10U;
   std::size_t shared_reserved = 1024;  ///< that the system takes of every block
-  std::size_t constant_bytes = 64 * 1024;
+  std::size_t constant_bytes = std::size_t{64} << 10U;
   int registers_per_block = 65536;
 };
 

@@ -40,9 +40,10 @@ T opaque(T value) {
   return value;
 }
 
-/// operation(operands…) in another rounding mode.
+/// operation(operands…) in another rounding mode. Not inlined, so that no other computation of the
+/// caller is moved to where that mode holds.
 template <class Operation, class... T>
-auto rounded(int mode, Operation operation, T... operands) {
+[[gnu::noinline]] auto rounded(int mode, Operation operation, T... operands) {
   const RoundingScope scope(mode);
   return opaque(operation(opaque(operands)...));
 }

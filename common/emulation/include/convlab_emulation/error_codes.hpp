@@ -68,9 +68,9 @@
   X(Unknown, 999, "unknown error")
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
-enum cudaError {
+enum cudaError : unsigned int {
   cudaSuccess = 0,
-#define CONVLAB_CUDA_ERROR(name, number, text) cudaError##name = number,
+#define CONVLAB_CUDA_ERROR(name, number, text) cudaError##name = (number),
   CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)
 #undef CONVLAB_CUDA_ERROR
 };

@@ -24,7 +24,9 @@ using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 inline const cudaStream_t cudaStreamLegacy = reinterpret_cast<cudaStream_t>(1);
 inline const cudaStream_t cudaStreamPerThread = reinterpret_cast<cudaStream_t>(2);
 
-enum cudaMemcpyKind {
+// The underlying types stand here so that a number without a name is a value too: it becomes an
+// error, as on a GPU, and no undefined behaviour.
+enum cudaMemcpyKind : unsigned int {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,
   cudaMemcpyDeviceToHost = 2,
@@ -60,50 +62,50 @@ enum : unsigned int {
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
 
-enum cudaStreamCaptureMode {
+enum cudaStreamCaptureMode : unsigned int {
   cudaStreamCaptureModeGlobal = 0,
   cudaStreamCaptureModeThreadLocal = 1,
   cudaStreamCaptureModeRelaxed = 2,
 };
-enum cudaStreamCaptureStatus {
+enum cudaStreamCaptureStatus : unsigned int {
   cudaStreamCaptureStatusNone = 0,
   cudaStreamCaptureStatusActive = 1,
   cudaStreamCaptureStatusInvalidated = 2,
 };
 
-enum cudaFuncAttribute {
+enum cudaFuncAttribute : unsigned int {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
 };
-enum cudaSharedCarveout {
+enum cudaSharedCarveout : int {
   cudaSharedmemCarveoutDefault = -1,
   cudaSharedmemCarveoutMaxL1 = 0,
   cudaSharedmemCarveoutMaxShared = 100,
 };
-enum cudaFuncCache {
+enum cudaFuncCache : unsigned int {
   cudaFuncCachePreferNone = 0,
   cudaFuncCachePreferShared = 1,
   cudaFuncCachePreferL1 = 2,
   cudaFuncCachePreferEqual = 3,
 };
-enum cudaSharedMemConfig {
+enum cudaSharedMemConfig : unsigned int {
   cudaSharedMemBankSizeDefault = 0,
   cudaSharedMemBankSizeFourByte = 1,
   cudaSharedMemBankSizeEightByte = 2,
 };
-enum cudaLimit {
+enum cudaLimit : unsigned int {
   cudaLimitStackSize = 0,
   cudaLimitPrintfFifoSize = 1,
   cudaLimitMallocHeapSize = 2,
 };
-enum cudaComputeMode { cudaComputeModeDefault = 0 };
-enum cudaMemoryType {
+enum cudaComputeMode : unsigned int { cudaComputeModeDefault = 0 };
+enum cudaMemoryType : unsigned int {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
   cudaMemoryTypeDevice = 2,
   cudaMemoryTypeManaged = 3,
 };
-enum cudaMemoryAdvise {
+enum cudaMemoryAdvise : unsigned int {
   cudaMemAdviseSetReadMostly = 1,
   cudaMemAdviseUnsetReadMostly = 2,
   cudaMemAdviseSetPreferredLocation = 3,
@@ -133,7 +135,7 @@ struct cudaFuncAttributes {
 };
 
 /// Numbers as in CUDA; those that say nothing about an emulated device are missing.
-enum cudaDeviceAttr {
+enum cudaDeviceAttr : unsigned int {
   cudaDevAttrMaxThreadsPerBlock = 1,
   cudaDevAttrMaxBlockDimX = 2,
   cudaDevAttrMaxBlockDimY = 3,
