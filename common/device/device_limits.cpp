@@ -49,7 +49,7 @@ DeviceLimits limits_of(const DeviceInfo& info) {
 
 DeviceLimits with_measured(DeviceLimits promised, const DeviceLimits& measured) {
   const auto take = [](double& limit, double value) {
-    if (value > 0.0) limit = value;
+    if (value > 0.0 && (value <= limit || limit == 0.0)) limit = value;
   };
   take(promised.bytes_per_second, measured.bytes_per_second);
   take(promised.cache_bytes_per_second, measured.cache_bytes_per_second);

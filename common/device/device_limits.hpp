@@ -15,7 +15,8 @@ namespace convlab {
 /// architecture white papers for the tensor cores (dense).
 DeviceLimits limits_of(const DeviceInfo& info);
 
-/// `promised`, with what was measured in its place where something was.
+/// `promised`, with what was measured in its place where something was. A measurement above the
+/// promise is a mistake of the measurement and does not count.
 DeviceLimits with_measured(DeviceLimits promised, const DeviceLimits& measured);
 
 }  // namespace convlab

@@ -48,13 +48,16 @@ __global__ void multiply_add_half(float* sink, float factor) {
   wmma::fragment<wmma::accumulator, kEdge, kEdge, kEdge, float> sum[kFragments];
   wmma::fill_fragment(left, __float2half(factor));
   wmma::fill_fragment(right, __float2half(factor));
-  for (int i = 0; i < kFragments; ++i) wmma::fill_fragment(sum[i], 0.0f);
+  // All different, and all used: else the compiler makes one of them, or leaves a half of it out.
+  for (int i = 0; i < kFragments; ++i) wmma::fill_fragment(sum[i], static_cast<float>(i));
   for (int round = 0; round < kRounds; ++round) {
 #pragma unroll
     for (int i = 0; i < kFragments; ++i) wmma::mma_sync(sum[i], left, right, sum[i]);
   }
   float total = 0.0f;
-  for (int i = 0; i < kFragments; ++i) total += sum[i].x[0];
+  for (int i = 0; i < kFragments; ++i) {
+    for (int j = 0; j < sum[i].num_elements; ++j) total += sum[i].x[j];
+  }
   if (total == -1.0f) *sink = total;
 }
 
