@@ -40,7 +40,7 @@ struct Stage {
   std::string id = "";     ///< what --stage takes: lower case, words joined by '-'
   std::string title = "";  ///< a line for tables and plots
   std::string baseline =
-      "";  ///< id of the stage that this one is compared with; none for the first
+      "";         ///< id of the stage that this one is compared with; none for the first
   int order = 0;  ///< position on the ladder
   Precision precision = Precision::kFp32;
   ComputeCapability needs{};  ///< the least that a GPU must have; none for the CPU
