@@ -69,19 +69,25 @@ bool check_stage(Submission& submission, const StageInfo& stage, const CheckRequ
   };
   std::size_t done = 0;
   for (const ElementCase& test : element_cases()) {
+    if (!request.cases) break;
     observer.announce(stage.id + ": case " + std::to_string(++done) + " of " +
                       std::to_string(element_cases().size()) + ", " + test.name);
     const CaseOutcome outcome = run_case(submission, stage, test, seed + done);
     result.cases.push_back(outcome.result);
     if (!report(outcome.finding)) return false;
   }
-  observer.cases_passed(stage, done);
+  if (request.cases) observer.cases_passed(stage, done);
   for (const int batch : request.batches) {
     const Announce announce = [&](const std::string& what) {
       observer.announce(stage.id + ": " + what);
     };
-    const NetworkOutcome outcome =
-        run_network(submission, stage, material.task(batch, announce), announce);
+    NetworkTask task = material.task(batch, announce);
+    if (request.beside) {
+      task.beside = [&](int layer, const ConvShape& shape, const Arrays& given) {
+        request.beside(stage, batch, layer, shape, given);
+      };
+    }
+    const NetworkOutcome outcome = run_network(submission, stage, task, announce);
     result.runs.push_back(outcome.result);
     observer.run_ended(outcome.result);
     if (!report(outcome.finding)) return false;

@@ -10,6 +10,7 @@
 
 #include "common/milestone/result.hpp"
 #include "common/network/network.hpp"
+#include "grader/integrity/submission.hpp"
 
 namespace convlab::grader {
 
@@ -23,6 +24,10 @@ struct CheckRequest {
   std::string network = kDefaultPreset;
   std::optional<std::uint64_t> seed{};  ///< of the element-wise cases; none: another one each time
   std::optional<std::chrono::milliseconds> time_limit{};
+  bool cases = true;  ///< false: only the network, of a stage whose cases passed already
+  /// Told of each timed call, see Beside.
+  std::function<void(const StageInfo&, int batch, int layer, const ConvShape&, const Arrays&)>
+      beside{};
 };
 
 /// Who is told while a check runs.

@@ -50,13 +50,15 @@ bool same_bits_turned(const float* right, const float* output, std::int64_t imag
 class LayerRun {
  public:
   LayerRun(Submission& submission, const StageInfo& stage, std::string where,
-           const ConvShape& shape, const float* input, const float* weights)
+           const ConvShape& shape, const float* input, const float* weights,
+           std::function<void(const ConvShape&, const Arrays&)> beside)
       : submission_(submission),
         stage_(stage),
         where_(std::move(where)),
         tolerance_(oracle::Tolerance::of(precision_of(stage))),
         input_(input),
-        weights_(weights) {
+        weights_(weights),
+        beside_(std::move(beside)) {
     result_.shape = shape;
     arrays_ = submission_.prepare(shape, Placement::kAligned);
     std::memcpy(arrays_.weights, weights_,
@@ -129,6 +131,7 @@ class LayerRun {
     result_.op_ms.push_back(call.op_ms);
     result_.layer_ms.push_back(call.layer_ms);
     if (submission_.device().device == Device::kGpu) result_.samples.push_back(call.sample);
+    beside_(shape(), arrays_);
   }
 
   // A submission tells its own time. What it leaves out is in the grader's, together with the
@@ -149,6 +152,7 @@ class LayerRun {
   oracle::Tolerance tolerance_;
   const float* input_;
   const float* weights_;
+  std::function<void(const ConvShape&, const Arrays&)> beside_;
   Arrays arrays_;
   Call first_;
   LayerResult result_;
@@ -203,7 +207,9 @@ NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const
     announce("batch " + std::to_string(task.batch) + ", " + name);
     LayerRun layer(submission, stage,
                    name + " of network " + result.network + " (" + to_string(shape) + ")", shape,
-                   input, weights);
+                   input, weights, [&](const ConvShape& timed, const Arrays& given) {
+                     if (task.beside) task.beside(index, timed, given);
+                   });
     try {
       layer.check(output);
       layer.time(output);

@@ -13,6 +13,10 @@
 
 namespace convlab::grader {
 
+/// Told of each timed call after it ended: the number of the convolution in the network, and what
+/// the submission was given. What another program takes for the same, right now, is comparable.
+using Beside = std::function<void(int layer, const ConvShape&, const Arrays& given)>;
+
 /// A network at one batch: what a submission's convolutions become a part of.
 struct NetworkTask {
   const Network& network;
@@ -20,6 +24,7 @@ struct NetworkTask {
   const std::vector<std::uint8_t>& labels;  ///< at least batch
   const oracle::Expected& expected;
   int batch = 0;
+  Beside beside{};  ///< empty: nobody measures beside
 };
 
 struct NetworkOutcome {
