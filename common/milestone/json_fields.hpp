@@ -37,4 +37,10 @@ void from_json(const Json& json, DeviceInfo& info);
 void to_json(Json& json, const DeviceReport& report);
 void from_json(const Json& json, DeviceReport& report);
 
+void to_json(Json& json, const Score& score);
+void from_json(const Json& json, Score& score);
+
+void to_json(Json& json, const SourceFile& file);
+void from_json(const Json& json, SourceFile& file);
+
 }  // namespace convlab

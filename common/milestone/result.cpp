@@ -132,18 +132,16 @@ static void from_json(const Json& json, AccuracyResult& accuracy) {
 }
 
 static void to_json(Json& json, const Finding& finding) {
-  json = {{"id", finding.id},
-          {"title", finding.title},
-          {"seen", finding.seen},
-          {"cause", finding.cause},
-          {"next", finding.next}};
+  json = {{"id", finding.id},       {"title", finding.title}, {"seen", finding.seen},
+          {"cause", finding.cause}, {"next", finding.next},   {"stage", finding.stage}};
 }
 static void from_json(const Json& json, Finding& finding) {
   finding = {.id = json.at("id"),
              .title = json.at("title"),
              .seen = json.at("seen"),
              .cause = json.at("cause"),
-             .next = json.at("next")};
+             .next = json.at("next"),
+             .stage = json.value("stage", "")};
 }
 
 static void to_json(Json& json, const CaseResult& result) {
@@ -227,12 +225,14 @@ std::string utc_now() {
 }
 
 std::string to_json(const Result& result) {
-  const Json json = {{"schema", kResultSchema},       {"program", result.program},
-                     {"milestone", result.milestone}, {"solution", result.solution},
-                     {"created", result.created},     {"machine", result.machine},
-                     {"cases", result.cases},         {"runs", result.runs},
-                     {"findings", result.findings},   {"references", result.references},
-                     {"isolation", result.isolation}, {"verdict", to_string(result.verdict)}};
+  Json json = {{"schema", kResultSchema},       {"program", result.program},
+               {"milestone", result.milestone}, {"solution", result.solution},
+               {"created", result.created},     {"machine", result.machine},
+               {"cases", result.cases},         {"runs", result.runs},
+               {"findings", result.findings},   {"references", result.references},
+               {"isolation", result.isolation}, {"verdict", to_string(result.verdict)}};
+  if (result.score) json["score"] = *result.score;
+  if (!result.sources.empty()) json["sources"] = result.sources;
   // What a crashed program printed may hold any bytes; they must not keep a result from being kept.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -244,17 +244,20 @@ Result parse_result(const std::string& text, const std::string& name) {
     if (schema != kResultSchema) {
       throw EnvironmentError("its schema is '" + schema + "'");
     }
-    return {.program = json.at("program"),
-            .milestone = json.at("milestone"),
-            .solution = json.at("solution"),
-            .created = json.at("created"),
-            .machine = json.at("machine"),
-            .cases = json.at("cases"),
-            .runs = json.at("runs"),
-            .findings = json.at("findings"),
-            .references = json.at("references"),
-            .isolation = json.value("isolation", ""),
-            .verdict = verdict_from(json.at("verdict"))};
+    Result result{.program = json.at("program"),
+                  .milestone = json.at("milestone"),
+                  .solution = json.at("solution"),
+                  .created = json.at("created"),
+                  .machine = json.at("machine"),
+                  .cases = json.at("cases"),
+                  .runs = json.at("runs"),
+                  .findings = json.at("findings"),
+                  .references = json.at("references"),
+                  .isolation = json.value("isolation", ""),
+                  .verdict = verdict_from(json.at("verdict"))};
+    if (json.contains("score")) result.score = json["score"].get<Score>();
+    if (json.contains("sources")) result.sources = json["sources"].get<std::vector<SourceFile>>();
+    return result;
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); run the command that wrote it again.");

@@ -8,6 +8,7 @@
 
 #include "common/device/device_info.hpp"
 #include "common/milestone/machine.hpp"
+#include "common/milestone/score.hpp"
 #include "common/milestone/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
@@ -88,6 +89,7 @@ struct Finding {
   std::string seen{};   ///< where and what: numbers
   std::string cause{};  ///< what it usually means
   std::string next{};   ///< one next step
+  std::string stage{};  ///< empty where it concerns the whole program
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -150,6 +152,8 @@ struct Result {
   std::vector<ReferenceLine> references{};
   std::string isolation{};  ///< of a check: what kept the submission from the machine
   Verdict verdict = Verdict::kMeasured;
+  std::optional<Score> score{};       ///< of a check, where the milestone has rules for it
+  std::vector<SourceFile> sources{};  ///< what the checked program was built from, where known
 
   friend bool operator==(const Result&, const Result&) = default;
 };

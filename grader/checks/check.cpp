@@ -64,6 +64,7 @@ bool check_stage(Submission& submission, const StageInfo& stage, const CheckRequ
   const auto report = [&](const std::optional<Finding>& finding) {
     if (!finding) return true;
     result.findings.push_back(*finding);
+    result.findings.back().stage = stage.id;
     observer.found(stage, *finding);
     return false;
   };

@@ -5,10 +5,13 @@
 
 #include "common/milestone/arguments.hpp"
 #include "grader/checks/check.hpp"
+#include "grader/checks/element_cases.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/scores/score.hpp"
 
 namespace convlab::grader {
 
@@ -25,6 +28,7 @@ struct Options {
   std::string json;
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
+  bool no_speed = false;
 };
 
 std::vector<int> parse_batches(const std::string& text) {
@@ -104,6 +108,51 @@ class Printer {
   std::string table_of_;
 };
 
+bool is_emulated(const Result& result, const std::filesystem::path& program) {
+  if (!result.runs.empty()) return result.runs.front().device == Device::kEmulated;
+  // It did not get as far as the network; then its device is only known to itself.
+  Submission submission(program);
+  std::vector<StageInfo> stages;
+  if (submission.list_stages(stages)) return false;
+  return submission.device().device == Device::kEmulated;
+}
+
+// Measures the speeds that give points, fills in the table of points.
+void add_score(const CourseMilestone& milestone, const Options& options,
+               const CheckRequest& request, Result& result, Printer& printer) {
+  const ScoreRules rules = load_score_rules(milestone.folder);
+  const CheckedWork work{.result = result,
+                         .only_stage = request.stage,
+                         .batches = request.batches,
+                         .network = request.network,
+                         .emulated = is_emulated(result, request.program),
+                         .cases_in_all = element_cases().size()};
+  const auto reference = program_of(milestone.id, "reference");
+  std::vector<SpeedOutcome> speeds;
+  for (const ScoreRule& rule : rules.items) {
+    std::string why;
+    if (rule.what != ScoreRule::What::kSpeed || !can_measure(rule, rules, work, why)) continue;
+    SpeedOutcome outcome{.stage = rule.stage, .batch = rule.batch};
+    if (options.no_speed) {
+      outcome.why_not = "left out (--no-speed)";
+    } else if (!std::filesystem::exists(reference)) {
+      outcome.why_not = "no reference solution here";
+    } else {
+      outcome = measure_speed(request, rule, rules, reference, printer.observer().announce);
+    }
+    for (const Finding& finding : outcome.findings) {
+      result.findings.push_back(finding);
+      result.verdict = Verdict::kFailed;
+      printer.observer().found({.id = rule.stage}, finding);
+    }
+    speeds.push_back(std::move(outcome));
+  }
+  printer.clear();
+  result.score = make_score(rules, work, speeds);
+  // Where nothing runs there is no need for a table of zeros.
+  if (result.score->earned() > 0.0) std::cout << "\n" << score_table(*result.score);
+}
+
 bool is_source_file(const std::string& solution) {
   return solution != "student" && solution != "reference";
 }
@@ -138,8 +187,11 @@ ExitCode run(const Options& options) {
   }
 
   Printer printer;
-  const Result result = check(request, printer.observer());
+  Result result = check(request, printer.observer());
   printer.clear();
+  if (std::filesystem::exists(milestone.folder / "scores.json")) {
+    add_score(milestone, options, request, result, printer);
+  }
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
   write_result(file, result);
@@ -176,6 +228,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
+  command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
   command->add_option("--seed", options->seed, "Repeat the cases of an earlier check");
   command->add_option("--time-limit", options->time_limit_s,
                       "Seconds that one convolution may take (default: from its size)");

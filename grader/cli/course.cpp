@@ -1,14 +1,12 @@
 #include "grader/cli/course.hpp"
 
-#include <sys/wait.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 
 #include "common/error/error.hpp"
 #include "common/milestone/shell_word.hpp"
 #include "common/network/preset.hpp"
+#include "grader/cli/shell.hpp"
 
 namespace convlab::grader {
 
@@ -71,18 +69,14 @@ std::filesystem::path compile_source(const std::string& milestone,
   // The milestone's program knows whether a GPU answers, and how to compile.
   const std::string command = shell_word(program_of(milestone, "student")) + " --print-program " +
                               "--source " + shell_word(file) + " 2>&1";
-  std::string printed;
-  FILE* pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw EnvironmentError("No process can be started to compile a file.");
-  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) printed += static_cast<char>(c);
-  const int status = ::pclose(pipe);
-  while (!printed.empty() && printed.back() == '\n') printed.pop_back();
-  if (status != 0) {
-    throw Error(
-        WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::kEnvironment,
-        printed);
+  const ShellOutput output = run_shell(command);
+  if (output.exit_code != 0) {
+    const bool is_ours = output.exit_code <= static_cast<int>(ExitCode::kEnvironment);
+    throw Error(is_ours ? static_cast<ExitCode>(output.exit_code) : ExitCode::kEnvironment,
+                output.text);
   }
-  return printed.substr(printed.find_last_of('\n') + 1);  // what precedes says why it emulates
+  return output.text.substr(output.text.find_last_of('\n') +
+                            1);  // what precedes says why it emulates
 }
 
 std::filesystem::path results_folder() {

@@ -13,6 +13,7 @@
 #include "common/tensor/buffer.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/shell.hpp"
 #include "grader/integrity/isolation.hpp"
 #include "grader/integrity/shared_segment.hpp"
 #include "grader/report/terminal.hpp"
@@ -31,16 +32,8 @@ struct Examined {
 
 /// The first line of what a program prints; nothing if there is no such program.
 std::string first_line(const std::string& command) {
-  FILE* pipe = ::popen((command + " 2>/dev/null").c_str(), "r");
-  if (pipe == nullptr) return {};
-  std::array<char, 256> text{};
-  std::string line;
-  if (std::fgets(text.data(), text.size(), pipe) != nullptr) line = text.data();
-  while (std::fgets(text.data(), text.size(), pipe) != nullptr) {
-  }
-  ::pclose(pipe);
-  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
-  return line;
+  const std::string text = run_shell(command + " 2>/dev/null").text;
+  return text.substr(0, text.find('\n'));
 }
 
 Examined program(const std::string& name, const std::string& command, const std::string& mend,

@@ -64,7 +64,10 @@ std::string right(const std::string& text, int width) {
 }
 
 std::string paragraph(const std::string& label, const std::string& text) {
-  const int indent = display_width(label);
+  return hanging(label, display_width(label), text);
+}
+
+std::string hanging(const std::string& label, int indent, const std::string& text) {
   std::string result = label;
   int column = indent;
   std::istringstream words(text);
@@ -81,6 +84,7 @@ std::string paragraph(const std::string& label, const std::string& text) {
     result += word;
     column += width;
   }
+  result.erase(result.find_last_not_of(' ') + 1);
   return result + "\n";
 }
 

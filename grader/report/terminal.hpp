@@ -23,6 +23,9 @@ std::string right(const std::string& text, int width);
 /// Paragraph of kColumns: the first line begins with `label`, the others are indented as far.
 std::string paragraph(const std::string& label, const std::string& text);
 
+/// The same behind a label that is `indent` wide on the screen, whatever colours are in it.
+std::string hanging(const std::string& label, int indent, const std::string& text);
+
 /// One line on standard error that is written over and over, while a person waits; nothing where
 /// standard error is no terminal.
 class ProgressLine {

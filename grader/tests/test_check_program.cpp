@@ -26,7 +26,7 @@ Checked check(const std::string& submission, const std::string& options) {
   const auto json = folder.path() / "result.json";
   Checked checked{
       run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) + "/" + submission +
-                                " --json " + json.string() + " " + options),
+                                " --no-speed --json " + json.string() + " " + options),
       {}};
   checked.result = read_result(json);
   return checked;
@@ -184,6 +184,29 @@ TEST_CASE("grader check: the reference passes at 100 and 1000 with exact counts"
   REQUIRE(result.runs.size() == 2);
   CHECK(result.runs[1].accuracy->total == 1000);
   CHECK(result.machine.cores >= 1);
+}
+
+TEST_CASE("grader check: points, with the speed beside the reference in the same run") {
+  const auto program = std::string(CONVLAB_BINARY_DIR) + "/m1-reference";
+  if (!grader::has_default_weights() || !std::filesystem::exists(program)) return;
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const ProgramRun run = run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) +
+                                                   "/honest --batches 100 --json " + json.string());
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "  item                     points       yours   reference  why\n"));
+  CHECK(longest_line(run.output.substr(0, run.output.find("PASSED"))) <= 80);
+  const Result result = read_result(json);
+  REQUIRE(result.score);
+  CHECK(result.score->earned() > 60);
+  const ScoreItem& speed = result.score->items.back();
+  CHECK(speed.credit != Credit::kNotMeasured);
+  REQUIRE(speed.speed);
+  CHECK(speed.speed->yours_ms.size() == 2);
+  CHECK(speed.speed->yours_ms[0].size() == speed.speed->reference_ms[0].size());
+  CHECK(speed.speed->low <= speed.speed->speed);
+  CHECK(speed.speed->speed <= speed.speed->high);
 }
 
 TEST_CASE("grader check: what cannot be asked is answered in one sentence") {

@@ -54,9 +54,34 @@ Result example() {
                              .title = "Not a number",
                              .seen = "b=0 m=1 h=2 w=3",
                              .cause = "0/0",
-                             .next = "look"});
+                             .next = "look", .stage = "s"});
   result.references.push_back(
       {.label = "oneDNN", .kind = "library", .network = "fa23", .batch = 100, .op_ms = {1, 2}});
+  result.score =
+      convlab::Score{{{.stage = "baseline",
+                       .item = "cases",
+                       .points = 40,
+                       .earned = 10,
+                       .credit = convlab::Credit::kPartial,
+                       .yours = "7 of 28",
+                       .reference = "28",
+                       .why = "E-stride"},
+                      {.stage = "baseline",
+                       .item = "speed",
+                       .batch = 100,
+                       .points = 20,
+                       .earned = 20,
+                       .credit = convlab::Credit::kUndecided,
+                       .speed = convlab::SpeedMeasure{.reference = "openmp",
+                                                      .yours_ms = {{1.5}, {2.5}},
+                                                      .reference_ms = {{1}, {2}},
+                                                      .speed = 0.75,
+                                                      .low = 0.5,
+                                                      .high = 1,
+                                                      .floor_ms = 0.1,
+                                                      .rounds = 3}},
+                      {.stage = "baseline", .item = "network", .batch = 1000, .points = 5}}};
+  result.sources = {{.path = "milestones/m1_cpu_baseline/conv_forward.cpp", .sha256 = "ab12"}};
   return result;
 }
 
@@ -119,4 +144,11 @@ TEST_CASE("atomic file: an older file is replaced, a failed write leaves it") {
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
   CHECK_THROWS_AS(convlab::read_text(folder / "missing.json"), EnvironmentError);
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("score: items that were not measured count neither for nor against") {
+  const convlab::Score score = *example().score;
+  CHECK(score.earned() == 30);
+  CHECK(score.counted() == 60);
+  CHECK(score.total() == 65);
 }

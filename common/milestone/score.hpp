@@ -1,0 +1,72 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace convlab {
+
+/// What became of the points of one item.
+enum class Credit {
+  kEarned,       ///< all of them
+  kPartial,      ///< some, or none
+  kUndecided,    ///< measured, but noise decides how many: the most that it allows are given
+  kNotMeasured,  ///< counts neither for nor against
+};
+
+/// "earned", "partial", "undecided", "not-measured".
+const char* to_string(Credit credit);
+
+/// A stage and the reference solution, timed in turns on the same machine. All samples are kept:
+/// one series per convolution, in the order in which they were taken, sample i of both side by
+/// side.
+struct SpeedMeasure {
+  std::string reference{};  ///< stage of the reference solution
+  std::vector<std::vector<double>> yours_ms{};
+  std::vector<std::vector<double>> reference_ms{};
+  double speed = 0.0;  ///< reference's time over yours, sums of the convolutions' medians
+  double low = 0.0;    ///< 95 % of resampled series lie between these two
+  double high = 0.0;
+  std::optional<double> floor_ms{};  ///< no program can take less, where that is known
+  int rounds = 0;
+
+  friend bool operator==(const SpeedMeasure&, const SpeedMeasure&) = default;
+};
+
+/// One line of the table of points.
+struct ScoreItem {
+  std::string stage{};
+  std::string item{};  ///< "runs", "cases", "network", "speed"
+  int batch = 0;       ///< of network and speed
+  double points = 0.0;
+  double earned = 0.0;
+  Credit credit = Credit::kNotMeasured;
+  std::string yours{};
+  std::string reference{};
+  std::string why{};
+  std::optional<SpeedMeasure> speed{};
+
+  friend bool operator==(const ScoreItem&, const ScoreItem&) = default;
+};
+
+/// Partial credit: what a submission earned, item by item.
+struct Score {
+  std::vector<ScoreItem> items{};
+
+  [[nodiscard]] double earned() const;
+  /// The points of the items that count: not those that were not measured.
+  [[nodiscard]] double counted() const;
+  [[nodiscard]] double total() const;
+
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+/// A file that a student wrote, as it was when it was checked.
+struct SourceFile {
+  std::string path{};    ///< from the root of the tree
+  std::string sha256{};  ///< hexadecimal
+
+  friend bool operator==(const SourceFile&, const SourceFile&) = default;
+};
+
+}  // namespace convlab

@@ -1,0 +1,193 @@
+#include "grader/scores/score.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "common/timing/statistics.hpp"
+#include "grader/scores/speed.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// What the result holds about one stage.
+struct StageRecord {
+  std::size_t cases = 0;
+  std::size_t passed_cases = 0;
+  bool gave_output = false;
+  std::string failed_case{};
+};
+
+StageRecord record_of(const Result& result, const std::string& stage) {
+  StageRecord record;
+  for (const CaseResult& test : result.cases) {
+    if (test.stage != stage) continue;
+    ++record.cases;
+    record.gave_output = record.gave_output || test.error.compared > 0;
+    if (test.verdict == Verdict::kPassed) {
+      ++record.passed_cases;
+    } else {
+      record.failed_case = test.name;
+    }
+  }
+  return record;
+}
+
+const RunResult* run_of(const Result& result, const std::string& stage, int batch) {
+  for (const RunResult& run : result.runs) {
+    if (run.stage.id == stage && run.batch == batch) return &run;
+  }
+  return nullptr;
+}
+
+std::string finding_id(const Result& result, const std::string& stage) {
+  for (const Finding& finding : result.findings) {
+    if (finding.stage == stage || finding.stage.empty()) return finding.id;
+  }
+  return {};
+}
+
+std::string three_digits(double value) {
+  std::array<char, 32> text{};
+  const int whole = value < 1.0 ? 1 : static_cast<int>(std::log10(value)) + 1;
+  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 3 - whole), value);
+  return text.data();
+}
+
+std::string milliseconds_text(const std::vector<std::vector<double>>& series) {
+  const double sum =
+      std::accumulate(series.begin(), series.end(), 0.0,
+                      [](double so_far, const auto& s) { return so_far + spread_of(s).median; });
+  return three_digits(sum) + " ms";
+}
+
+void give(ScoreItem& item, double earned, const std::string& why) {
+  item.earned = earned;
+  item.credit = earned == item.points ? Credit::kEarned : Credit::kPartial;
+  if (item.credit == Credit::kPartial || item.item == "speed") item.why = why;
+}
+
+void leave_out(ScoreItem& item, const std::string& why) {
+  item.credit = Credit::kNotMeasured;
+  item.why = why;
+}
+
+void score_runs(ScoreItem& item, const StageRecord& stage, const std::string& id) {
+  item.yours = stage.gave_output ? "yes" : "no";
+  give(item, stage.gave_output ? item.points : 0.0, id);
+}
+
+void score_cases(ScoreItem& item, const StageRecord& stage, std::size_t in_all,
+                 const std::string& id) {
+  item.yours = std::to_string(stage.passed_cases) + " of " + std::to_string(in_all);
+  item.reference = std::to_string(in_all);
+  const double share = static_cast<double>(stage.passed_cases) / static_cast<double>(in_all);
+  give(item, std::floor(item.points * share),
+       id + (stage.gave_output ? " in '" + stage.failed_case + "'" : ""));
+}
+
+void score_network(ScoreItem& item, const RunResult* run, const std::string& id) {
+  if (run == nullptr) {
+    give(item, 0.0, "not reached");
+    return;
+  }
+  if (run->accuracy) {
+    const auto of_all = [&](int count) {
+      return std::to_string(count) + "/" + std::to_string(run->accuracy->total);
+    };
+    item.yours = of_all(run->accuracy->correct);
+    if (run->accuracy->expected) item.reference = of_all(*run->accuracy->expected);
+  }
+  give(item, run->verdict == Verdict::kPassed ? item.points : 0.0, id);
+}
+
+void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
+                 const SpeedOutcome* outcome) {
+  if (outcome == nullptr || !outcome->why_not.empty()) {
+    leave_out(item, outcome == nullptr ? "not measured" : outcome->why_not);
+    return;
+  }
+  if (!outcome->measure) {
+    give(item, 0.0, "when measured again: " + outcome->findings.front().id);
+    return;
+  }
+  const SpeedMeasure& measure = *outcome->measure;
+  item.speed = measure;
+  item.yours = milliseconds_text(measure.yours_ms);
+  item.reference = milliseconds_text(measure.reference_ms);
+  const SpeedPoints points = points_for(measure, rule, rules.tolerance);
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "speed %.2f (%.2f to %.2f)", measure.speed, measure.low,
+                measure.high);
+  give(item, points.points, text.data());
+  if (!points.decided) {
+    item.credit = Credit::kUndecided;
+    item.why += "; noise decides after " + std::to_string(measure.rounds) +
+                (measure.rounds == 1 ? " round" : " rounds") + ", in your favour";
+  }
+}
+
+// Why this item is not part of the check that was asked for; empty if it is.
+std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
+  if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
+  if (rule.batch == 0) return {};
+  if (work.network != rules.network) return "only network " + rules.network + " counts";
+  if (std::find(work.batches.begin(), work.batches.end(), rule.batch) == work.batches.end()) {
+    return "not in --batches";
+  }
+  return {};
+}
+
+}  // namespace
+
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
+                 std::string& why) {
+  why = not_asked(rule, rules, work);
+  if (!why.empty()) return false;
+  if (work.emulated) {
+    why = "not measured without a GPU";
+    return false;
+  }
+  const RunResult* run = run_of(work.result, rule.stage, rule.batch);
+  return run != nullptr && run->verdict == Verdict::kPassed;
+}
+
+Score make_score(const ScoreRules& rules, const CheckedWork& work,
+                 const std::vector<SpeedOutcome>& speeds) {
+  Score score;
+  for (const ScoreRule& rule : rules.items) {
+    ScoreItem item{.stage = rule.stage,
+                   .item = to_string(rule.what),
+                   .batch = rule.batch,
+                   .points = rule.points};
+    const StageRecord stage = record_of(work.result, rule.stage);
+    std::string id = finding_id(work.result, rule.stage);
+    if (id.empty() && stage.cases == 0) id = "there is no such stage";
+    std::string why = not_asked(rule, rules, work);
+    if (!why.empty()) {
+      leave_out(item, why);
+    } else if (rule.what == ScoreRule::What::kRuns) {
+      score_runs(item, stage, id);
+    } else if (rule.what == ScoreRule::What::kCases) {
+      score_cases(item, stage, work.cases_in_all, id);
+    } else if (rule.what == ScoreRule::What::kNetwork) {
+      score_network(item, run_of(work.result, rule.stage, rule.batch), id);
+    } else if (can_measure(rule, rules, work, why)) {
+      const auto found = std::find_if(speeds.begin(), speeds.end(), [&](const SpeedOutcome& speed) {
+        return speed.stage == rule.stage && speed.batch == rule.batch;
+      });
+      score_speed(item, rule, rules, found == speeds.end() ? nullptr : &*found);
+    } else if (!why.empty()) {
+      leave_out(item, why);
+    } else {
+      give(item, 0.0, "only right results are timed");
+    }
+    score.items.push_back(std::move(item));
+  }
+  return score;
+}
+
+}  // namespace convlab::grader

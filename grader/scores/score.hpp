@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+#include "grader/scores/score_rules.hpp"
+#include "grader/scores/side_by_side.hpp"
+
+namespace convlab::grader {
+
+/// A check as the table of points needs to know it.
+struct CheckedWork {
+  const Result& result;
+  std::optional<std::string> only_stage{};  ///< the check was asked for this one
+  std::vector<int> batches{};               ///< and for these
+  std::string network{};
+  bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
+  std::size_t cases_in_all = 0;
+};
+
+/// Whether this rule's speed can be measured after such a check. If not, the reason is in `why`,
+/// and empty where the work itself is at fault.
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
+                 std::string& why);
+
+/// The table of points of a check.
+/// @param speeds  an outcome for every rule for speed that could be measured
+Score make_score(const ScoreRules& rules, const CheckedWork& work,
+                 const std::vector<SpeedOutcome>& speeds);
+
+}  // namespace convlab::grader

@@ -1,0 +1,195 @@
+#include "grader/scores/score_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/error/error.hpp"
+#include "common/milestone/arguments.hpp"
+#include "common/milestone/atomic_file.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSchema = "convlab-scores-1";
+constexpr double kMostPoints = 1000.0;
+constexpr double kMostSpeed = 1e6;
+constexpr int kMostRounds = 20;
+
+/// Thrown while reading; parse_score_rules adds the file's name.
+struct RuleProblem {
+  std::string what;
+};
+
+// Refuses keys that nobody reads: a misspelt "ponits" must not silently give none.
+void check_keys(const json& object, const std::set<std::string>& known) {
+  if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
+  for (const auto& item : object.items()) {
+    if (known.contains(item.key())) continue;
+    std::string list;
+    for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
+    throw RuleProblem{"has an unknown key '" + item.key() + "'; known are " + list};
+  }
+}
+
+std::string read_text_field(const json& object, const char* key) {
+  if (!object.contains(key) || !object.at(key).is_string() ||
+      object.at(key).get<std::string>().empty()) {
+    throw RuleProblem{std::string("needs a text for '") + key + "'"};
+  }
+  return object.at(key).get<std::string>();
+}
+
+std::string number_text(double value) {
+  return json(value).dump();
+}
+
+double read_number(const json& object, const char* key, double low, double high) {
+  const bool is_number = object.contains(key) && object.at(key).is_number();
+  if (!is_number || !(object.at(key) >= low && object.at(key) <= high)) {
+    throw RuleProblem{std::string("needs a number from ") + number_text(low) + " to " +
+                      number_text(high) + " for '" + key + "'" +
+                      (object.contains(key) ? ", not " + object.at(key).dump() : "")};
+  }
+  return object.at(key).get<double>();
+}
+
+int read_int(const json& object, const char* key, int low, int high) {
+  if (object.contains(key) && !object.at(key).is_number_integer()) {
+    throw RuleProblem{std::string("needs a whole number for '") + key + "', not " +
+                      object.at(key).dump()};
+  }
+  return static_cast<int>(read_number(object, key, low, high));
+}
+
+std::vector<CurvePoint> read_curve(const json& object) {
+  if (!object.contains("curve") || !object.at("curve").is_array() || object.at("curve").empty()) {
+    throw RuleProblem{"needs a 'curve': a list of {\"speed\": …, \"share\": …}"};
+  }
+  std::vector<CurvePoint> curve;
+  for (const json& point : object.at("curve")) {
+    check_keys(point, {"speed", "share"});
+    const double speed = read_number(point, "speed", 0.0, kMostSpeed);
+    if (speed == 0.0) throw RuleProblem{"has a curve with speed 0, which no program has"};
+    const double share = read_number(point, "share", 0.0, 1.0);
+    if (!curve.empty() && (speed < curve.back().speed || share < curve.back().share)) {
+      throw RuleProblem{"has a curve that falls: after speed " + number_text(curve.back().speed) +
+                        ", share " + number_text(curve.back().share) + " comes speed " +
+                        number_text(speed) + ", share " + number_text(share)};
+    }
+    curve.push_back({speed, share});
+  }
+  return curve;
+}
+
+ScoreRule::What read_what(const json& object) {
+  const std::string text = read_text_field(object, "item");
+  using enum ScoreRule::What;
+  for (const ScoreRule::What what : {kRuns, kCases, kNetwork, kSpeed}) {
+    if (text == to_string(what)) return what;
+  }
+  throw RuleProblem{"has the item '" + text + "'; known are runs, cases, network and speed"};
+}
+
+ScoreRule read_rule(const json& object) {
+  if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
+  ScoreRule rule;
+  rule.stage = read_text_field(object, "stage");
+  rule.what = read_what(object);
+  std::set<std::string> keys = {"stage", "item", "points"};
+  if (rule.what == ScoreRule::What::kNetwork || rule.what == ScoreRule::What::kSpeed) {
+    keys.insert("batch");
+    rule.batch = read_int(object, "batch", 1, kMaxBatch);
+  }
+  if (rule.what == ScoreRule::What::kSpeed) {
+    keys.insert({"reference", "curve", "near_floor"});
+    rule.reference = read_text_field(object, "reference");
+    rule.curve = read_curve(object);
+    if (object.contains("near_floor")) {
+      rule.near_floor = read_number(object, "near_floor", 0.0, 1.0);
+    }
+  }
+  check_keys(object, keys);
+  rule.points = read_number(object, "points", 0.0, kMostPoints);
+  return rule;
+}
+
+ScoreRules read_rules(const json& object) {
+  check_keys(object, {"schema", "network", "rounds", "tolerance", "items"});
+  if (const std::string schema = read_text_field(object, "schema"); schema != kSchema) {
+    throw RuleProblem{"has the schema '" + schema + "'; this grader reads " + kSchema};
+  }
+  ScoreRules rules{.network = read_text_field(object, "network"),
+                   .rounds = read_int(object, "rounds", 1, kMostRounds),
+                   .tolerance = read_number(object, "tolerance", 0.0, kMostPoints),
+                   .items = {}};
+  if (!object.contains("items") || !object.at("items").is_array() || object.at("items").empty()) {
+    throw RuleProblem{"needs a list of 'items'"};
+  }
+  std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
+  for (const json& item : object.at("items")) {
+    const std::string place = "item " + std::to_string(rules.items.size() + 1) + " ";
+    try {
+      rules.items.push_back(read_rule(item));
+    } catch (const RuleProblem& problem) {
+      throw RuleProblem{place + problem.what};
+    }
+    const ScoreRule& rule = rules.items.back();
+    if (!seen.insert({rule.stage, rule.what, rule.batch}).second) {
+      throw RuleProblem{place + "gives points a second time for '" + to_string(rule.what) +
+                        "' of stage '" + rule.stage + "'"};
+    }
+  }
+  return rules;
+}
+
+}  // namespace
+
+const char* to_string(ScoreRule::What what) {
+  switch (what) {
+    case ScoreRule::What::kRuns:
+      return "runs";
+    case ScoreRule::What::kCases:
+      return "cases";
+    case ScoreRule::What::kNetwork:
+      return "network";
+    case ScoreRule::What::kSpeed:
+      return "speed";
+  }
+  return "unknown";
+}
+
+ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
+  try {
+    return read_rules(json::parse(text));
+  } catch (const json::parse_error& error) {
+    throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
+                           std::to_string(error.byte) + "); docs/grading.md shows its form.");
+  } catch (const RuleProblem& problem) {
+    throw EnvironmentError(name + ": " + problem.what + " (docs/grading.md describes the file).");
+  }
+}
+
+ScoreRules load_score_rules(const std::filesystem::path& milestone_folder) {
+  const auto file = milestone_folder / "scores.json";
+  return parse_score_rules(read_text(file), file.string());
+}
+
+double share_at(const std::vector<CurvePoint>& curve, double speed) {
+  if (!(speed >= curve.front().speed)) return curve.front().share;
+  for (std::size_t i = curve.size(); i-- > 1;) {
+    const CurvePoint& below = curve[i - 1];
+    const CurvePoint& above = curve[i];
+    if (speed >= above.speed) return above.share;
+    if (speed < below.speed) continue;
+    const double way = std::log(speed / below.speed) / std::log(above.speed / below.speed);
+    return std::lerp(below.share, above.share, way);
+  }
+  return curve.front().share;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// A place on the curve of an item for speed.
+struct CurvePoint {
+  double speed = 0.0;  ///< the reference's time over the submission's
+  double share = 0.0;  ///< of the item's points
+
+  friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
+};
+
+/// What the points of one item are given for.
+struct ScoreRule {
+  enum class What {
+    kRuns,     ///< the program starts and gives an output
+    kCases,    ///< in proportion to the element-wise cases that pass
+    kNetwork,  ///< the network at `batch` answers as it must
+    kSpeed,    ///< op time at `batch` beside the reference's
+  };
+  std::string stage{};
+  What what = What::kRuns;
+  double points = 0.0;
+  int batch = 0;
+  std::string reference{};          ///< stage of the reference solution
+  std::vector<CurvePoint> curve{};  ///< ascending
+  double near_floor = 0.0;  ///< all points from this share of the physical floor on; 0: never
+};
+
+/// "runs", "cases", "network", "speed".
+const char* to_string(ScoreRule::What what);
+
+/// How a milestone's points are given: data, in scores.json beside the chapter. docs/grading.md
+/// describes the file.
+struct ScoreRules {
+  std::string network{};   ///< the only one that gives points
+  int rounds = 1;          ///< how often a speed is measured at most while noise decides its points
+  double tolerance = 0.0;  ///< points that noise may decide
+  std::vector<ScoreRule> items{};
+};
+
+/// @param name  stands for the file in messages
+/// @throws EnvironmentError with file, item and mend if the text is no such data
+ScoreRules parse_score_rules(const std::string& text, const std::string& name);
+
+/// The rules in scores.json of a milestone's folder.
+/// @throws EnvironmentError as above, or if there is no such file
+ScoreRules load_score_rules(const std::filesystem::path& milestone_folder);
+
+/// Share of the points at this speed: the curve's points joined by lines over the logarithm of the
+/// speed, as doubling it is the same step everywhere; before the first and behind the last it goes
+/// on level. Two points of the same speed are a step, which the speed itself is above.
+double share_at(const std::vector<CurvePoint>& curve, double speed);
+
+}  // namespace convlab::grader

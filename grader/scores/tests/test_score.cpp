@@ -1,0 +1,149 @@
+#include "common/testing/catch.hpp"
+#include "grader/scores/score.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+
+namespace {
+
+constexpr std::size_t kCases = 4;
+
+const ScoreRules kRules{
+    .network = "fa23",
+    .rounds = 3,
+    .tolerance = 1.0,
+    .items = {{.stage = "a", .what = ScoreRule::What::kRuns, .points = 10},
+              {.stage = "a", .what = ScoreRule::What::kCases, .points = 40},
+              {.stage = "a", .what = ScoreRule::What::kNetwork, .points = 20, .batch = 100},
+              {.stage = "a", .what = ScoreRule::What::kNetwork, .points = 10, .batch = 1000},
+              {.stage = "a",
+               .what = ScoreRule::What::kSpeed,
+               .points = 20,
+               .batch = 100,
+               .reference = "r",
+               .curve = {{0.5, 0.0}, {1.0, 1.0}}}}};
+
+// Passed everything up to batch 100.
+Result passed() {
+  Result result;
+  for (std::size_t i = 0; i < kCases; ++i) {
+    result.cases.push_back({.stage = "a", .name = "case " + std::to_string(i), .error = {9}});
+  }
+  result.runs.push_back({.network = "fa23",
+                         .batch = 100,
+                         .stage = {.id = "a"},
+                         .accuracy = AccuracyResult{.correct = 88, .total = 100, .expected = 88},
+                         .verdict = Verdict::kPassed});
+  result.verdict = Verdict::kPassed;
+  return result;
+}
+
+CheckedWork work_of(const Result& result) {
+  return {.result = result,
+          .only_stage = {},
+          .batches = {100},
+          .network = "fa23",
+          .emulated = false,
+          .cases_in_all = kCases};
+}
+
+SpeedOutcome speed_of(double speed) {
+  SpeedMeasure measure{.reference = "r", .speed = speed, .low = speed, .high = speed, .rounds = 1};
+  measure.yours_ms = {{1 / speed, 1 / speed, 1 / speed}};
+  measure.reference_ms = {{1, 1, 1}};
+  return {.stage = "a", .batch = 100, .measure = measure, .findings = {}, .why_not = {}};
+}
+
+}  // namespace
+
+TEST_CASE("score: all items of a work that passed; what was not asked does not count") {
+  const Result result = passed();
+  const Score score = make_score(kRules, work_of(result), {speed_of(1.0)});
+  REQUIRE(score.items.size() == 5);
+  CHECK(score.earned() == 90);
+  CHECK(score.counted() == 90);
+  CHECK(score.total() == 100);
+  CHECK(score.items[1].yours == "4 of 4");
+  CHECK(score.items[2].yours == "88/100");
+  CHECK(score.items[2].reference == "88/100");
+  CHECK(score.items[3].credit == Credit::kNotMeasured);
+  CHECK(score.items[3].why == "not in --batches");
+  CHECK(score.items[4].credit == Credit::kEarned);
+  CHECK(score.items[4].yours == "1.00 ms");
+  CHECK(score.items[4].why == "speed 1.00 (1.00 to 1.00)");
+}
+
+TEST_CASE("score: half the way up the curve, half the points") {
+  const Result result = passed();
+  const Score score = make_score(kRules, work_of(result), {speed_of(0.7071)});
+  CHECK(score.items[4].earned == 10);
+  CHECK(score.items[4].credit == Credit::kPartial);
+}
+
+TEST_CASE("score: a wrong result keeps the points of what was right before") {
+  Result result = passed();
+  result.runs.clear();
+  result.cases.resize(2);
+  result.cases[1].verdict = Verdict::kFailed;
+  result.findings = {{.id = "E-stride", .stage = "a"}};
+  const Score score = make_score(kRules, work_of(result), {});
+  CHECK(score.items[0].earned == 10);
+  CHECK(score.items[1].earned == 10);
+  CHECK(score.items[1].why == "E-stride in 'case 1'");
+  CHECK(score.items[2].why == "not reached");
+  CHECK(score.items[4].why == "only right results are timed");
+  CHECK(score.earned() == 20);
+  CHECK(score.counted() == 90);
+}
+
+TEST_CASE("score: nothing runs, nothing is earned, and the finding is the reason") {
+  Result result;
+  result.findings = {{.id = "E-no-program"}};
+  const Score score = make_score(kRules, work_of(result), {});
+  CHECK(score.earned() == 0);
+  for (const int item : {0, 1}) CHECK(score.items[item].why == "E-no-program");
+  // A stage that was deleted is no stage that was not asked for.
+  const Result empty;
+  CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "there is no such stage");
+}
+
+TEST_CASE("score: emulated, speed has no points and the others make up the total") {
+  const Result result = passed();
+  CheckedWork work = work_of(result);
+  work.emulated = true;
+  const Score score = make_score(kRules, work, {});
+  CHECK(score.items[4].credit == Credit::kNotMeasured);
+  CHECK(score.items[4].why == "not measured without a GPU");
+  CHECK(score.counted() == 70);
+}
+
+TEST_CASE("score: noise that decides is said, and costs nothing") {
+  const Result result = passed();
+  SpeedOutcome noisy = speed_of(0.75);
+  noisy.measure->low = 0.5;
+  noisy.measure->high = 1.0;
+  noisy.measure->rounds = 3;
+  const Score score = make_score(kRules, work_of(result), {noisy});
+  CHECK(score.items[4].credit == Credit::kUndecided);
+  CHECK(score.items[4].earned == 20);
+  CHECK(score.items[4].why ==
+        "speed 0.75 (0.50 to 1.00); noise decides after 3 rounds, in your favour");
+}
+
+TEST_CASE("score: a finding while it is timed again takes the speed's points") {
+  const Result result = passed();
+  SpeedOutcome caught = speed_of(1.0);
+  caught.measure.reset();
+  caught.findings = {{.id = "E-replay", .stage = "a"}};
+  CHECK(make_score(kRules, work_of(result), {caught}).items[4].why ==
+        "when measured again: E-replay");
+}
+
+TEST_CASE("score: another network and another stage give no points") {
+  const Result result = passed();
+  CheckedWork work = work_of(result);
+  work.network = "fa18";
+  CHECK(make_score(kRules, work, {}).items[2].why == "only network fa23 counts");
+  work.only_stage = "b";
+  CHECK(make_score(kRules, work, {}).counted() == 0);
+}

@@ -1,0 +1,107 @@
+#include <filesystem>
+
+#include "common/milestone/atomic_file.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/message_of.hpp"
+#include "grader/scores/score_rules.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using testing::message_of;
+
+namespace {
+
+const std::string kHead = R"({"schema": "convlab-scores-1", "network": "fa23", "rounds": 3,
+                              "tolerance": 1, "items": [)";
+
+std::string complaint(const std::string& items) {
+  return message_of([&] { parse_score_rules(kHead + items + "]}", "x.json"); });
+}
+
+}  // namespace
+
+TEST_CASE("score rules: every milestone has them, they give 100 points") {
+  int milestones = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(CONVLAB_SOURCE_DIR) + "/milestones")) {
+    if (!entry.is_directory()) continue;
+    CAPTURE(entry.path().string());
+    ++milestones;
+    double sum = 0.0;
+    for (const ScoreRule& rule : load_score_rules(entry.path()).items) sum += rule.points;
+    CHECK(sum == 100.0);
+  }
+  CHECK(milestones >= 4);
+}
+
+TEST_CASE("score rules: all fields are read") {
+  const ScoreRules rules =
+      parse_score_rules(kHead + R"({"stage": "a", "item": "cases", "points": 40},
+                 {"stage": "a", "item": "speed", "points": 20.5, "batch": 1000, "reference": "b",
+                  "curve": [{"speed": 0.5, "share": 0}, {"speed": 1, "share": 0.75}],
+                  "near_floor": 0.25}]})",
+                        "x.json");
+  CHECK(rules.network == "fa23");
+  CHECK(rules.rounds == 3);
+  CHECK(rules.tolerance == 1.0);
+  REQUIRE(rules.items.size() == 2);
+  CHECK(rules.items[0].what == ScoreRule::What::kCases);
+  CHECK(rules.items[1].points == 20.5);
+  CHECK(rules.items[1].batch == 1000);
+  CHECK(rules.items[1].reference == "b");
+  CHECK(rules.items[1].curve == std::vector<CurvePoint>{{0.5, 0.0}, {1.0, 0.75}});
+  CHECK(rules.items[1].near_floor == 0.25);
+}
+
+TEST_CASE("score rules: what is wrong is told with file, item and reason") {
+  CHECK(complaint("") == "x.json: needs a list of 'items' (docs/grading.md describes the file).");
+  CHECK(complaint(R"({"stage": "a", "item": "runs", "points": 1},
+                     {"stage": "a", "item": "runs", "points": 2})") ==
+        "x.json: item 2 gives points a second time for 'runs' of stage 'a' (docs/grading.md "
+        "describes the file).");
+  const auto [item, words] = GENERATE(table<std::string, std::string>({
+      {R"(7)", "item 1 is not a JSON object"},
+      {R"({"item": "runs", "points": 1})", "item 1 needs a text for 'stage'"},
+      {R"({"stage": "a", "item": "beauty", "points": 1})", "known are runs, cases, network"},
+      {R"({"stage": "a", "item": "runs", "ponits": 1})", "unknown key 'ponits'; known are item"},
+      {R"({"stage": "a", "item": "runs", "points": -1})",
+       "from 0.0 to 1000.0 for 'points', not -1"},
+      {R"({"stage": "a", "item": "runs"})", "for 'points'"},
+      {R"({"stage": "a", "item": "runs", "points": 1, "batch": 2})", "unknown key 'batch'"},
+      {R"({"stage": "a", "item": "network", "points": 1, "batch": 1.5})", "whole number"},
+      {R"({"stage": "a", "item": "network", "points": 1, "batch": 10001})", "to 10000"},
+      {R"({"stage": "a", "item": "speed", "points": 1, "batch": 1})", "text for 'reference'"},
+      {R"({"stage": "a", "item": "speed", "points": 1, "batch": 1, "reference": "b"})",
+       "needs a 'curve'"},
+      {R"({"stage": "a", "item": "speed", "points": 1, "batch": 1, "reference": "b",
+           "curve": [{"speed": 0, "share": 1}]})",
+       "speed 0"},
+      {R"({"stage": "a", "item": "speed", "points": 1, "batch": 1, "reference": "b",
+           "curve": [{"speed": 1, "share": 0.5}, {"speed": 2, "share": 0.25}]})",
+       "a curve that falls: after speed 1.0, share 0.5 comes speed 2.0, share 0.25"},
+  }));
+  CAPTURE(item);
+  CHECK_THAT(complaint(item), Catch::Matchers::ContainsSubstring(words));
+}
+
+TEST_CASE("score rules: no JSON, another schema, no file") {
+  CHECK_THAT(message_of([] { parse_score_rules("{", "x.json"); }),
+             Catch::Matchers::ContainsSubstring("x.json is not JSON"));
+  CHECK_THAT(message_of([] { parse_score_rules(R"({"schema": "other"})", "x.json"); }),
+             Catch::Matchers::ContainsSubstring("has the schema 'other'"));
+  CHECK_THAT(message_of([] { load_score_rules("/nonexistent"); }),
+             Catch::Matchers::ContainsSubstring("/nonexistent/scores.json"));
+}
+
+TEST_CASE("score rules: the curve is a line over the logarithm, level outside, with steps") {
+  const std::vector<CurvePoint> curve = {{0.25, 0.0}, {1.0, 0.5}, {1.0, 0.75}, {4.0, 1.0}};
+  CHECK(share_at(curve, 0.01) == 0.0);
+  CHECK(share_at(curve, 0.25) == 0.0);
+  CHECK(share_at(curve, 0.5) == Approx(0.25));
+  CHECK(share_at(curve, 0.999999) == Approx(0.5).epsilon(1e-5));
+  CHECK(share_at(curve, 1.0) == 0.75);
+  CHECK(share_at(curve, 2.0) == Approx(0.875));
+  CHECK(share_at(curve, 100.0) == 1.0);
+  CHECK(share_at({{2.0, 0.5}}, 1.0) == 0.5);
+  CHECK(share_at({{2.0, 0.5}}, 3.0) == 0.5);
+}
