@@ -9,10 +9,10 @@
 #include <span>
 #include <system_error>
 
-#include "common/data/file_bytes.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/idx.hpp"
 #include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
 
 namespace convlab {
 
@@ -227,14 +227,14 @@ void write_dataset(const fs::path& folder, Split split, const Dataset& dataset) 
   const auto write = [&](const char* name, const IdxArray& array) {
     const std::vector<std::uint8_t> bytes = format_idx(array);
     const Checksum checksum = checksum_of(bytes);
-    write_bytes(folder / name, bytes);
+    write_atomically(folder / name, bytes);
     manifest["files"][name] = {{"bytes", checksum.size}, {"crc32", checksum.crc32}};
   };
   const FileNames names = file_names(split);
   write(names.images, {{dataset.count, dataset.height, dataset.width}, dataset.images});
   write(names.labels, {{dataset.count}, dataset.labels});
   const std::string text = manifest.dump(2) + "\n";
-  write_bytes(manifest_file, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  write_atomically(manifest_file, text);
 }
 
 }  // namespace convlab

@@ -80,4 +80,23 @@ std::vector<std::uint8_t> gunzip(std::vector<std::uint8_t> bytes, std::size_t ma
   return output;
 }
 
+std::vector<std::uint8_t> gzip(const std::vector<std::uint8_t>& bytes) {
+  z_stream state{};
+  constexpr int kMemoryLevel = 8;  // zlib's default
+  if (deflateInit2(&state, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipWindowBits, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw EnvironmentError("zlib could not start: free some memory and run this again.");
+  }
+  std::vector<std::uint8_t> output(deflateBound(&state, static_cast<uLong>(bytes.size())));
+  state.next_in = const_cast<Bytef*>(bytes.data());
+  state.avail_in = static_cast<uInt>(bytes.size());
+  state.next_out = output.data();
+  state.avail_out = static_cast<uInt>(output.size());
+  const int status = deflate(&state, Z_FINISH);
+  output.resize(state.total_out);
+  deflateEnd(&state);
+  if (status != Z_STREAM_END) throw EnvironmentError("zlib could not compress the file.");
+  return output;
+}
+
 }  // namespace convlab

@@ -18,4 +18,8 @@ namespace convlab {
 std::vector<std::uint8_t> gunzip(std::vector<std::uint8_t> bytes, std::size_t max_size,
                                  const std::string& name);
 
+/// A gzip file with these bytes, without a name or a date: the same bytes give the same file.
+/// @throws EnvironmentError if zlib lacks memory
+std::vector<std::uint8_t> gzip(const std::vector<std::uint8_t>& bytes);
+
 }  // namespace convlab

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/shell_word.hpp"
 
 namespace convlab {

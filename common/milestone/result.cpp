@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/json_fields.hpp"
 
 namespace convlab {

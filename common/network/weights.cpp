@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
 
 namespace convlab {
 
@@ -279,21 +280,7 @@ Weights read_weights(const std::filesystem::path& file) {
 }
 
 void write_weights(const std::filesystem::path& file, const Weights& weights) {
-  const std::vector<std::uint8_t> bytes = serialise(weights);
-  std::filesystem::path temporary = file;
-  temporary += ".tmp";
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  stream.write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  std::error_code error;
-  if (stream) std::filesystem::rename(temporary, file, error);
-  if (!stream || error) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw EnvironmentError("The weight file " + file.string() +
-                           " cannot be written; check the folder's permissions and the disk.");
-  }
+  write_atomically(file, serialise(weights));
 }
 
 Weights as_stored(const Weights& weights) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {

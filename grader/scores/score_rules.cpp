@@ -6,8 +6,8 @@
 #include <set>
 
 #include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/arguments.hpp"
-#include "common/milestone/atomic_file.hpp"
 
 namespace convlab::grader {
 

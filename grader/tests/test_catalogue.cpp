@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
 #include "grader/checks/catalogue.hpp"
 #include "grader/report/check_report.hpp"

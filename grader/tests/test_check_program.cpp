@@ -2,7 +2,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/result.hpp"
 #include "common/testing/address_sanitizer.hpp"
 #include "common/testing/catch.hpp"

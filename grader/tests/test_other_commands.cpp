@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/result.hpp"
 #include "common/testing/catch.hpp"
 #include "grader/tests/program.hpp"

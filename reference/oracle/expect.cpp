@@ -9,7 +9,7 @@
 
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "reference/oracle/expected.hpp"
 
 namespace {

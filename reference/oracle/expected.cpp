@@ -7,7 +7,7 @@
 
 #include "common/data/resize.hpp"
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "reference/oracle/exact_network.hpp"
 
 namespace convlab::oracle {

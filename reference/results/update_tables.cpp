@@ -11,7 +11,7 @@
 
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/result.hpp"
 #include "reference/results/result_table.hpp"
 

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/command_line/run_program.hpp"
-#include "common/data/file_bytes.hpp"
 #include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
 #include "reference/training/evaluate.hpp"
 #include "reference/training/trainer.hpp"
 
@@ -172,7 +172,7 @@ ExitCode run(Options options) {
         {"test", {{"correct", correct}, {"total", test_set.count}}},
         {"weights", options.output.filename().string()}};
     const std::string text = result.dump(2) + "\n";
-    write_bytes(options.json, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+    write_atomically(options.json, text);
   }
   fs::remove(options.checkpoint);
   return ExitCode::kPassed;

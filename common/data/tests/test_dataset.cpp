@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "common/data/dataset.hpp"
-#include "common/data/file_bytes.hpp"
 #include "common/data/idx.hpp"
 #include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/message_of.hpp"
 #include "common/testing/temporary_folder.hpp"
@@ -53,7 +53,7 @@ void write_text(const fs::path& file, const std::string& text) {
 
 // Writes a file and states it in the manifest, as write_dataset would, but unchecked.
 void write_array(const fs::path& folder, const std::string& name, const convlab::IdxArray& array) {
-  convlab::write_bytes(folder / name, convlab::format_idx(array));
+  convlab::write_atomically(folder / name, convlab::format_idx(array));
 }
 
 void write_manifest(const fs::path& folder) {
@@ -131,7 +131,7 @@ TEST_CASE("dataset: a changed byte is noticed, with a manifest and without") {
   const fs::path labels = folder.path() / kTestLabels;
   auto bytes = convlab::read_bytes(labels, 1 << 20);
   bytes.back() ^= 1;
-  convlab::write_bytes(labels, bytes);
+  convlab::write_atomically(labels, bytes);
   CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
              ContainsSubstring(labels.string() +
                                " is damaged or another data set: 28 bytes with CRC-32") &&

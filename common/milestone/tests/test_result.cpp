@@ -1,10 +1,7 @@
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
 #include "common/milestone/result.hpp"
 #include "common/testing/catch.hpp"
 
@@ -54,7 +51,8 @@ Result example() {
                              .title = "Not a number",
                              .seen = "b=0 m=1 h=2 w=3",
                              .cause = "0/0",
-                             .next = "look", .stage = "s"});
+                             .next = "look",
+                             .stage = "s"});
   result.references.push_back(
       {.label = "oneDNN", .kind = "library", .network = "fa23", .batch = 100, .op_ms = {1, 2}});
   result.score =
@@ -127,23 +125,6 @@ TEST_CASE("result: bytes that are not UTF-8 do not lose the result") {
   Result result = example();
   result.findings[0].seen = "\xff\xfe";
   CHECK(convlab::parse_result(convlab::to_json(result), "text").findings.size() == 1);
-}
-
-TEST_CASE("atomic file: an older file is replaced, a failed write leaves it") {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("convlab-atomic-" + std::to_string(::getpid()));
-  const auto file = folder / "sub" / "result.json";
-  convlab::write_atomically(file, "old");
-  convlab::write_atomically(file, "new");
-  CHECK(convlab::read_text(file) == "new");
-  CHECK(std::distance(std::filesystem::directory_iterator(file.parent_path()), {}) == 1);
-
-  // A folder in the place of the file: the rename fails, and nothing is left over.
-  std::filesystem::create_directories(folder / "taken" / "inside");
-  CHECK_THROWS_AS(convlab::write_atomically(folder / "taken", "x"), EnvironmentError);
-  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
-  CHECK_THROWS_AS(convlab::read_text(folder / "missing.json"), EnvironmentError);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("score: items that were not measured count neither for nor against") {

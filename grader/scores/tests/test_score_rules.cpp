@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/message_of.hpp"
 #include "grader/scores/score_rules.hpp"

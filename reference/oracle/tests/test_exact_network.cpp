@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
 #include "reference/oracle/exact_network.hpp"
 #include "reference/oracle/expected.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/data/dataset.hpp"
-#include "common/data/file_bytes.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/network/network.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"

@@ -1,0 +1,128 @@
+#include "common/file/whole_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+#include "common/error/error.hpp"
+
+namespace convlab {
+
+namespace {
+
+std::string mend_of(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return "; free some space, then run this again";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "; name a folder that you may write to, or change its permissions";
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void fail(const std::filesystem::path& file, int error) {
+  throw EnvironmentError("Cannot write " + file.string() + ": " + std::strerror(error) +
+                         mend_of(error) + ".");
+}
+
+/// While it lives, a file that grows beyond the limit of this process (ulimit -f) is an error of
+/// write(), not a signal that ends the program.
+class NoSizeSignal {
+ public:
+  NoSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  NoSizeSignal(const NoSizeSignal&) = delete;
+  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
+  ~NoSizeSignal() {
+    const std::timespec at_once{};
+    ::sigtimedwait(&signal_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+};
+
+bool write_all(int descriptor, const char* text, std::size_t size) {
+  const NoSizeSignal no_signal;
+  while (size > 0) {
+    const ssize_t step = ::write(descriptor, text, size);
+    if (step < 0 && errno == EINTR) continue;
+    if (step <= 0) return false;
+    text += step;
+    size -= static_cast<std::size_t>(step);
+  }
+  return ::fsync(descriptor) == 0;
+}
+
+}  // namespace
+
+void write_atomically(const std::filesystem::path& file, std::string_view text) {
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  if (error) fail(file, error.value());
+  std::string temporary = file.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) fail(file, errno);
+  // mkostemp makes the file private; a result is for everybody who may read the folder.
+  const bool written =
+      ::fchmod(descriptor, 0644) == 0 && write_all(descriptor, text.data(), text.size());
+  const int reason = errno;
+  ::close(descriptor);
+  if (!written || ::rename(temporary.c_str(), file.c_str()) != 0) {
+    const int cause = written ? errno : reason;
+    ::unlink(temporary.c_str());
+    fail(file, cause);
+  }
+}
+
+void write_atomically(const std::filesystem::path& file, std::span<const std::uint8_t> bytes) {
+  write_atomically(file,
+                   std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(file)) {
+    throw EnvironmentError("Cannot read " + file.string() + ": there is no such file.");
+  }
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::uint8_t> read_bytes(const std::filesystem::path& file, std::size_t max_size) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  if (error) throw EnvironmentError("Cannot read " + file.string() + ": " + error.message() + ".");
+  if (size > max_size) {
+    throw EnvironmentError(file.string() + " has " + std::to_string(size) +
+                           " bytes, more than the " + std::to_string(max_size) +
+                           " that such a file may have.");
+  }
+  std::vector<std::uint8_t> bytes(size);
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  if (!stream) {
+    throw EnvironmentError("Cannot read " + file.string() +
+                           ": check that it exists and that you may read it.");
+  }
+  return bytes;
+}
+
+}  // namespace convlab

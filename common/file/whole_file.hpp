@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convlab {
+
+/// Replaces `file` by one with this content, or leaves it as it was: writes a temporary file beside
+/// it, flushes it to the disk and renames. Whoever opens `file` at any moment, or after an
+/// interruption, sees the old content or the new, never a part. Creates the folder.
+/// @throws EnvironmentError with the system's reason (no space, no permission, …) and its mend
+void write_atomically(const std::filesystem::path& file, std::string_view text);
+void write_atomically(const std::filesystem::path& file, std::span<const std::uint8_t> bytes);
+
+/// The whole text of a file. @throws EnvironmentError if it cannot be read.
+std::string read_text(const std::filesystem::path& file);
+
+/// The whole file. @throws EnvironmentError if it cannot be read or has more than `max_size` bytes.
+std::vector<std::uint8_t> read_bytes(const std::filesystem::path& file, std::size_t max_size);
+
+}  // namespace convlab
