@@ -20,6 +20,8 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-no-program", "there is no program to check",
        "The milestone was not built, or building it failed.",
        "Build it: cmake --build --preset lab"},
+      {"E-build", "it does not compile", "The compiler does not understand the file.",
+       "Mend the first error, the lines after it often follow from it; then check again."},
       {"E-exception", "the program threw an exception",
        "A container was used with an index that it does not have, or something it needs is "
        "missing.",

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -6,8 +7,10 @@
 #include "common/milestone/arguments.hpp"
 #include "grader/checks/check.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/sources.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
@@ -21,7 +24,7 @@ struct Options {
   std::string milestone;
   std::string stage;
   bool all = false;
-  std::string batches = "100,1000,10000";
+  std::string batches;
   std::string network = kDefaultPreset;
   std::string solution = "student";
   std::string program;
@@ -29,30 +32,32 @@ struct Options {
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
+  bool no_build = false;
 };
 
 std::vector<int> parse_batches(const std::string& text) {
   std::vector<int> batches;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) batches.push_back(parse_batch(part));
-  if (batches.empty()) parse_batch(text);  // throws, with the right words
   return batches;
 }
 
 // A program that is older than its source is the classic way to check yesterday's work.
-void warn_if_stale(const CourseMilestone& milestone, const std::filesystem::path& program) {
+bool is_stale(const CourseMilestone& milestone, const std::filesystem::path& program) {
   std::error_code missing;
-  const auto built = std::filesystem::last_write_time(program, missing);
-  if (missing) return;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(milestone.folder)) {
-    const std::string extension = entry.path().extension().string();
-    if ((extension == ".cpp" || extension == ".cu") && entry.last_write_time() > built) {
-      std::cout << paragraph(
-          "note: ", entry.path().filename().string() + " is newer than " + display_path(program) +
-                        "; to check it, build first: cmake --build --preset lab");
-      return;
-    }
+  auto built = std::filesystem::last_write_time(program, missing);
+  if (missing) return false;
+  // Without a GPU only the emulated one is built anew.
+  const auto emulated = std::filesystem::last_write_time(program.string() + "-emulated", missing);
+  if (!missing) built = std::max(built, emulated);
+  for (const auto& file : source_files(milestone)) {
+    if (std::filesystem::last_write_time(file) <= built) continue;
+    std::cout << paragraph("note: ", file.filename().string() + " is newer than " +
+                                         display_path(program) +
+                                         "; without --no-build it would be built first.");
+    return true;
   }
+  return false;
 }
 
 // A check of one stage leaves the result of the others alone.
@@ -108,13 +113,21 @@ class Printer {
   std::string table_of_;
 };
 
-bool is_emulated(const Result& result, const std::filesystem::path& program) {
-  if (!result.runs.empty()) return result.runs.front().device == Device::kEmulated;
-  // It did not get as far as the network; then its device is only known to itself.
+// Only the program itself knows whether a GPU answers it.
+bool emulates(const std::filesystem::path& program) {
   Submission submission(program);
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages)) return false;
   return submission.device().device == Device::kEmulated;
+}
+
+bool has_emulation(const std::filesystem::path& program) {
+  return std::filesystem::exists(program.string() + "-emulated");
+}
+
+bool is_emulated(const Result& result, const std::filesystem::path& program) {
+  if (!result.runs.empty()) return result.runs.front().device == Device::kEmulated;
+  return has_emulation(program) && emulates(program);
 }
 
 // Measures the speeds that give points, fills in the table of points.
@@ -163,12 +176,10 @@ std::filesystem::path program_to_check(const Options& options) {
                                           : program_of(options.milestone, options.solution);
 }
 
-ExitCode run(const Options& options) {
-  const CourseMilestone milestone = find_milestone(options.milestone);
+CheckRequest request_of(const CourseMilestone& milestone, const Options& options) {
   CheckRequest request{.milestone = milestone.id,
                        .solution = options.solution,
                        .program = program_to_check(options),
-                       .batches = parse_batches(options.batches),
                        .network = options.network};
   if (!options.stage.empty()) request.stage = options.stage;
   if (options.seed != 0) request.seed = options.seed;
@@ -177,37 +188,80 @@ ExitCode run(const Options& options) {
     request.time_limit =
         std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit_s * kMilliseconds));
   }
-  std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
-            << (!options.program.empty()           ? display_path(request.program)
-                : is_source_file(options.solution) ? options.solution
-                                                   : "the " + options.solution + "'s solution")
-            << "\n";
-  if (options.solution == "student" && options.program.empty()) {
-    warn_if_stale(milestone, request.program);
-  }
+  return request;
+}
 
-  Printer printer;
-  Result result = check(request, printer.observer());
-  printer.clear();
-  if (std::filesystem::exists(milestone.folder / "scores.json")) {
-    add_score(milestone, options, request, result, printer);
-  }
-  const std::filesystem::path file =
-      options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
-  write_result(file, result);
+// Emulating 10 000 images takes a quarter of an hour; who wants that names the batch.
+std::vector<int> usual_batches(const std::filesystem::path& program) {
+  return has_emulation(program) && emulates(program) ? std::vector{100, 1000}
+                                                     : std::vector{100, 1000, 10000};
+}
+
+Result failed_build(const CheckRequest& request, const Finding& finding) {
+  return {.program = "grader check",
+          .milestone = request.milestone,
+          .solution = request.solution,
+          .created = utc_now(),
+          .machine = describe_machine(),
+          .findings = {finding},
+          .verdict = Verdict::kFailed};
+}
+
+void print_verdict(const Result& result, const std::filesystem::path& file) {
   const bool passed = result.verdict == Verdict::kPassed;
   std::cout << "\n"
             << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
             << "  Details: " << display_path(file) << "\n";
-  std::cout << paragraph("", result.isolation);
-  if (!result.runs.empty()) {
-    std::cout << coloured(
-                     "Times: median ± half the interquartile range. Error: the worst element, "
-                     "in units\nof 2^-24 · Σ|a||b|; fp32 may reach 32.",
-                     Colour::kQuiet)
-              << "\n";
+  if (!result.isolation.empty()) std::cout << paragraph("", result.isolation);
+  if (result.runs.empty()) return;
+  std::cout << coloured(
+                   "Times: median ± half the interquartile range. Error: the worst element, "
+                   "in units\nof 2^-24 · Σ|a||b|; fp32 may reach 32.",
+                   Colour::kQuiet)
+            << "\n";
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  std::vector<int> batches;
+  if (!options.batches.empty()) batches = parse_batches(options.batches);
+  CheckRequest request = request_of(milestone, options);
+  const bool is_students = options.solution == "student" && options.program.empty();
+  std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
+            << (!options.program.empty()           ? display_path(request.program)
+                : is_source_file(options.solution) ? options.solution
+                                                   : "the " + options.solution + "'s solution")
+            << std::endl;
+  Printer printer;
+  std::vector<SourceFile> sources;
+  std::optional<Finding> unbuilt;
+  if (is_students) sources = describe_files(source_files(milestone));
+  if (is_students && !options.no_build) {
+    printer.observer().announce("building " + milestone.id);
+    unbuilt = build_milestone(milestone);
+    printer.clear();
+  } else if (is_students && is_stale(milestone, request.program)) {
+    sources.clear();  // the program was built from others
   }
-  return passed ? ExitCode::kPassed : ExitCode::kFallsShort;
+  Result result;
+  if (unbuilt) {
+    result = failed_build(request, *unbuilt);
+    printer.observer().found({}, *unbuilt);
+  } else {
+    request.batches = batches.empty() ? usual_batches(request.program) : batches;
+    result = check(request, printer.observer());
+  }
+  printer.clear();
+  if (std::filesystem::exists(milestone.folder / "scores.json")) {
+    add_score(milestone, options, request, result, printer);
+  }
+  // Whoever saves while a check runs has not had that file checked.
+  if (is_students && describe_files(source_files(milestone)) == sources) result.sources = sources;
+  const std::filesystem::path file =
+      options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
+  write_result(file, result);
+  print_verdict(result, file);
+  return result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
 
 }  // namespace
@@ -218,8 +272,9 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   auto* stage = command->add_option("--stage", options->stage, "Only this stage");
   command->add_flag("--all", options->all, "Every stage (the default)")->excludes(stage);
-  command->add_option("--batches", options->batches, "Batches of the network, 1 to 10000")
-      ->capture_default_str();
+  command->add_option("--batches", options->batches,
+                      "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
+                      "last where a GPU is emulated)");
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
   command
       ->add_option("--solution", options->solution,
@@ -229,6 +284,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
+  command->add_flag("--no-build", options->no_build, "Check what was built last");
   command->add_option("--seed", options->seed, "Repeat the cases of an earlier check");
   command->add_option("--time-limit", options->time_limit_s,
                       "Seconds that one convolution may take (default: from its size)");

@@ -10,8 +10,11 @@ namespace convlab::grader {
 // and leaves its exit code. What goes wrong is thrown.
 
 void add_check(CLI::App& app, ExitCode& exit_code);
+void add_watch(CLI::App& app, ExitCode& exit_code);
 void add_list(CLI::App& app, ExitCode& exit_code);
 void add_hint(CLI::App& app, ExitCode& exit_code);
+void add_reset(CLI::App& app, ExitCode& exit_code);
+void add_submit(CLI::App& app, ExitCode& exit_code);
 void add_doctor(CLI::App& app, ExitCode& exit_code);
 void add_plot(CLI::App& app, ExitCode& exit_code);
 

@@ -1,17 +1,45 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "common/milestone/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
+#include "grader/cli/sources.hpp"
 #include "grader/integrity/submission.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
 namespace {
+
+struct Options {
+  bool reference = false;
+  bool json = false;
+};
+
+enum class State { kHandedOut, kUnchecked, kPassed, kFailed };
+
+/// How far a stage is.
+struct Progress {
+  StageInfo stage{};
+  State state = State::kUnchecked;
+  std::vector<int> batches{};  ///< that it passed
+  std::string date{};          ///< of the check
+  std::string finding{};       ///< what the check found
+  bool changed = false;        ///< since that check
+};
+
+/// One milestone; without stages, `problem` says why.
+struct Chapter {
+  CourseMilestone milestone{};
+  std::vector<Progress> stages{};
+  std::string problem{};
+};
 
 /// Every result that checks left in their usual folder, oldest first.
 std::vector<Result> earlier_results() {
@@ -25,68 +53,168 @@ std::vector<Result> earlier_results() {
       continue;  // some other file; nobody asked for it by name
     }
   }
-  std::sort(results.begin(), results.end(),
-            [](const Result& a, const Result& b) { return a.created < b.created; });
+  std::stable_sort(results.begin(), results.end(),
+                   [](const Result& a, const Result& b) { return a.created < b.created; });
   return results;
 }
 
-// "passed at batch 100, 1000  2026-11-20", of a stage in one check; empty if it was not part of it.
-std::string outcome(const Result& result, const StageInfo& stage) {
-  std::string batches;
+// Takes over what a check says about the stage; false if it was no part of it.
+bool take_over(const Result& result, Progress& progress) {
   bool ran = false;
   bool passed = true;
+  std::vector<int> batches;
   for (const CaseResult& test : result.cases) {
-    if (test.stage != stage.id) continue;
+    if (test.stage != progress.stage.id) continue;
     ran = true;
     passed = passed && test.verdict == Verdict::kPassed;
   }
   for (const RunResult& run : result.runs) {
-    if (run.stage.id != stage.id) continue;
+    if (run.stage.id != progress.stage.id) continue;
+    if (run.verdict == Verdict::kPassed) batches.push_back(run.batch);
     passed = passed && run.verdict == Verdict::kPassed;
-    batches += (batches.empty() ? " at batch " : ", ") + std::to_string(run.batch);
   }
-  if (!ran) return {};
+  if (!ran) return false;
   constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
-  return (passed ? coloured("passed", Colour::kGood) + batches
-                 : coloured("not passed", Colour::kBad)) +
-         coloured("  " + result.created.substr(0, kDate), Colour::kQuiet);
+  progress.state = passed ? State::kPassed : State::kFailed;
+  progress.batches = std::move(batches);
+  progress.date = result.created.substr(0, kDate);
+  progress.finding.clear();
+  for (const Finding& finding : result.findings) {
+    if (finding.stage == progress.stage.id) progress.finding = finding.id;
+  }
+  return true;
 }
 
-void list_solution(const CourseMilestone& milestone, const std::string& solution,
+// Where a milestone has several files, a stage is in the one that has its name.
+bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stage) {
+  const auto is_of_stage = [&](const HandoutFile& file) {
+    std::string stem = std::filesystem::path(file.path).stem().string();
+    std::replace(stem.begin(), stem.end(), '_', '-');
+    return files.size() == 1 || stem == stage;
+  };
+  const auto file = std::find_if(files.begin(), files.end(), is_of_stage);
+  return file != files.end() && is_as_handed_out(*file);
+}
+
+Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution,
                    const std::vector<Result>& results) {
+  Chapter chapter{.milestone = milestone};
   const auto program = program_of(milestone.id, solution);
   if (!std::filesystem::exists(program)) {
-    // A hand-out has no reference solutions; that is no news to a student.
-    if (solution == "student") std::cout << "  not built: cmake --build --preset lab\n";
-    return;
+    chapter.problem = solution == "student" ? "not built: cmake --build --preset lab"
+                                            : "no reference solution here";
+    return chapter;
   }
   Submission submission(program);
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages)) {
-    std::cout << "  " << display_path(program) << " does not answer; build it again\n";
-    return;
+    chapter.problem = display_path(program) + " does not answer; build it again";
+    return chapter;
   }
+  const auto sources = describe_files(source_files(milestone));
+  const bool is_students = solution == "student";
   for (const StageInfo& stage : stages) {
-    std::string last = coloured("not checked yet", Colour::kQuiet);
+    Progress progress{.stage = stage};
     for (const Result& result : results) {
       if (result.milestone != milestone.id || result.solution != solution) continue;
-      if (const std::string text = outcome(result, stage); !text.empty()) last = text;
+      if (!take_over(result, progress)) continue;
+      progress.changed = is_students && result.sources != sources;
     }
-    constexpr int kSolutionWidth = 11;
-    constexpr int kStageWidth = 16;
-    std::cout << "  " << left(solution, kSolutionWidth) << left(stage.id, kStageWidth)
-              << stage.title << "\n"
-              << left("", 2 + kSolutionWidth + kStageWidth) << last << "\n";
+    if (is_students && is_untouched(handout_files(milestone), stage.id)) {
+      progress = {.stage = stage, .state = State::kHandedOut};
+    }
+    chapter.stages.push_back(std::move(progress));
   }
+  return chapter;
 }
 
-ExitCode run() {
-  const std::vector<Result> results = earlier_results();
-  for (const CourseMilestone& milestone : milestones()) {
-    std::cout << coloured(milestone.id, Colour::kStrong) << "  " << milestone.title << "\n";
-    for (const char* solution : {"student", "reference"}) {
-      list_solution(milestone, solution, results);
+std::string joined(const std::vector<int>& batches) {
+  std::string text;
+  for (const int batch : batches) text += (text.empty() ? "" : ", ") + std::to_string(batch);
+  return text;
+}
+
+const char* to_string(State state) {
+  switch (state) {
+    case State::kHandedOut:
+      return "as handed out";
+    case State::kUnchecked:
+      return "not checked yet";
+    case State::kPassed:
+      return "passed";
+    case State::kFailed:
+      return "not passed";
+  }
+  return "unknown";
+}
+
+std::string state_text(const Progress& progress) {
+  std::string text = to_string(progress.state);
+  if (progress.state == State::kHandedOut || progress.state == State::kUnchecked) {
+    return coloured(text, Colour::kQuiet);
+  }
+  const bool passed = progress.state == State::kPassed;
+  text = coloured(text, passed ? Colour::kGood : Colour::kBad);
+  if (!progress.finding.empty()) text += " (" + progress.finding + ")";
+  if (passed && !progress.batches.empty()) text += " at batch " + joined(progress.batches);
+  text += coloured("  " + progress.date, Colour::kQuiet);
+  if (progress.changed) text += "  changed since";
+  return text;
+}
+
+void print(const std::vector<Chapter>& chapters) {
+  constexpr int kStageWidth = 20;
+  int passed = 0;
+  int all = 0;
+  for (const Chapter& chapter : chapters) {
+    std::cout << coloured(chapter.milestone.id, Colour::kStrong) << "  " << chapter.milestone.title
+              << "\n";
+    if (!chapter.problem.empty()) std::cout << paragraph("    ", chapter.problem);
+    for (const Progress& progress : chapter.stages) {
+      std::cout << "    " << left(progress.stage.id, kStageWidth) << progress.stage.title << "\n"
+                << left("", 4 + kStageWidth) << state_text(progress) << "\n";
+      ++all;
+      passed += progress.state == State::kPassed && !progress.changed ? 1 : 0;
     }
+  }
+  constexpr int kBarWidth = 30;
+  const int full = all == 0 ? 0 : passed * kBarWidth / all;
+  std::cout << "\n[" << std::string(static_cast<std::size_t>(full), '#')
+            << std::string(static_cast<std::size_t>(kBarWidth - full), '.') << "]  " << passed
+            << " of " << all << " stages passed\n";
+}
+
+void print_json(const std::vector<Chapter>& chapters) {
+  auto milestones = nlohmann::ordered_json::array();
+  for (const Chapter& chapter : chapters) {
+    auto stages = nlohmann::ordered_json::array();
+    for (const Progress& progress : chapter.stages) {
+      stages.push_back({{"stage", progress.stage.id},
+                        {"title", progress.stage.title},
+                        {"state", to_string(progress.state)},
+                        {"batches", progress.batches},
+                        {"date", progress.date},
+                        {"finding", progress.finding},
+                        {"changed", progress.changed}});
+    }
+    milestones.push_back({{"milestone", chapter.milestone.id},
+                          {"title", chapter.milestone.title},
+                          {"problem", chapter.problem},
+                          {"stages", stages}});
+  }
+  std::cout << milestones.dump(2) << "\n";
+}
+
+ExitCode run(const Options& options) {
+  const std::vector<Result> results = earlier_results();
+  std::vector<Chapter> chapters;
+  for (const CourseMilestone& milestone : milestones()) {
+    chapters.push_back(chapter_of(milestone, options.reference ? "reference" : "student", results));
+  }
+  if (options.json) {
+    print_json(chapters);
+  } else {
+    print(chapters);
   }
   return ExitCode::kPassed;
 }
@@ -94,9 +222,13 @@ ExitCode run() {
 }  // namespace
 
 void add_list(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("list", "Lists milestones and stages, and how they last did");
-  command->callback([&exit_code] { exit_code = run(); });
+      app.add_subcommand("list", "Lists milestones and stages, and how far you are");
+  command->add_flag("--reference", options->reference, "Those of the reference solutions");
+  command->add_flag("--json", options->json, "For programs, on standard output");
+  command->footer("Example:\n  build/bin/grader list");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader

@@ -1,8 +1,6 @@
 #include <CLI/CLI.hpp>
-#include <iostream>
-#include <new>
 
-#include "common/error/error.hpp"
+#include "common/command_line/run_program.hpp"
 #include "grader/cli/commands.hpp"
 
 namespace {
@@ -11,7 +9,9 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  build/bin/grader check m1                      your first milestone\n"
     "  build/bin/grader check m1 --batches 100        the same, quickly\n"
+    "  build/bin/grader watch m1                      again and again, whenever you save\n"
     "  build/bin/grader hint m1                       the next hint\n"
+    "  build/bin/grader submit m1                     pack what was checked\n"
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"
     "Exit codes: 0 passed, 1 the work falls short, 2 usage, 3 the environment is at fault.";
 
@@ -24,24 +24,12 @@ int main(int argc, char** argv) {
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;
   convlab::grader::add_check(app, exit_code);
+  convlab::grader::add_watch(app, exit_code);
   convlab::grader::add_list(app, exit_code);
   convlab::grader::add_hint(app, exit_code);
+  convlab::grader::add_reset(app, exit_code);
+  convlab::grader::add_submit(app, exit_code);
   convlab::grader::add_plot(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::cout << app.help() << "\n";
-  } catch (const CLI::ParseError& error) {
-    std::cerr << "grader: " << error.what() << "\nSee grader --help.\n";
-    exit_code = ExitCode::kUsage;
-  } catch (const convlab::Error& error) {
-    std::cout.flush();
-    std::cerr << "grader: " << error.what() << "\n";
-    exit_code = error.exit_code();
-  } catch (const std::bad_alloc&) {
-    std::cerr << "grader: There is not enough memory; take a smaller batch.\n";
-    exit_code = ExitCode::kEnvironment;
-  }
-  return static_cast<int>(exit_code);
+  return convlab::run_program(app, argc, argv, [&] { return exit_code; });
 }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 
 #include "common/timing/statistics.hpp"
 #include "grader/report/terminal.hpp"
@@ -24,6 +25,18 @@ std::string three_digits(double value) {
   const int whole_digits = value < 1.0 ? 1 : static_cast<int>(std::log10(value)) + 1;
   std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 3 - whole_digits), value);
   return text.data();
+}
+
+// What a compiler said keeps its lines: a caret points at the character above it.
+std::string seen_text(const std::string& seen) {
+  const std::string label = "    seen   ";
+  if (seen.find('\n') == std::string::npos) return paragraph(label, seen);
+  std::string text;
+  std::istringstream lines(seen);
+  for (std::string line; std::getline(lines, line);) {
+    text += (text.empty() ? label : std::string(label.size(), ' ')) + line + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -68,7 +81,7 @@ std::string finding_text(const Finding& finding) {
   std::transform(anchor.begin(), anchor.end(), anchor.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
-         coloured(finding.title, Colour::kStrong) + "\n" + paragraph("    seen   ", finding.seen) +
+         coloured(finding.title, Colour::kStrong) + "\n" + seen_text(finding.seen) +
          paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
          "    more   docs/diagnoses.md#" + anchor + "\n";
 }

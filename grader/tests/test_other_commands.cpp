@@ -50,7 +50,7 @@ TEST_CASE("grader list: names milestones and stages") {
   const ProgramRun run = run_program("grader", "list");
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "m1  the convolution on the CPU\n"));
-  CHECK(contains(run.output, "  student    baseline"));
+  CHECK(contains(run.output, "    baseline            Your convolution on the CPU\n"));
 }
 
 TEST_CASE("grader doctor: examines everything and agrees with its exit code") {

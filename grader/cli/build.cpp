@@ -1,0 +1,109 @@
+#include "grader/cli/build.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "common/error/error.hpp"
+#include "common/milestone/channel.hpp"
+#include "grader/checks/catalogue.hpp"
+#include "grader/cli/bounded_command.hpp"
+#include "grader/cli/sources.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// Ninja keeps its books in the build folder and locks nothing.
+Descriptor lock_build_folder() {
+  const auto file = build_folder() / ".grader-build-lock";
+  Descriptor lock(::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+  if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0) {
+    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " +
+                           std::strerror(errno) + ".");
+  }
+  return lock;
+}
+
+bool has_gpu() {
+  // The second is that of Windows' Linux.
+  return std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
+}
+
+std::string target_of(const CourseMilestone& milestone) {
+  const auto program = program_of(milestone.id, "student");
+  const auto emulated = program.string() + "-emulated";
+  const bool emulation_is_enough =
+      std::filesystem::exists(program) && std::filesystem::exists(emulated) && !has_gpu();
+  return milestone.id + (emulation_is_enough ? "-emulated" : "");
+}
+
+bool says(const std::string& output, const char* words) {
+  return output.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+std::string first_error(const std::string& output) {
+  std::vector<std::string> lines;
+  std::istringstream stream(output);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.find_first_not_of(" \r") != std::string::npos) lines.push_back(line);
+  }
+  const auto is_error = [](const std::string& line) {
+    return line.find("error: ") != std::string::npos ||
+           line.find("error : ") != std::string::npos ||
+           line.find("undefined reference") != std::string::npos;
+  };
+  constexpr std::ptrdiff_t kShown = 6;
+  const auto first = std::find_if(lines.begin(), lines.end(), is_error);
+  const auto begin = first != lines.end()                   ? first
+                     : lines.end() - lines.begin() > kShown ? lines.end() - kShown
+                                                            : lines.begin();
+  std::string text;
+  for (auto line = begin; line != lines.end() && line - begin < kShown; ++line) {
+    text.append(*line).append(1, '\n');
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::optional<Finding> build_milestone(const CourseMilestone& milestone,
+                                       const volatile std::sig_atomic_t* interrupted) {
+  const Descriptor lock = lock_build_folder();
+  const BoundedRun run = run_bounded(
+      {.words = {"cmake", "--build", build_folder().string(), "--target", target_of(milestone)},
+       .limit = kBuildLimit,
+       .catch_output = true,
+       .interrupted = interrupted});
+  constexpr int kNoProgram = 127;
+  if (run.end == BoundedRun::End::kInterrupted) return std::nullopt;
+  if (run.end == BoundedRun::End::kTimeLimit) {
+    return finding("E-build",
+                   "It was stopped after " + std::to_string(kBuildLimit.count()) + " minutes.");
+  }
+  if (run.exit_code == 0) return std::nullopt;
+  if (run.exit_code == kNoProgram) {
+    throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
+  }
+  for (const char* fault : {"No space left on device", "Read-only file system"}) {
+    if (says(run.output, fault)) {
+      throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
+                             ".");
+    }
+  }
+  const std::string words = first_error(run.output);
+  if (says(run.output, ": not found") || says(run.output, "No such file or directory\nninja")) {
+    throw EnvironmentError("The compiler that this build was configured with is gone (" + words +
+                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                           "looks for it again.");
+  }
+  return finding("E-build", words);
+}
+
+}  // namespace convlab::grader

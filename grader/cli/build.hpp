@@ -1,0 +1,28 @@
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <string>
+
+#include "common/milestone/result.hpp"
+#include "grader/cli/course.hpp"
+
+namespace convlab::grader {
+
+/// How long a build may take; compiling for a GPU on a slow machine takes minutes.
+inline constexpr std::chrono::minutes kBuildLimit{20};
+
+/// Builds the student's program of a milestone, one build of a folder at a time. Without a GPU only
+/// the emulated program is built, once there is one for a GPU.
+/// @param interrupted  ends the build once it is not 0; may be null
+/// @return what the compiler says, if it does not build
+/// @throws EnvironmentError if CMake is missing, the compiler is, or the folder cannot be written
+std::optional<Finding> build_milestone(const CourseMilestone& milestone,
+                                       const volatile std::sig_atomic_t* interrupted = nullptr);
+
+/// The part of a build's output that a person must read: from the first error on, a few lines; all
+/// of a short output without one.
+std::string first_error(const std::string& output);
+
+}  // namespace convlab::grader

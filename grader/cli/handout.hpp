@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/cli/course.hpp"
+
+namespace convlab::grader {
+
+/// A file of a milestone as it is handed out.
+struct HandoutFile {
+  std::string path;    ///< from the root of the tree
+  std::string sha256;  ///< of its bytes
+};
+
+/// The hand-out files of a milestone, from milestones/handout.sha256; sorted.
+/// @throws EnvironmentError if that file is missing or damaged
+std::vector<HandoutFile> handout_files(const CourseMilestone& milestone);
+
+/// True if the file is there, byte for byte as handed out.
+bool is_as_handed_out(const HandoutFile& file);
+
+/// The bytes of a hand-out file, from the copy that CMake made when it first saw it, or from the
+/// history of git; whichever has the right SHA-256.
+/// @return nothing if neither has it
+std::optional<std::string> pristine_text(const HandoutFile& file);
+
+}  // namespace convlab::grader

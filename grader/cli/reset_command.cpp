@@ -1,0 +1,100 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <ctime>
+#include <iostream>
+#include <memory>
+
+#include "common/file/whole_file.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  std::string milestone;
+  bool yes = false;
+};
+
+// "conv_forward.cpp.backup-2026-11-21-031507", with another number behind it where that is taken.
+std::filesystem::path backup_of(const std::filesystem::path& file) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%d-%H%M%S", &local);
+  const std::string name = file.string() + ".backup-" + date.data();
+  std::filesystem::path backup = name;
+  for (int number = 2; std::filesystem::exists(backup); ++number) {
+    backup = name + "-" + std::to_string(number);
+  }
+  return backup;
+}
+
+bool agreed(std::size_t count) {
+  std::cout << "Put " << (count == 1 ? "it" : "them")
+            << " back as handed out? A backup is kept. [y/N] " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (::isatty(STDIN_FILENO) == 0) std::cout << "\n";
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  std::vector<HandoutFile> changed;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    if (!is_as_handed_out(file)) changed.push_back(file);
+  }
+  if (changed.empty()) {
+    std::cout << "Every file of " << milestone.id << " is as it was handed out.\n";
+    return ExitCode::kPassed;
+  }
+  // All of them first, so that nothing is half reset.
+  std::vector<std::string> texts;
+  for (const HandoutFile& file : changed) {
+    const std::optional<std::string> text = pristine_text(file);
+    if (!text) {
+      throw EnvironmentError("There is no copy of " + file.path + " as handed out, neither in " +
+                             display_path(build_folder() / "pristine") +
+                             " nor in git; unpack the hand-out once more and take it from there.");
+    }
+    texts.push_back(*text);
+    const bool there = std::filesystem::exists(course_folder() / file.path);
+    std::cout << file.path << (there ? " has been changed.\n" : " is missing.\n");
+  }
+  if (!options.yes && !agreed(changed.size())) {
+    std::cout << "Nothing was changed.\n";
+    return ExitCode::kPassed;
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    const auto file = course_folder() / changed[i].path;
+    if (std::filesystem::exists(file)) {
+      const auto backup = backup_of(file);
+      write_atomically(backup, read_text(file));
+      std::cout << paragraph("Yours is now ", display_path(backup));
+    }
+    write_atomically(file, texts[i]);
+  }
+  std::cout << "Build and check again: build/bin/grader check " << milestone.id << "\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_reset(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("reset", "Puts a milestone's files back as handed out, keeps a backup");
+  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
+  command->add_flag("--yes", options->yes, "Do not ask");
+  command->footer("Example:\n  build/bin/grader reset m1");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,176 @@
+#include <sys/utsname.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/file/whole_file.hpp"
+#include "common/data/gzip.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/milestone/shell_word.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/cli/shell.hpp"
+#include "grader/cli/sources.hpp"
+#include "grader/report/score_table.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  std::string milestone;
+  std::string output;
+};
+
+/// A folder that goes away with the object.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (build_folder() / "submit-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw EnvironmentError("Nothing can be written to " + build_folder().string() +
+                             "; check its permissions and the disk.");
+    }
+    path_ = name;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The check of these very files. @throws Error that says what to do first
+Result checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
+                      const std::vector<SourceFile>& sources) {
+  const std::string next = " Next: build/bin/grader check " + milestone.id;
+  if (!std::filesystem::exists(file)) {
+    throw Error(ExitCode::kFallsShort, "Nothing of " + milestone.id + " was checked yet." + next);
+  }
+  Result result = read_result(file);
+  if (result.sources == sources) return result;
+  for (const SourceFile& source : sources) {
+    const bool checked =
+        std::find(result.sources.begin(), result.sources.end(), source) != result.sources.end();
+    if (!checked) {
+      throw Error(ExitCode::kFallsShort,
+                  source.path + " is not the file that was last checked." + next);
+    }
+  }
+  throw Error(ExitCode::kFallsShort, "A file that was checked is gone since." + next);
+}
+
+std::string system_name() {
+  std::ifstream release("/etc/os-release");
+  for (std::string line; std::getline(release, line);) {
+    constexpr std::string_view kKey = "PRETTY_NAME=\"";
+    if (line.starts_with(kKey)) return line.substr(kKey.size(), line.size() - kKey.size() - 1);
+  }
+  return "unknown";
+}
+
+std::string environment_text(const Result& result) {
+  utsname kernel{};
+  ::uname(&kernel);
+  const MachineInfo& machine = result.machine;
+  const nlohmann::ordered_json json = {{"system", system_name()},
+                                       {"kernel", kernel.release},
+                                       {"cpu", machine.cpu},
+                                       {"cores", machine.cores},
+                                       {"memory_mib", machine.memory_mib},
+                                       {"gpu", machine.gpu},
+                                       {"driver", machine.driver},
+                                       {"cuda", machine.cuda},
+                                       {"compiler", machine.compiler},
+                                       {"build_type", machine.build_type},
+                                       {"commit", machine.commit}};
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+// As sha256sum writes it, so that sha256sum --check reads it.
+std::string manifest_text(const std::filesystem::path& folder,
+                          const std::vector<SourceFile>& sources) {
+  std::string command = "cd " + shell_word(folder.string()) + " && sha256sum --";
+  for (const char* name : {"environment.json", "result.json"}) command.append(1, ' ').append(name);
+  for (const SourceFile& source : sources) command.append(1, ' ').append(shell_word(source.path));
+  const ShellOutput manifest = run_shell(command + " 2>&1");
+  if (manifest.exit_code != 0) throw EnvironmentError("No manifest: " + manifest.text + ".");
+  return manifest.text + "\n";
+}
+
+// The same files give the same bytes: sorted names, no dates, no owners, ordinary permissions.
+std::vector<std::uint8_t> packed(const std::filesystem::path& folder, const std::string& name,
+                                 const std::filesystem::path& scratch) {
+  const auto tar = scratch / "archive.tar";
+  const ShellOutput output = run_shell(
+      "tar --create --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner "
+      "--mode=u=rwX,go=rX --file=" +
+      shell_word(tar.string()) + " --directory=" + shell_word(folder.string()) + " " +
+      shell_word(name) + " 2>&1");
+  if (output.exit_code != 0) throw EnvironmentError("tar failed: " + output.text + ".");
+  constexpr std::size_t kLargest = std::size_t{64} << 20;
+  return gzip(read_bytes(tar, kLargest));
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  const auto sources = describe_files(source_files(milestone));
+  const auto record = results_folder() / (milestone.id + "-student.json");
+  const Result result = checked_result(milestone, record, sources);
+
+  const Scratch scratch;
+  const std::string name = milestone.id + "-submission";
+  const auto folder = scratch.path() / name;
+  for (const SourceFile& source : sources) {
+    write_atomically(folder / source.path, read_text(course_folder() / source.path));
+  }
+  write_atomically(folder / "result.json", read_text(record));
+  write_atomically(folder / "environment.json", environment_text(result));
+  write_atomically(folder / "MANIFEST.sha256", manifest_text(folder, sources));
+
+  const std::filesystem::path archive = options.output.empty()
+                                            ? build_folder() / "submissions" / (name + ".tar.gz")
+                                            : std::filesystem::path(options.output);
+  const std::vector<std::uint8_t> bytes = packed(scratch.path(), name, scratch.path());
+  write_atomically(archive, std::string(bytes.begin(), bytes.end()));
+
+  for (const SourceFile& source : sources) std::cout << "  " << source.path << "\n";
+  std::cout << "  with the result of " << result.created << ": "
+            << (result.verdict == Verdict::kPassed ? coloured("passed", Colour::kGood)
+                                                   : coloured("not passed", Colour::kBad));
+  if (result.score) {
+    std::cout << ", " << points_text(result.score->earned()) << " of "
+              << points_text(result.score->counted()) << " points";
+  }
+  std::cout << "\n"
+            << display_path(archive) << "\n"
+            << paragraph("Next: ",
+                         "hand this file in. Your instructor's grader checks it again; "
+                         "tar -tzf lists what is in it.");
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("submit", "Packs what was checked into one file");
+  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
+  command->add_option("--output", options->output,
+                      "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
+  command->footer("Example:\n  build/bin/grader submit m1");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader

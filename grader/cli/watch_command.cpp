@@ -1,0 +1,154 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "grader/cli/bounded_command.hpp"
+#include "grader/cli/build.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/cli/sources.hpp"
+#include "grader/integrity/submission.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLook{200};
+
+struct Options {
+  std::string milestone;
+  std::string stage;
+  std::string batches = "100";
+  int checks = 0;  // for tests: stop after so many
+};
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void ask_to_stop(int /*signal*/) {
+  stop_asked = 1;
+}
+
+/// When each source was last written, and how long it is. Editors that write a new file and rename
+/// it are seen as well; what the clock of a file system is too coarse for, the size often tells.
+using Snapshot =
+    std::map<std::filesystem::path, std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
+
+Snapshot snapshot(const CourseMilestone& milestone) {
+  Snapshot seen;
+  for (const auto& file : source_files(milestone)) {
+    std::error_code gone;
+    const auto time = std::filesystem::last_write_time(file, gone);
+    const auto size = gone ? 0 : std::filesystem::file_size(file, gone);
+    if (!gone) seen[file] = {time, size};
+  }
+  return seen;
+}
+
+// Returns once the files differ from `old` and have come to rest, or when asked to stop.
+void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
+  Snapshot last = snapshot(milestone);
+  while (stop_asked == 0) {
+    std::this_thread::sleep_for(kLook);
+    Snapshot now = snapshot(milestone);
+    if (now != old && now == last) return;
+    last = std::move(now);
+  }
+}
+
+std::vector<std::string> stages_of(const CourseMilestone& milestone, const Options& options) {
+  if (!options.stage.empty()) return {options.stage};
+  Submission submission(program_of(milestone.id, "student"));
+  std::vector<StageInfo> stages;
+  // An empty name: the check of everything, which will say why there is no list.
+  if (submission.list_stages(stages) || stages.empty()) return {""};
+  std::vector<std::string> names;
+  for (const StageInfo& stage : stages) names.push_back(stage.id);
+  return names;
+}
+
+// One stage in a process of its own: it may be a grader that was just built anew.
+bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
+                  const Options& options) {
+  std::vector<std::string> words = {(build_folder() / "bin" / "grader").string(),
+                                    "check",
+                                    milestone.id,
+                                    "--no-build",
+                                    "--no-speed",
+                                    "--batches",
+                                    options.batches};
+  if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
+  constexpr std::chrono::hours kLimit{1};  // the check itself has limits far below
+  const BoundedRun run = run_bounded(
+      {.words = words, .limit = kLimit, .catch_output = false, .interrupted = &stop_asked});
+  return run.end == BoundedRun::End::kExited && run.exit_code == 0;
+}
+
+void check_once(const CourseMilestone& milestone, const Options& options) {
+  if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
+  std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
+  if (const std::optional<Finding> failed = build_milestone(milestone, &stop_asked)) {
+    std::cout << finding_text(*failed);
+    return;
+  }
+  const std::vector<std::string> stages = stages_of(milestone, options);
+  for (std::size_t i = 0; i < stages.size() && stop_asked == 0; ++i) {
+    std::cout << std::flush;
+    if (stage_passes(milestone, stages[i], options)) continue;
+    const std::size_t waiting = stages.size() - i - 1;
+    if (waiting > 0) {
+      std::cout << waiting << (waiting == 1 ? " more stage waits" : " more stages wait")
+                << " until this one passes.\n";
+    }
+    return;
+  }
+  if (stop_asked != 0) return;
+  std::cout << "Everything passes at batch " << options.batches
+            << ". The whole check: build/bin/grader check " << milestone.id << "\n";
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  struct sigaction action {};
+  action.sa_handler = ask_to_stop;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  for (int checks = 1; stop_asked == 0; ++checks) {
+    const Snapshot checked = snapshot(milestone);
+    check_once(milestone, options);
+    if (stop_asked != 0 || checks == options.checks) break;
+    std::cout << coloured("Watching " + display_path(milestone.folder) +
+                              ": save to check again, Ctrl-C to end.",
+                          Colour::kQuiet)
+              << std::endl;
+    wait_for_change(milestone, checked);
+  }
+  if (stop_asked != 0) std::cout << "\nStopped watching.\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("watch", "Builds and checks again whenever you save, until Ctrl-C");
+  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
+  command->add_option("--stage", options->stage, "Only this stage (default: the first that fails)");
+  command->add_option("--batches", options->batches, "Batches of the network")
+      ->capture_default_str();
+  command->add_option("--checks", options->checks)->group("");
+  command->footer("Example:\n  build/bin/grader watch m1");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader
