@@ -50,9 +50,11 @@ class NoSizeSignal {
   NoSizeSignal(const NoSizeSignal&) = delete;
   NoSizeSignal& operator=(const NoSizeSignal&) = delete;
   ~NoSizeSignal() {
+    const int reason = errno;  // of write(); what follows has reasons of its own
     const std::timespec at_once{};
     ::sigtimedwait(&signal_, nullptr, &at_once);
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = reason;
   }
 
  private:
@@ -69,12 +71,36 @@ bool write_all(int descriptor, const char* text, std::size_t size) {
     text += step;
     size -= static_cast<std::size_t>(step);
   }
-  return ::fsync(descriptor) == 0;
+  return true;
+}
+
+// A device or a pipe (/dev/stdout, /dev/full) cannot be renamed over: it takes the text as it
+// comes.
+void write_in_place(const std::filesystem::path& file, std::string_view text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) fail(file, errno);
+  const bool written = write_all(descriptor, text.data(), text.size());
+  const int reason = errno;
+  ::close(descriptor);
+  if (!written) fail(file, reason);
+}
+
+bool is_device(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  const bool other = std::filesystem::exists(status) && !std::filesystem::is_directory(status) &&
+                     !std::filesystem::is_regular_file(status);
+  // /dev/stdout may lead to a regular file that the shell holds open.
+  return other || (std::filesystem::is_symlink(file, error) && file.string().starts_with("/dev/"));
 }
 
 }  // namespace
 
 void write_atomically(const std::filesystem::path& file, std::string_view text) {
+  if (is_device(file)) {
+    write_in_place(file, text);
+    return;
+  }
   std::error_code error;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
   if (error) fail(file, error.value());
@@ -82,8 +108,8 @@ void write_atomically(const std::filesystem::path& file, std::string_view text) 
   const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0) fail(file, errno);
   // mkostemp makes the file private; a result is for everybody who may read the folder.
-  const bool written =
-      ::fchmod(descriptor, 0644) == 0 && write_all(descriptor, text.data(), text.size());
+  const bool written = ::fchmod(descriptor, 0644) == 0 &&
+                       write_all(descriptor, text.data(), text.size()) && ::fsync(descriptor) == 0;
   const int reason = errno;
   ::close(descriptor);
   if (!written || ::rename(temporary.c_str(), file.c_str()) != 0) {

@@ -12,7 +12,8 @@ namespace convlab {
 
 /// Replaces `file` by one with this content, or leaves it as it was: writes a temporary file beside
 /// it, flushes it to the disk and renames. Whoever opens `file` at any moment, or after an
-/// interruption, sees the old content or the new, never a part. Creates the folder.
+/// interruption, sees the old content or the new, never a part. Creates the folder. A device, such
+/// as /dev/stdout, is written to.
 /// @throws EnvironmentError with the system's reason (no space, no permission, …) and its mend
 void write_atomically(const std::filesystem::path& file, std::string_view text);
 void write_atomically(const std::filesystem::path& file, std::span<const std::uint8_t> bytes);

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "common/milestone/arguments.hpp"
+#include "common/network/preset.hpp"
 #include "grader/checks/check.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/cli/build.hpp"
@@ -225,6 +226,7 @@ ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   std::vector<int> batches;
   if (!options.batches.empty()) batches = parse_batches(options.batches);
+  load_preset(options.network);  // what is wrong with it is told before anything is built
   CheckRequest request = request_of(milestone, options);
   const bool is_students = options.solution == "student" && options.program.empty();
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "

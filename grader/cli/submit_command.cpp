@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common/file/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/milestone/shell_word.hpp"

@@ -57,7 +57,8 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
   }
   const TestFolder folder;
   const auto json = folder.path() / "result.json";
-  const ProgramRun run = run_program("grader", "check m1 --batches 100 --json " + json.string());
+  const ProgramRun run =
+      run_program("grader", "check m1 --no-build --batches 100 --json " + json.string());
   CHECK(run.exit_code == 1);
   // The last lines tell what isolates the submission on this machine.
   CHECK(run.output.substr(0, run.output.find("isolation: ")) ==
@@ -212,13 +213,14 @@ TEST_CASE("grader check: points, with the speed beside the reference in the same
 TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
-      {"check m1 --stage x", 2, "grader: There is no stage 'x' in m1; the stages are: baseline."},
+      {"check m1 --no-build --stage x", 2,
+       "grader: There is no stage 'x' in m1; the stages are: baseline."},
       {"check m1 --network x", 2, "fa23"},
       {"check m1 --batches 0", 2, "from 1 to 10000"},
       {"check m1 --batches=-3", 2, "from 1 to 10000"},
       {"check m1 --batches 100,ten", 2, "from 1 to 10000"},
       {"check m1 --batches 10001", 2, "from 1 to 10000"},
-      {"check m1 --batches ''", 2, "from 1 to 10000"},
+      {"check m1 --batches ,", 2, "from 1 to 10000"},
       {"check m1 --solution mine", 2, "reference"},
       {"check m1 --nonsense", 2, "--nonsense"},
       {"check", 2, "MILESTONE"},

@@ -75,11 +75,13 @@ TEST_CASE("grader plot: draws three files, refuses what is no result") {
                 .solution = "student",
                 .created = utc_now(),
                 .machine = describe_machine()};
-  result.runs.push_back({.network = "fa23",
-                         .batch = 100,
-                         .stage = {.id = "baseline", .title = "It's \"quoted\" {and} _odd_"},
-                         .layers = {{.shape = shape, .op_ms = {1, 2, 3}, .layer_ms = {1, 2, 3}},
-                                    {.shape = shape, .op_ms = {5}, .layer_ms = {5}}}});
+  RunResult& drawn = result.runs.emplace_back();
+  drawn.network = "fa23";
+  drawn.batch = 100;
+  drawn.stage.id = "baseline";
+  drawn.stage.title = "It's \"quoted\" {and} _odd_";
+  drawn.layers = {{.shape = shape, .op_ms = {1, 2, 3}, .layer_ms = {1, 2, 3}},
+                  {.shape = shape, .op_ms = {5}, .layer_ms = {5}}};
   write_result(file, result);
   const auto plots = folder.path() / "plots";
   const ProgramRun run =

@@ -88,3 +88,11 @@ TEST_CASE("whole file: without room the old file stays, and the reason is told")
   CHECK(read_text(file) == "old");
   CHECK(entries(folder.path()) == 1);
 }
+
+TEST_CASE("whole file: a device stays a device, and a full one is told") {
+  CHECK(message_of([] { write_atomically("/dev/full", "x"); }) ==
+        "Cannot write /dev/full: No space left on device; free some space, then run this again.");
+  write_atomically("/dev/null", "x");
+  CHECK(std::filesystem::is_character_file("/dev/full"));
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "common/file/whole_file.hpp"
+#include "common/testing/run_command.hpp"
+#include "common/testing/temporary_folder.hpp"
+
+namespace convlab::grader {
+
+/// A course and its build folder of their own, so that a test may edit, build and submit: the
+/// milestones are copies, the program of m1 is one of tests/submissions, CMake is a script.
+class SmallCourse {
+ public:
+  explicit SmallCourse(const std::string& submission) {
+    namespace fs = std::filesystem;
+    const fs::path source = CONVLAB_SOURCE_DIR;
+    const fs::path bin = CONVLAB_BINARY_DIR;
+    fs::create_directories(course());
+    fs::create_directories(build() / "bin");
+    fs::create_directories(tools());
+    fs::copy(source / "milestones", course() / "milestones", fs::copy_options::recursive);
+    fs::create_directory_symlink(source / "common", course() / "common");
+    fs::create_directory_symlink(source / "reference", course() / "reference");
+    fs::copy(bin.parent_path() / "pristine", build() / "pristine", fs::copy_options::recursive);
+    fs::copy_file(bin / "grader", build() / "bin" / "grader");
+    use(submission);
+    set_cmake("exit 0");
+    // Not the programs of other milestones: they need not be built for these tests.
+    for (const char* other : {"m2_gpu_baseline", "m3_memory", "m4_optimizations"}) {
+      fs::remove_all(course() / "milestones" / other);
+    }
+  }
+
+  [[nodiscard]] std::filesystem::path course() const { return folder_.path() / "course"; }
+  [[nodiscard]] std::filesystem::path build() const { return folder_.path() / "build"; }
+  [[nodiscard]] std::filesystem::path tools() const { return folder_.path() / "tools"; }
+  [[nodiscard]] std::filesystem::path source() const {
+    return course() / "milestones" / "m1_cpu_baseline" / "conv_forward.cpp";
+  }
+
+  /// From now on m1 is this program.
+  void use(const std::string& submission) const {
+    std::filesystem::copy_file(std::filesystem::path(SUBMISSIONS) / submission,
+                               build() / "bin" / "m1",
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+
+  /// What `cmake` does: a shell script.
+  void set_cmake(const std::string& script) const {
+    write_atomically(tools() / "cmake", "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(tools() / "cmake", std::filesystem::perms::owner_all);
+  }
+
+  /// A shell command line in the build folder's bin; both streams in `out`.
+  testing::CommandResult shell(const std::string& command) const {
+    return testing::run_command("exec 2>&1; export CONVLAB_HOME='" + course().string() +
+                                "' PATH='" + tools().string() + "':\"$PATH\"; cd '" +
+                                (build() / "bin").string() + "' || exit 9; " + command);
+  }
+
+  testing::CommandResult grader(const std::string& arguments) const {
+    return shell("./grader " + arguments);
+  }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
+
+}  // namespace convlab::grader
