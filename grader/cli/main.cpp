@@ -31,5 +31,6 @@ int main(int argc, char** argv) {
   convlab::grader::add_submit(app, exit_code);
   convlab::grader::add_plot(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
+  convlab::grader::add_lint(app, exit_code);
   return convlab::run_program(app, argc, argv, [&] { return exit_code; });
 }

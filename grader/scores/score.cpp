@@ -145,12 +145,8 @@ std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const Chec
 
 bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
                  std::string& why) {
-  why = not_asked(rule, rules, work);
+  why = work.emulated ? "not measured without a GPU" : not_asked(rule, rules, work);
   if (!why.empty()) return false;
-  if (work.emulated) {
-    why = "not measured without a GPU";
-    return false;
-  }
   const RunResult* run = run_of(work.result, rule.stage, rule.batch);
   return run != nullptr && run->verdict == Verdict::kPassed;
 }
@@ -166,7 +162,8 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
     const StageRecord stage = record_of(work.result, rule.stage);
     std::string id = finding_id(work.result, rule.stage);
     if (id.empty() && stage.cases == 0) id = "there is no such stage";
-    std::string why = not_asked(rule, rules, work);
+    const bool is_speed = rule.what == ScoreRule::What::kSpeed;
+    std::string why = is_speed && work.emulated ? "" : not_asked(rule, rules, work);
     if (!why.empty()) {
       leave_out(item, why);
     } else if (rule.what == ScoreRule::What::kRuns) {

@@ -1,0 +1,291 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "common/file/whole_file.hpp"
+#include "grader/checks/check.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
+#include "grader/cli/sources.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/scores/score_rules.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  int batch = 4;
+  std::string milestone;
+  bool skip_references = false;
+  bool update = false;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Collects what was examined, and prints it.
+class Report {
+ public:
+  explicit Report(std::string milestone) : milestone_(std::move(milestone)) {}
+
+  /// @param problems  none: it is as it should be
+  void item(const std::string& what, const std::vector<std::string>& problems) {
+    progress_.clear();
+    std::cout << coloured(problems.empty() ? "ok    " : "WRONG ",
+                          problems.empty() ? Colour::kGood : Colour::kBad)
+              << milestone_ << "  " << what << "\n";
+    for (const std::string& problem : problems) std::cout << paragraph("        → ", problem);
+    std::cout << std::flush;
+    good_ = good_ && problems.empty();
+  }
+
+  void announce(const std::string& what) { progress_.show(milestone_ + ": " + what); }
+  void done() { progress_.clear(); }
+  [[nodiscard]] bool good() const { return good_; }
+
+ private:
+  std::string milestone_;
+  ProgressLine progress_;
+  bool good_ = true;
+};
+
+std::vector<std::string> chapter_problems(const CourseMilestone& milestone) {
+  const std::string text = read_text(milestone.folder / "README.md");
+  const std::string heading = "# Milestone " + milestone.id.substr(1) + ": ";
+  std::vector<std::string> problems;
+  if (!text.starts_with(heading)) problems.push_back("README.md does not begin with " + heading);
+  if (!contains(text, "grader check " + milestone.id)) {
+    problems.push_back("README.md does not say how to check: grader check " + milestone.id);
+  }
+  return problems;
+}
+
+std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
+  const auto hints =
+      nlohmann::json::parse(read_text(milestone.folder / "hints.json"), nullptr, false);
+  if (!hints.is_array() || hints.size() < 3) return {"hints.json is no list of at least 3 texts."};
+  for (const auto& hint : hints) {
+    constexpr std::size_t kShortest = 40;
+    if (!hint.is_string() || hint.get<std::string>().size() < kShortest) {
+      return {"hints.json has a hint that is no sentence: " + hint.dump()};
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
+  std::vector<std::string> problems;
+  std::set<std::string> known;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    known.insert(file.path);
+    if (!is_as_handed_out(file)) {
+      problems.push_back(file.path +
+                         " is not as milestones/handout.sha256 says; if it should be, "
+                         "build/bin/grader lint --update writes that file anew.");
+    }
+  }
+  for (const auto& file : source_files(milestone)) {
+    const std::string path = file.lexically_relative(course_folder()).generic_string();
+    if (!known.contains(path)) problems.push_back(path + " is not in milestones/handout.sha256.");
+  }
+  return problems;
+}
+
+// What a source of the course begins with: idea, picture, cost, expectation, how to run it.
+std::vector<std::string> header_problems(const std::string& path) {
+  const std::string text = read_text(course_folder() / path);
+  std::vector<std::string> problems;
+  for (const char* part : {"// Idea  ", "// Cost  ", "// Expect", "// Run   "}) {
+    if (!contains(text, part)) {
+      problems.push_back(path + " has no line that begins with '" + part + "'.");
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> task_problems(const CourseMilestone& milestone) {
+  std::vector<std::string> problems;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    for (std::string& problem : header_problems(file.path)) problems.push_back(std::move(problem));
+    const std::string text = read_text(course_folder() / file.path);
+    for (const std::string& part : {std::string("Fill in: about"), std::string("// Picture"),
+                                    "convlab::not_implemented(\"" + file.path + "\");"}) {
+      if (!contains(text, part)) problems.push_back(file.path + " lacks: " + part);
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> reference_header_problems(const CourseMilestone& milestone) {
+  const CourseMilestone mirror{
+      .id = milestone.id,
+      .title = milestone.title,
+      .folder = course_folder() / "reference" / "solutions" / milestone.folder.filename()};
+  std::vector<std::string> problems;
+  for (const auto& file : source_files(mirror)) {
+    const std::string path = file.lexically_relative(course_folder()).generic_string();
+    const std::string text = read_text(file);
+    const bool is_stage = contains(text, "CpuStage stage(") || contains(text, "> stage(");
+    if (!is_stage || contains(path, "/tests/")) continue;
+    for (std::string& problem : header_problems(path)) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+CheckObserver observer_of(Report& report) {
+  return {.announce = [&report](const std::string& what) { report.announce(what); },
+          .cases_passed = [](const StageInfo&, std::size_t) {},
+          .run_ended = [](const RunResult&) {},
+          .found = [](const StageInfo&, const Finding&) {}};
+}
+
+std::set<std::string> stages_of(const Result& result) {
+  std::set<std::string> stages;
+  for (const CaseResult& test : result.cases) stages.insert(test.stage);
+  return stages;
+}
+
+// Every stage, and each with the polite finding that names its file.
+std::vector<std::string> handout_problems(const CourseMilestone& milestone, Report& report,
+                                          std::set<std::string>& stages) {
+  const Result result = check(
+      {.milestone = milestone.id, .program = program_of(milestone.id, "student"), .batches = {1}},
+      observer_of(report));
+  stages = stages_of(result);
+  std::vector<std::string> problems;
+  std::string seen;
+  for (const Finding& finding : result.findings) {
+    seen += finding.seen;
+    if (finding.id == "E-not-implemented") continue;
+    problems.push_back("Stage '" + finding.stage + "' gives " + finding.id +
+                       " instead of E-not-implemented: " + finding.seen);
+  }
+  if (result.findings.size() != std::max<std::size_t>(1, stages.size())) {
+    problems.push_back("A stage passes, as handed out.");
+  }
+  for (const HandoutFile& file : handout_files(milestone)) {
+    if (!contains(seen, file.path)) problems.push_back("No finding names " + file.path + ".");
+  }
+  return problems;
+}
+
+std::vector<std::string> reference_problems(const CourseMilestone& milestone, int batch,
+                                            Report& report, std::set<std::string>& stages) {
+  const Result result = check({.milestone = milestone.id,
+                               .solution = "reference",
+                               .program = program_of(milestone.id, "reference"),
+                               .batches = {batch}},
+                              observer_of(report));
+  stages = stages_of(result);
+  std::vector<std::string> problems;
+  for (const Finding& finding : result.findings) {
+    problems.push_back("Stage '" + finding.stage + "': " + finding.id + ", " + finding.seen);
+  }
+  if (result.runs.size() != stages.size()) problems.push_back("A stage did not reach the network.");
+  return problems;
+}
+
+// `references` is empty where they were not run.
+std::vector<std::string> score_problems(const CourseMilestone& milestone,
+                                        const std::set<std::string>& stages,
+                                        const std::set<std::string>& references) {
+  const ScoreRules rules = load_score_rules(milestone.folder);
+  std::set<std::string> scored;
+  std::vector<std::string> problems;
+  for (const ScoreRule& rule : rules.items) {
+    scored.insert(rule.stage);
+    if (rule.what == ScoreRule::What::kSpeed && !references.empty() &&
+        !references.contains(rule.reference)) {
+      problems.push_back("scores.json compares with the reference's stage '" + rule.reference +
+                         "', which does not exist.");
+    }
+  }
+  if (scored != stages) {
+    problems.push_back("scores.json gives points for other stages than the milestone has.");
+  }
+  return problems;
+}
+
+bool lint(const CourseMilestone& milestone, const Options& options) {
+  Report report(milestone.id);
+  const auto examined = [&](const std::string& what, const auto& examine) {
+    std::vector<std::string> problems;
+    try {
+      problems = examine();
+    } catch (const Error& error) {
+      problems = {error.what()};
+    }
+    report.item(what, problems);
+  };
+  std::set<std::string> stages;
+  std::set<std::string> references;
+  examined("chapter", [&] { return chapter_problems(milestone); });
+  examined("hints", [&] { return hint_problems(milestone); });
+  examined("hand-out as in milestones/handout.sha256",
+           [&] { return manifest_problems(milestone); });
+  examined("hand-out tells its task", [&] { return task_problems(milestone); });
+  examined("hand-out compiles and fails politely",
+           [&] { return handout_problems(milestone, report, stages); });
+  const bool has_reference = std::filesystem::exists(program_of(milestone.id, "reference"));
+  if (has_reference && !options.skip_references) {
+    examined("reference stages have their headers",
+             [&] { return reference_header_problems(milestone); });
+    examined("reference passes every case and batch " + std::to_string(options.batch),
+             [&] { return reference_problems(milestone, options.batch, report, references); });
+  }
+  examined("points", [&] { return score_problems(milestone, stages, references); });
+  return report.good();
+}
+
+void update_manifest() {
+  std::vector<std::filesystem::path> files;
+  for (const CourseMilestone& milestone : milestones()) {
+    for (const auto& file : source_files(milestone)) files.push_back(file);
+  }
+  std::string text;
+  for (const SourceFile& file : describe_files(files)) {
+    text.append(file.sha256).append("  ").append(file.path).append(1, '\n');
+  }
+  write_atomically(course_folder() / "milestones" / "handout.sha256", text);
+}
+
+ExitCode run(const Options& options) {
+  if (options.update) update_manifest();
+  bool good = true;
+  for (const CourseMilestone& milestone : milestones()) {
+    if (!options.milestone.empty() && milestone.id != options.milestone) continue;
+    good &= lint(milestone, options);
+  }
+  std::cout << (good ? "The course is whole.\n" : "Mend what is marked WRONG.\n");
+  return good ? ExitCode::kPassed : ExitCode::kFallsShort;
+}
+
+}  // namespace
+
+void add_lint(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("lint", "For instructors: is the course whole? (also a test in CI)");
+  command->add_option("MILESTONE", options->milestone, "Only this one");
+  command->add_option("--batch", options->batch, "Images that the references classify")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command->add_flag("--no-references", options->skip_references,
+                    "Leave the reference solutions out");
+  command->add_flag("--update", options->update,
+                    "First write milestones/handout.sha256 from the files as they are");
+  command->footer("Example:\n  build/bin/grader lint");
+  command->callback([options, &exit_code] {
+    if (!options->milestone.empty()) find_milestone(options->milestone);
+    exit_code = run(*options);
+  });
+}
+
+}  // namespace convlab::grader
