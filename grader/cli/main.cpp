@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
+#include <memory>
 
 #include "common/command_line/run_program.hpp"
 #include "grader/cli/commands.hpp"
+#include "grader/cli/help_formatter.hpp"
 
 namespace {
 
@@ -9,17 +11,19 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  build/bin/grader check m1                      your first milestone\n"
     "  build/bin/grader check m1 --batches 100        the same, quickly\n"
-    "  build/bin/grader watch m1                      again and again, whenever you save\n"
+    "  build/bin/grader watch m1                      again, whenever you save\n"
     "  build/bin/grader hint m1                       the next hint\n"
     "  build/bin/grader submit m1                     pack what was checked\n"
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"
-    "Exit codes: 0 passed, 1 the work falls short, 2 usage, 3 the environment is at fault.";
+    "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
+    "3 the environment is at fault.";
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
+  app.formatter(std::make_shared<convlab::grader::HelpFormatter>());
   app.require_subcommand(1);
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;

@@ -77,7 +77,7 @@ ExitCode run(const Options& options) {
     if (std::filesystem::exists(file)) {
       const auto backup = backup_of(file);
       write_atomically(backup, read_text(file));
-      std::cout << paragraph("Yours is now ", display_path(backup));
+      std::cout << "Yours is now\n  " << display_path(backup) << "\n";
     }
     write_atomically(file, texts[i]);
   }

@@ -88,6 +88,22 @@ std::string hanging(const std::string& label, int indent, const std::string& tex
   return result + "\n";
 }
 
+std::string progress_bar(const std::string& text) {
+  constexpr int kWidth = 20;
+  for (auto at = text.find(" of "); at != std::string::npos; at = text.find(" of ", at + 1)) {
+    const std::size_t begin = text.find_last_not_of("0123456789", at - 1) + 1;
+    const int done = std::atoi(text.substr(begin, at - begin).c_str());
+    const int all = std::atoi(text.c_str() + at + 4);
+    if (begin >= at || all <= 0 || done > all) continue;
+    const int full = done * kWidth / all;
+    std::string bar = "[";
+    bar.append(static_cast<std::size_t>(full), '#');
+    bar.append(static_cast<std::size_t>(kWidth - full), '.');
+    return bar.append("]  ");
+  }
+  return {};
+}
+
 ProgressLine::ProgressLine() : enabled_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() {
@@ -98,7 +114,7 @@ void ProgressLine::show(const std::string& text) {
   if (!enabled_) return;
   std::string line;
   int width = 0;
-  for (const char byte : text) {
+  for (const char byte : progress_bar(text) + text) {
     if (begins_character(byte) && ++width >= kColumns) break;
     line += byte;
   }

@@ -26,8 +26,11 @@ std::string paragraph(const std::string& label, const std::string& text);
 /// The same behind a label that is `indent` wide on the screen, whatever colours are in it.
 std::string hanging(const std::string& label, int indent, const std::string& text);
 
-/// One line on standard error that is written over and over, while a person waits; nothing where
-/// standard error is no terminal.
+/// "[#####...............]  " for a text with "5 of 20" in it; empty for another.
+std::string progress_bar(const std::string& text);
+
+/// One line on standard error, with a bar where the text says how far it is, that is written over
+/// and over, while a person waits; nothing where standard error is no terminal.
 class ProgressLine {
  public:
   ProgressLine();

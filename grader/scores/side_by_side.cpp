@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "common/device/device_limits.hpp"
+#include "common/timing/physical_floor.hpp"
+#include "grader/checks/element_cases.hpp"
 #include "grader/integrity/submission.hpp"
 #include "grader/scores/speed.hpp"
 
@@ -47,6 +50,19 @@ class ReferenceTimes {
   std::optional<std::string> problem_;
 };
 
+// The floor of all convolutions together, where the device's limits are known.
+std::optional<double> floor_of(const Result& result) {
+  const DeviceLimits limits = with_measured(result.machine.promised, result.machine.measured);
+  const RunResult& run = result.runs.front();
+  double sum = 0.0;
+  for (const LayerResult& layer : run.layers) {
+    const double floor = physical_floor(layer.shape, limits, precision_of(run.stage)).ms();
+    if (floor <= 0.0) return std::nullopt;
+    sum += floor;
+  }
+  return sum;
+}
+
 void append(std::vector<std::vector<double>>& all, std::size_t layer,
             const std::vector<double>& samples) {
   if (layer >= all.size()) all.resize(layer + 1);
@@ -89,6 +105,7 @@ SpeedOutcome measure_speed(const CheckRequest& request, const ScoreRule& rule,
       outcome.why_not = *times.problem();
       return outcome;
     }
+    measure.floor_ms = floor_of(result);
     const std::vector<LayerResult>& layers = result.runs.front().layers;
     for (std::size_t layer = 0; layer < layers.size(); ++layer) {
       append(measure.yours_ms, layer, layers[layer].op_ms);

@@ -2,6 +2,7 @@
 
 #include "common/testing/catch.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
 using namespace convlab;
@@ -46,4 +47,32 @@ TEST_CASE("check report: a row stands below its heading") {
   CHECK(run_heading(2) ==
         "  batch    op time 1, ms    op time 2, ms      accuracy   error  verdict");
   CHECK(run_row(run) == "    100       2.00 ±0.50       2.00 ±0.50        88/100     2.2  passed");
+}
+
+TEST_CASE("terminal: a bar for what says how far it is") {
+  CHECK(progress_bar("baseline: case 14 of 28, stride 2") == "[##########..........]  ");
+  CHECK(progress_bar("case 28 of 28") == "[####################]  ");
+  CHECK(progress_bar("loading the test images").empty());
+  CHECK(progress_bar("one of many").empty());
+  CHECK(progress_bar("7 of 3").empty());
+  CHECK(progress_bar(" of 3").empty());
+}
+
+TEST_CASE("score table: a row for each item, what was not measured is named") {
+  const Score score{
+      {{.stage = "a",
+        .item = "cases",
+        .points = 40,
+        .earned = 10.5,
+        .credit = Credit::kPartial,
+        .yours = "7 of 28",
+        .reference = "28",
+        .why = "E-stride in 'stride 2'"},
+       {.stage = "a", .item = "network", .batch = 1, .points = 10, .why = "not asked"}}};
+  CHECK(score_table(score) ==
+        "  item                     points       yours   reference  why\n"
+        "  element-wise cases      10.5/40     7 of 28          28  E-stride in 'stride\n"
+        "                                                           2'\n"
+        "  network, 1 image           -/10                          not asked\n"
+        "  sum                     10.5/40  10 more points were not measured\n");
 }
