@@ -1,14 +1,17 @@
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <iostream>
 
 #include "common/data/dataset.hpp"
 #include "common/milestone/machine.hpp"
+#include "common/milestone/shell_word.hpp"
 #include "common/network/network.hpp"
 #include "common/tensor/buffer.hpp"
 #include "grader/cli/commands.hpp"
@@ -43,8 +46,23 @@ Examined program(const std::string& name, const std::string& command, const std:
   return {name, line, {}, needed};
 }
 
+// A value that CMake remembers of this build.
+std::string cached(const std::string& variable) {
+  std::ifstream cache(build_folder() / "CMakeCache.txt");
+  for (std::string line; std::getline(cache, line);) {
+    if (line.starts_with(variable + ":")) return line.substr(line.find('=') + 1);
+  }
+  return {};
+}
+
 Examined compiler() {
   const MachineInfo machine = describe_machine();
+  // Checks build with the compiler that CMake found, not with the one that is first in PATH now.
+  if (const std::string path = cached("CMAKE_CXX_COMPILER");
+      !path.empty() && first_line(shell_word(path) + " --version").empty()) {
+    return {"compiler", path + " does not run",
+            "common/setup/lab setup installs one; then: cmake --preset lab --fresh"};
+  }
   const std::string seen = machine.compiler + " (this build, " + machine.build_type + ")";
   if (machine.build_type != "Release") {
     return {"compiler", seen, "Times count in the optimised build: cmake --preset lab", false};
@@ -120,6 +138,10 @@ Examined disk() {
   constexpr double kWanted = 1e9;
   const double free = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
   const std::string seen = gigabytes(free) + " free";
+  if (::access(build_folder().c_str(), W_OK) != 0) {
+    return {"disk", build_folder().string() + " is read-only",
+            "Copy the tree to where you may write"};
+  }
   if (free < kWanted) return {"disk", seen, "Free at least " + gigabytes(kWanted)};
   return {"disk", seen, {}};
 }
