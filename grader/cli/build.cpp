@@ -43,6 +43,19 @@ std::string target_of(const CourseMilestone& milestone) {
   return milestone.id + (emulation_is_enough ? "-emulated" : "");
 }
 
+// Compilers name files from where they run, or in full; a person thinks from the tree's root.
+std::string from_root(std::string words) {
+  const std::string whole = course_folder().string() + "/";
+  const std::string relative =
+      course_folder().lexically_relative(build_folder()).generic_string() + "/";
+  for (const std::string& prefix : {whole, relative}) {
+    for (auto at = words.find(prefix); at != std::string::npos; at = words.find(prefix)) {
+      words.erase(at, prefix.size());
+    }
+  }
+  return words;
+}
+
 bool says(const std::string& output, const char* words) {
   return output.find(words) != std::string::npos;
 }
@@ -97,7 +110,7 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
                              ".");
     }
   }
-  const std::string words = first_error(run.output);
+  const std::string words = from_root(first_error(run.output));
   if (says(run.output, ": not found") || says(run.output, "No such file or directory\nninja")) {
     throw EnvironmentError("The compiler that this build was configured with is gone (" + words +
                            "); common/setup/lab setup installs one, cmake --preset lab --fresh "

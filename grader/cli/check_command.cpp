@@ -78,7 +78,7 @@ class Printer {
                   progress_.clear();
                   name(stage);
                   std::cout << "  element-wise cases: " << cases << " of " << cases << " "
-                            << coloured("passed", Colour::kGood) << "\n";
+                            << coloured("passed", Colour::kGood) << std::endl;
                 },
             .run_ended =
                 [this](const RunResult& run) {
