@@ -37,11 +37,10 @@ class Convolution {
 ///
 /// What a .cu file gives by name must be the first members without a gap, for CUDA 11.
 struct Stage {
-  std::string id = "";     ///< what --stage takes: lower case, words joined by '-'
-  std::string title = "";  ///< a line for tables and plots
-  std::string baseline =
-      "";         ///< id of the stage that this one is compared with; none for the first
-  int order = 0;  ///< position on the ladder
+  std::string id = "";        ///< what --stage takes: lower case, words joined by '-'
+  std::string title = "";     ///< a line for tables and plots
+  std::string baseline = "";  ///< the stage that it is compared with; none for the first
+  int order = 0;              ///< position on the ladder
   Precision precision = Precision::kFp32;
   ComputeCapability needs{};  ///< the least that a GPU must have; none for the CPU
   std::function<std::unique_ptr<Convolution>()> make = nullptr;

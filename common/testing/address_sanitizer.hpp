@@ -1,6 +1,7 @@
 #pragma once
 
-/// 1 in builds with AddressSanitizer, which takes over the heap and reserves terabytes of addresses.
+/// 1 in builds with AddressSanitizer, which takes over the heap and reserves terabytes of address
+/// space.
 #if defined(__SANITIZE_ADDRESS__)
 #define CONVLAB_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
