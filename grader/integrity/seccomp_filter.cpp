@@ -170,14 +170,18 @@ void SeccompFilter::restrict_clone() {
   program_.push_back(load(offsetof(seccomp_data, nr)));
 }
 
-// Drivers look for helpers behind local sockets, and take no for an answer.
+// NVIDIA's driver does not start without a local socket of its own (cuInit gives error 304). It
+// also looks for helpers behind such sockets, and goes on where there is none.
 void SeccompFilter::restrict_sockets() {
-  program_.push_back(jump(BPF_JEQ, SYS_socket, 0, 5));
+  program_.push_back(jump(BPF_JEQ, SYS_socket, 0, 7));
   load_argument(0);
+  program_.push_back(jump(BPF_JEQ, AF_UNIX, 4, 0));
   program_.push_back(jump(BPF_JEQ, AF_INET, 1, 0));
   program_.push_back(jump(BPF_JEQ, AF_INET6, 0, 1));
   answer(SECCOMP_RET_TRAP);
   answer(SECCOMP_RET_ERRNO | EACCES);
+  answer(SECCOMP_RET_ALLOW);
+  fail(SYS_connect, ENOENT);
 }
 
 void SeccompFilter::restrict_terminal() {

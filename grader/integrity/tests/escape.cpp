@@ -8,11 +8,13 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +52,25 @@ int connect_somewhere() {
   return outcome(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
 }
 
+// A socket without a file, as NVIDIA's driver makes one.
+int own_local_socket() {
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = "escape-" + std::to_string(::getpid());
+  std::strcpy(address.sun_path + 1, name.c_str());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return outcome(::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0);
+}
+
+int connect_locally(const std::string& file) {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, file.c_str(), sizeof address.sun_path - 1);
+  return outcome(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+}
+
 // Descriptors beyond standard input, output, error and the channel.
 int count_descriptors() {
   int count = 0;
@@ -82,6 +103,10 @@ int main(int argc, char** argv) {
       {"signal", [&] { return outcome(::kill(std::atoi(argument.c_str()), SIGKILL) == 0); }},
       {"trace", [] { return outcome(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0); }},
       {"network", connect_somewhere},
+      {"own-local-socket", own_local_socket},
+      {"local-helper", [&] { return connect_locally(argument); }},
+      {"name-thread",
+       [] { return write_to("/proc/self/task/" + std::to_string(::getpid()) + "/comm"); }},
       {"mount", [] { return outcome(::mount("none", "/", "tmpfs", 0, nullptr) == 0); }},
       {"unshare", [] { return outcome(::unshare(CLONE_NEWUSER) == 0); }},
       {"leave-group", [] { return outcome(::setsid() >= 0); }},
