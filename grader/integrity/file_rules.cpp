@@ -131,7 +131,7 @@ int FileRules::apply() const {
   for (const Rule& rule : rules_) allow(rule.path.c_str(), rule.access);
   // NVIDIA's driver does not start (cuInit gives error 304) unless it may name its threads, in
   // /proc/self/task/…/comm. Here self is what the program will be: exec keeps the number.
-  allow("/proc/self", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE);
+  allow("/proc/self", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate);
   allow(folder_.c_str(), all_rights(version) & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
   const int error = ::syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 0 : errno;
   ::close(rules);

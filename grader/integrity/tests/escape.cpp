@@ -29,7 +29,7 @@ int outcome(bool done) {
 }
 
 int write_to(const std::string& file) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT, 0600);
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   return outcome(descriptor >= 0 && ::write(descriptor, "x", 1) == 1);
 }
 
