@@ -54,12 +54,12 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange, std::size_
     }
   }
   const std::size_t pitch = first.leading * element_bytes;
-  if (pitch % 16 != 0 || std::bit_cast<std::uintptr_t>(first.memory) % 16 != 0) {
+  if (pitch % 16 != 0 || reinterpret_cast<std::uintptr_t>(first.memory) % 16 != 0) {
     std::snprintf(message, sizeof message,
                   "%s: the address must be a multiple of 16 bytes (it is %zu above one) and so "
                   "must the leading dimension (%u elements are %zu bytes)",
                   first.name,
-                  static_cast<std::size_t>(std::bit_cast<std::uintptr_t>(first.memory) % 16),
+                  static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(first.memory) % 16),
                   first.leading, pitch);
     fail_kernel(KernelFault::kMisalignedAddress, message, first.site);
   }
@@ -96,13 +96,13 @@ void gather(const ElementsOf& elements_of, typename Kind::Element* tile) {
 template <class Kind, class ElementsOf>
 void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) {
   using Table = FragmentTable<Kind::layout()>;
-  constexpr int elements_per_lane = Kind::layout().elements;
+  constexpr int kElementsPerLane = Kind::layout().elements;
   for (int lane = 0; lane < kWarpSize; ++lane) {
     typename Kind::Element* elements = elements_of(lane);
     const std::uint16_t* indices = &Table::kIndices[static_cast<std::size_t>(lane) *
                                                     static_cast<std::size_t>(Table::kDistinct)];
     for (int i = 0; i < Table::kDistinct; ++i) elements[i] = tile[indices[i]];
-    for (int i = Table::kDistinct; i < elements_per_lane; ++i) {
+    for (int i = Table::kDistinct; i < kElementsPerLane; ++i) {
       elements[i] = elements[i - Table::kDistinct];
     }
   }
@@ -125,6 +125,7 @@ void widen(const FragmentElement<T>* from, Wide<T>* to, int count) {
     std::memcpy(bits, from, static_cast<std::size_t>(count) * sizeof *bits);
     for (int i = 0; i < count; ++i) to[i] = decode<HalfFormat>(bits[i]);
   } else {
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a byte is a number here, with its sign
     for (int i = 0; i < count; ++i) to[i] = static_cast<Wide<T>>(from[i]);
   }
 }
@@ -147,24 +148,24 @@ Vector load_vector(const T* from) {
 template <int kN, int kK, class T, int... kPart>
 void accumulate_rows(const T* a, const T* b, T* c, std::integer_sequence<int, kPart...>) {
   using Vector = typename VectorOf<T>::Type;
-  constexpr int width = VectorOf<T>::kWidth;
-  Vector upper[] = {load_vector<Vector>(c + kPart * width)...};
-  Vector lower[] = {load_vector<Vector>(c + kN + kPart * width)...};
+  constexpr int kWidth = VectorOf<T>::kWidth;
+  Vector upper[] = {load_vector<Vector>(c + kPart * kWidth)...};
+  Vector lower[] = {load_vector<Vector>(c + kN + kPart * kWidth)...};
   for (int k = 0; k < kK; ++k) {
-    const Vector row[] = {load_vector<Vector>(b + k * kN + kPart * width)...};
+    const Vector row[] = {load_vector<Vector>(b + k * kN + kPart * kWidth)...};
     ((upper[kPart] += a[k] * row[kPart]), ...);
     ((lower[kPart] += a[kK + k] * row[kPart]), ...);
   }
-  (std::memcpy(c + kPart * width, &upper[kPart], sizeof(Vector)), ...);
-  (std::memcpy(c + kN + kPart * width, &lower[kPart], sizeof(Vector)), ...);
+  (std::memcpy(c + kPart * kWidth, &upper[kPart], sizeof(Vector)), ...);
+  (std::memcpy(c + kN + kPart * kWidth, &lower[kPart], sizeof(Vector)), ...);
 }
 
 template <int kM, int kN, int kK, class T>
 void accumulate(const T* a, const T* b, T* c) {
   // At most 16 columns at once: more accumulators than that do not fit into the registers.
-  constexpr int parts = kN / VectorOf<T>::kWidth;
+  constexpr int kParts = kN / VectorOf<T>::kWidth;
   for (int m = 0; m < kM; m += 2) {
-    accumulate_rows<kN, kK>(a + m * kK, b, c + m * kN, std::make_integer_sequence<int, parts>{});
+    accumulate_rows<kN, kK>(a + m * kK, b, c + m * kN, std::make_integer_sequence<int, kParts>{});
   }
 }
 
@@ -192,24 +193,24 @@ void accumulate_integers(const std::int32_t* a, const std::int32_t* b, std::int3
 template <class Kind>
 void load_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
-  constexpr FragmentLayout layout = Kind::layout();
+  constexpr FragmentLayout kLayout = Kind::layout();
   const auto& lane0 = exchange.input<FragmentTransfer>(first_lane(exchange));
   const auto& transfer =
       common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
   const auto* memory = static_cast<const Element*>(transfer.memory);
   const std::size_t leading = transfer.leading;
 
-  Element tile[layout.rows * layout.columns];
+  Element tile[kLayout.rows * kLayout.columns];
   if (transfer.column_major) {
-    for (int column = 0; column < layout.columns; ++column) {
+    for (int column = 0; column < kLayout.columns; ++column) {
       const Element* line = memory + static_cast<std::size_t>(column) * leading;
-      for (int row = 0; row < layout.rows; ++row) tile[row * layout.columns + column] = line[row];
+      for (int row = 0; row < kLayout.rows; ++row) tile[row * kLayout.columns + column] = line[row];
     }
   } else {
-    for (int row = 0; row < layout.rows; ++row) {
+    for (int row = 0; row < kLayout.rows; ++row) {
       const Element* line = memory + static_cast<std::size_t>(row) * leading;
-      for (int column = 0; column < layout.columns; ++column) {
-        tile[row * layout.columns + column] = line[column];
+      for (int column = 0; column < kLayout.columns; ++column) {
+        tile[row * kLayout.columns + column] = line[column];
       }
     }
   }
@@ -221,12 +222,12 @@ void load_fragments(WarpExchange& exchange) {
 template <class Kind>
 void store_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
-  constexpr FragmentLayout layout = Kind::layout();
+  constexpr FragmentLayout kLayout = Kind::layout();
   const auto& lane0 = exchange.input<FragmentTransfer>(first_lane(exchange));
   const auto& transfer =
       common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
 
-  Element tile[layout.rows * layout.columns];
+  Element tile[kLayout.rows * kLayout.columns];
   gather<Kind>(
       [&](int lane) {
         return static_cast<const Element*>(exchange.input<FragmentTransfer>(lane).elements);
@@ -235,15 +236,15 @@ void store_fragments(WarpExchange& exchange) {
   auto* memory = static_cast<Element*>(transfer.memory);
   const std::size_t leading = transfer.leading;
   if (transfer.column_major) {
-    for (int column = 0; column < layout.columns; ++column) {
+    for (int column = 0; column < kLayout.columns; ++column) {
       Element* line = memory + static_cast<std::size_t>(column) * leading;
-      for (int row = 0; row < layout.rows; ++row) line[row] = tile[row * layout.columns + column];
+      for (int row = 0; row < kLayout.rows; ++row) line[row] = tile[row * kLayout.columns + column];
     }
   } else {
-    for (int row = 0; row < layout.rows; ++row) {
+    for (int row = 0; row < kLayout.rows; ++row) {
       Element* line = memory + static_cast<std::size_t>(row) * leading;
-      for (int column = 0; column < layout.columns; ++column) {
-        line[column] = tile[row * layout.columns + column];
+      for (int column = 0; column < kLayout.columns; ++column) {
+        line[column] = tile[row * kLayout.columns + column];
       }
     }
   }
@@ -288,6 +289,7 @@ void multiply_fragments(WarpExchange& exchange) {
   scatter<KindD>(result, [&](int lane) { return static_cast<D*>(product(lane).d); });
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): T, C and D are types
 #define CONVLAB_OPERANDS(m, n, k, T)                                                       \
   template void load_fragments<FragmentKind<FragmentRole::kA, m, n, k, T>>(WarpExchange&); \
   template void load_fragments<FragmentKind<FragmentRole::kB, m, n, k, T>>(WarpExchange&);
@@ -298,6 +300,7 @@ void multiply_fragments(WarpExchange& exchange) {
       WarpExchange&);
 #define CONVLAB_PRODUCT(m, n, k, T, C, D) \
   template void multiply_fragments<m, n, k, T, C, D>(WarpExchange&);
+// NOLINTEND(bugprone-macro-parentheses)
 #define CONVLAB_SHAPE_OF_16(m, n)                        \
   CONVLAB_OPERANDS(m, n, 16, __half)                     \
   CONVLAB_OPERANDS(m, n, 16, __nv_bfloat16)              \

@@ -127,7 +127,8 @@ struct FragmentTable {
         std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)> indices{};
         for (int lane = 0; lane < 32; ++lane) {
           for (int element = 0; element < kLayout.distinct; ++element) {
-            indices[static_cast<std::size_t>(lane * kLayout.distinct + element)] =
+            const int place = lane * kLayout.distinct + element;
+            indices[static_cast<std::size_t>(place)] =
                 static_cast<std::uint16_t>(kLayout.index(lane, element));
           }
         }

@@ -30,6 +30,7 @@ struct FragmentKind {
 
   static constexpr FragmentLayout layout() {
     if (kRole == FragmentRole::kAccumulator) return accumulator_layout({kM, kN, kK});
+    // NOLINTNEXTLINE(bugprone-branch-clone): the same only where a fragment is square
     const int outer = kRole == FragmentRole::kA ? kM : kN;
     // An operand of halves always has 16 elements; the hardware repeats what is missing.
     const int elements = std::is_same_v<T, __half> ? 16 : outer * kK / 32;

@@ -86,12 +86,12 @@ template <class Format>
 #else
     // Fraction and exponent moved into a float's places: 2^-112 of the value, exactly, also of a
     // subnormal one. Only infinity and NaN, which come out finite, need their exponent set.
-    constexpr std::uint32_t infinity = 0x7c00U << 13;
+    constexpr std::uint32_t kInfinity = 0x7c00U << 13;
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & kSignBit) << 16;
     const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
     std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * 0x1p112F);
-    magnitude |= moved >= infinity ? 0x7f80'0000U : 0U;
-    return std::bit_cast<float>(moved > infinity ? kCanonicalFloatNan : sign | magnitude);
+    magnitude |= moved >= kInfinity ? 0x7f80'0000U : 0U;
+    return std::bit_cast<float>(moved > kInfinity ? kCanonicalFloatNan : sign | magnitude);
 #endif
   }
 }
@@ -117,11 +117,11 @@ template <class Format>
   } else {
     rest = dropped == 64 ? magnitude : 1;
   }
-  constexpr std::uint64_t tie = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kTie = std::uint64_t{1} << 63;
   bool away = false;
   switch (rounding) {
     case Rounding::kNearestEven:
-      away = rest > tie || (rest == tie && (kept & 1) != 0);
+      away = rest > kTie || (rest == kTie && (kept & 1) != 0);
       break;
     case Rounding::kTowardZero:
       break;
@@ -173,26 +173,26 @@ template <class Format, class Integer>
 /// A double to the nearest narrow number, ties to even.
 template <class Format>
 [[nodiscard]] inline std::uint16_t encode(double value) noexcept {
-  constexpr std::uint64_t infinity = 0x7ff0'0000'0000'0000;
-  constexpr std::uint64_t lowest = std::uint64_t{1023 + Format::kMinExponent} << 52;
-  constexpr std::uint64_t too_large = std::uint64_t{1023 + Format::kMaxExponent + 1} << 52;
+  constexpr std::uint64_t kInfinity = 0x7ff0'0000'0000'0000;
+  constexpr std::uint64_t kLowest = std::uint64_t{1023 + Format::kMinExponent} << 52;
+  constexpr std::uint64_t kTooLarge = std::uint64_t{1023 + Format::kMaxExponent + 1} << 52;
   // From a binade to the one whose last place (2^-52 of it) is the narrow format's.
-  constexpr std::uint64_t shift = std::uint64_t{52 - Format::kFractionBits} << 52;
+  constexpr std::uint64_t kShift = std::uint64_t{52 - Format::kFractionBits} << 52;
 
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const auto sign = static_cast<std::uint32_t>(bits >> 48 & kSignBit);
   const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
-  std::uint64_t binade = magnitude & infinity;
-  binade = binade < lowest ? lowest : binade;
-  binade = binade > too_large ? too_large : binade;
-  const double rounder = std::bit_cast<double>(binade + shift);
+  std::uint64_t binade = magnitude & kInfinity;
+  binade = binade < kLowest ? kLowest : binade;
+  binade = binade > kTooLarge ? kTooLarge : binade;
+  const double rounder = std::bit_cast<double>(binade + kShift);
   const std::uint64_t units =
-      std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude) + rounder) - (binade + shift);
+      std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude) + rounder) - (binade + kShift);
   const auto narrow =
-      static_cast<std::uint32_t>(((binade - lowest) >> (52 - Format::kFractionBits)) + units);
-  std::uint32_t result = magnitude >= too_large ? kInfinityBits<Format> : narrow;
+      static_cast<std::uint32_t>(((binade - kLowest) >> (52 - Format::kFractionBits)) + units);
+  std::uint32_t result = magnitude >= kTooLarge ? kInfinityBits<Format> : narrow;
   result |= sign;
-  result = magnitude > infinity ? kCanonicalNan : result;
+  result = magnitude > kInfinity ? kCanonicalNan : result;
   return static_cast<std::uint16_t>(result);
 }
 
@@ -211,18 +211,18 @@ template <class Format>
                : static_cast<std::uint16_t>(
                      _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT)));
 #else
-    constexpr std::uint32_t too_large = 0x4780'0000U;        // 65536
-    constexpr std::uint32_t smallest_normal = 0x3880'0000U;  // 2^-14
+    constexpr std::uint32_t kTooLarge = 0x4780'0000U;        // 65536
+    constexpr std::uint32_t kSmallestNormal = 0x3880'0000U;  // 2^-14
     const std::uint32_t sign = bits >> 16 & kSignBit;
     // Subnormal result: the last place of 0.5 is 2^-24, the unit of a half's subnormals.
     const std::uint32_t subnormal =
         std::bit_cast<std::uint32_t>(
-            std::bit_cast<float>(magnitude < smallest_normal ? magnitude : 0U) + 0.5F) -
+            std::bit_cast<float>(magnitude < kSmallestNormal ? magnitude : 0U) + 0.5F) -
         0x3f00'0000U;
     const std::uint32_t normal =
         (magnitude - ((127U - 15U) << 23) + 0xfffU + (magnitude >> 13 & 1U)) >> 13;
-    std::uint32_t result = magnitude < smallest_normal ? subnormal : normal;
-    result = magnitude >= too_large ? kInfinityBits<Format> : result;
+    std::uint32_t result = magnitude < kSmallestNormal ? subnormal : normal;
+    result = magnitude >= kTooLarge ? kInfinityBits<Format> : result;
     result |= sign;
     result = nan ? kCanonicalNan : result;
     return static_cast<std::uint16_t>(result);
@@ -235,9 +235,9 @@ template <class Format>
 template <class Format>
 [[nodiscard]] inline std::uint16_t convert_double(double value) noexcept {
   if (!std::isnan(value)) return encode<Format>(value);
-  constexpr int kept = Format::kFractionBits;
+  constexpr int kKept = Format::kFractionBits;
   const auto bits = std::bit_cast<std::uint64_t>(value);
-  const std::uint64_t fraction = (bits & 0x000f'ffff'ffff'ffff) >> (52 - kept) | 1U << (kept - 1);
+  const std::uint64_t fraction = (bits & 0x000f'ffff'ffff'ffff) >> (52 - kKept) | 1U << (kKept - 1);
   return static_cast<std::uint16_t>((bits >> 48 & kSignBit) | kInfinityBits<Format> | fraction);
 }
 
@@ -307,8 +307,8 @@ template <class Integer>
       break;
   }
   // The first power of two beyond the type is exact in double; its largest value may not be.
-  constexpr double beyond = 2.0 * static_cast<double>(Integer{1} << (Limits::digits - 1));
-  if (whole >= beyond) return Limits::max();
+  constexpr double kBeyond = 2.0 * static_cast<double>(Integer{1} << (Limits::digits - 1));
+  if (whole >= kBeyond) return Limits::max();
   if (whole < static_cast<double>(Limits::min())) return Limits::min();
   return static_cast<Integer>(whole);
 }
