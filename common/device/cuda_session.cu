@@ -130,6 +130,22 @@ class CudaSession final : public DeviceSession {
     check_device(phase);
   }
 
+#if CONVLAB_EMULATED
+  [[nodiscard]] std::vector<float*> find(const float* numbers, std::int64_t count) const override {
+    return emulation::memory_that_begins_with(numbers, count);
+  }
+
+  void overwrite(float* place, const float* numbers, std::int64_t count) override {
+    emulation::overwrite_memory(place, numbers, count);
+  }
+
+  bool has_unjoined_work() override {
+    stop_.record();
+    cudaEventSynchronize(stop_.get());
+    return emulation::has_pending_work();
+  }
+#endif
+
   void start_profile() override {
     is_profiling_ = true;
 #if !CONVLAB_EMULATED

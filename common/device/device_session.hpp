@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "common/device/device_info.hpp"
 #include "common/device/profile.hpp"
@@ -34,6 +36,20 @@ class DeviceSession {
   /// @param phase  what started its work, for the message
   /// @throws DeviceError if something failed that nobody noticed
   virtual void fence(const char* phase) = 0;
+
+  /// Device memory that begins with exactly these numbers; none where the device does not know its
+  /// memory.
+  [[nodiscard]] virtual std::vector<float*> find(const float* /*numbers*/,
+                                                 std::int64_t /*count*/) const {
+    return {};
+  }
+
+  /// Puts numbers into device memory that find() found; memory that is freed by now stays as it is.
+  virtual void overwrite(float* /*place*/, const float* /*numbers*/, std::int64_t /*count*/) {}
+
+  /// After an operation that was timed: whether streams still have work that an event on the
+  /// default stream does not wait for. Emulated with lazy streams it is known, elsewhere false.
+  virtual bool has_unjoined_work() { return false; }
 
   /// Records from now on what runs on the device.
   /// @throws EnvironmentError where no profile can be recorded

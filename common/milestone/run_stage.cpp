@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "common/error/error.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/stopwatch.hpp"
 
@@ -28,6 +29,50 @@ OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
 }
 
 }  // namespace
+
+namespace {
+
+// Counts the kernels of one phase.
+int launches(DeviceSession* device, const char* name, const std::function<void()>& phase) {
+  bool counts = device != nullptr;
+  try {
+    if (counts) device->start_profile();
+  } catch (const EnvironmentError&) {
+    counts = false;  // no profiler on this machine
+  }
+  phase();
+  if (device != nullptr) device->fence(name);
+  if (!counts) return -1;
+  int count = 0;
+  for (const ProfileEntry& kernel : device->stop_profile().kernels) count += kernel.calls;
+  return count;
+}
+
+}  // namespace
+
+PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
+                        const float* weights, float* output, DeviceSession* device,
+                        const std::function<void()>& pause) {
+  const std::unique_ptr<Convolution> convolution = stage.make();
+  PhaseKernels kernels;
+  kernels.prolog =
+      launches(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
+  const std::vector<float*> copies =
+      device == nullptr ? std::vector<float*>{} : device->find(input, shape.input_size());
+  kernels.copies = static_cast<int>(copies.size());
+  const auto pause_and_copy = [&] {
+    pause();
+    for (float* copy : copies) device->overwrite(copy, input, shape.input_size());
+  };
+  pause_and_copy();
+  kernels.convolve = launches(device, "convolve", [&] {
+    convolution->convolve();
+    kernels.unjoined = device != nullptr && device->has_unjoined_work();
+  });
+  pause_and_copy();
+  kernels.epilog = launches(device, "epilog", [&] { convolution->epilog(); });
+  return kernels;
+}
 
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "common/device/device_session.hpp"
@@ -14,6 +15,15 @@ struct RunPlan {
   DeviceSession* device = nullptr;  ///< none for stages on the CPU
   int warm_ups = 0;                 ///< calls of convolve before the samples
   int samples = 1;                  ///< calls of convolve between one prolog and one epilog
+};
+
+/// What a stage did in its phases; counts of kernels are -1 where nobody counts.
+struct PhaseKernels {
+  int prolog = -1;
+  int convolve = -1;
+  int epilog = -1;
+  bool unjoined = false;  ///< convolve left work that the default stream does not wait for
+  int copies = 0;         ///< places in device memory that held the input and were changed with it
 };
 
 /// Durations of one run of a convolution, in milliseconds. On an emulated device nothing is
@@ -31,5 +41,12 @@ struct PhaseTimes {
 /// @throws DeviceError if something failed on the device, even if the stage did not look
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan = {});
+
+/// Runs the phases once, with a pause after prolog and one after convolve in which `pause` may put
+/// other numbers into the input array. Device memory that holds exactly the input is then changed
+/// with it, where the device knows its memory. So the output tells which phase computed it.
+PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
+                        const float* weights, float* output, DeviceSession* device,
+                        const std::function<void()>& pause);
 
 }  // namespace convlab

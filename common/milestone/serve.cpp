@@ -143,6 +143,18 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   s.input_begin = s.input.data() + request.input_offset;
   s.weights_begin = s.weights.data() + request.weights_offset;
   s.output_begin = s.output.data() + request.output_offset;
+  if (request.pauses) {
+    const auto pause = [&] {
+      const ServeReply paused{.token = request.token, .status = ServeStatus::kPaused, .stages = {}};
+      send_message(s.channel, encode(paused));
+      receive_message(s.channel);
+    };
+    reply.kernels = run_phases(
+        find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
+        reinterpret_cast<const float*>(s.weights_begin),
+        reinterpret_cast<float*>(s.output.data() + request.output_offset), s.device, pause);
+    return;
+  }
   const PhaseTimes times = run_stage(
       find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
       reinterpret_cast<const float*>(s.weights_begin),

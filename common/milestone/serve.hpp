@@ -9,6 +9,7 @@
 #include "common/error/error.hpp"
 #include "common/milestone/device_report.hpp"
 #include "common/milestone/result.hpp"
+#include "common/milestone/run_stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
@@ -38,6 +39,7 @@ struct ServeRequest {
   std::uint64_t input_offset = 0;
   std::uint64_t weights_offset = 0;
   std::uint64_t output_offset = 0;
+  bool pauses = false;  ///< between the phases it answers kPaused and waits for any message
 };
 
 enum class ServeStatus {
@@ -46,6 +48,7 @@ enum class ServeStatus {
   kException,       ///< the stage threw
   kCrash,           ///< a signal arrived; sent on the way down
   kRefused,         ///< the request made no sense
+  kPaused,          ///< between two phases
 };
 
 struct ServeReply {
@@ -54,6 +57,7 @@ struct ServeReply {
   std::string message{};  ///< of the exception; for a crash: where, see describe_crash in serve.cpp
   double op_ms = 0.0;
   double layer_ms = 0.0;
+  PhaseKernels kernels{};  ///< of a request with pauses
   std::vector<StageInfo> stages{};
   Device device = Device::kCpu;          ///< an emulated one has no times: op_ms and layer_ms are 0
   OpSample sample{};                     ///< what op_ms was made of

@@ -9,8 +9,8 @@ namespace convlab {
 
 namespace {
 
-constexpr std::array<const char*, 5> kStatusNames = {"done", "not-implemented", "exception",
-                                                     "crash", "refused"};
+constexpr std::array<const char*, 6> kStatusNames = {"done",  "not-implemented", "exception",
+                                                     "crash", "refused",         "paused"};
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -25,6 +25,7 @@ std::string encode(const ServeRequest& request) {
     json["input_offset"] = request.input_offset;
     json["weights_offset"] = request.weights_offset;
     json["output_offset"] = request.output_offset;
+    json["pauses"] = request.pauses;
   }
   return dump(json);
 }
@@ -37,6 +38,9 @@ std::string encode(const ServeReply& reply) {
                {"message", reply.message.substr(0, kMaxText)},
                {"op_ms", reply.op_ms},
                {"layer_ms", reply.layer_ms},
+               {"kernels", {reply.kernels.prolog, reply.kernels.convolve, reply.kernels.epilog}},
+               {"unjoined", reply.kernels.unjoined},
+               {"copies", reply.kernels.copies},
                {"stages", reply.stages},
                {"device", static_cast<int>(reply.device)},
                {"sample", reply.sample}};
@@ -55,6 +59,7 @@ std::optional<ServeRequest> decode_request(const std::string& text) {
       request.input_offset = json.at("input_offset");
       request.weights_offset = json.at("weights_offset");
       request.output_offset = json.at("output_offset");
+      request.pauses = json.value("pauses", false);
     }
     return request;
   } catch (const std::exception&) {
@@ -75,6 +80,13 @@ std::optional<ServeReply> decode_reply(const std::string& text) {
     reply.message = json.at("message");
     reply.op_ms = json.at("op_ms");
     reply.layer_ms = json.at("layer_ms");
+    if (const auto kernels = json.find("kernels"); kernels != json.end()) {
+      reply.kernels = {.prolog = kernels->at(0),
+                       .convolve = kernels->at(1),
+                       .epilog = kernels->at(2),
+                       .unjoined = json.value("unjoined", false),
+                       .copies = json.value("copies", 0)};
+    }
     reply.stages = json.at("stages").get<std::vector<StageInfo>>();
     const int device = json.value("device", 0);
     if (device < 0 || device > static_cast<int>(Device::kEmulated)) return std::nullopt;

@@ -17,6 +17,20 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
        "Read the chapter beside it, write the loops, build and check again; "
        "build/bin/grader hint gives one hint at a time."},
+      {"E-no-stage", "the file registers no stage",
+       "The object at the end of the hand-out, CpuStage or ConvolutionStage, is gone, or a static "
+       "constructor ended early.",
+       "Take the last lines of the hand-out's file again."},
+      {"E-library", "the file calls a library that does the exercise",
+       "A library's convolution or matrix product is fast because others wrote it.",
+       "Write the kernel yourself; compare it with the library in reference/peers."},
+      {"E-forbidden-call", "the file calls a function that no convolution needs",
+       "It reaches for processes, sockets, other programs' memory or the grader's own functions.",
+       "Remove the call; mathematics, memory, threads, printing and the CUDA runtime are allowed."},
+      {"E-replaces", "the file replaces a function that is not its own",
+       "A clock, an allocator or a CUDA function of its own would change what is measured. This is "
+       "no accident.",
+       "Remove the definition. The grader keeps such functions apart, so it has no effect here."},
       {"E-no-program", "there is no program to check",
        "The milestone was not built, or building it failed.",
        "Build it: cmake --build --preset lab"},
@@ -132,6 +146,38 @@ const std::vector<Diagnosis>& catalogue() {
        "Something of an earlier call is reused: a static buffer, a cached result, memory that was "
        "not cleared.",
        "Compute every call from its own input."},
+      {"E-shapes", "right only for sizes that are announced",
+       "A size is written into the code, or the answer is chosen by the size.",
+       "Take every size from the shape: any batch, any height and width, any kernel and stride."},
+      {"E-race", "the result depends on the order of threads",
+       "A barrier is missing between writing and reading shared memory, or two threads write the "
+       "same place.",
+       "Look at each __shared__ array: __syncthreads() after it is filled and before it is filled "
+       "again."},
+      {"E-unsynchronised", "the result is used before it is there",
+       "A copy or kernel in a stream was not waited for.",
+       "Call cudaStreamSynchronize, or wait for an event, before the host reads."},
+      {"E-still-working", "work goes on after the function has returned",
+       "A thread was started and not joined.",
+       "Join every thread before you return; the op time ends when the output is complete."},
+      {"E-launch", "a kernel cannot be launched",
+       "A block has more than 1024 threads, grid.y or grid.z more than 65 535 blocks, or shared "
+       "memory is larger than there is.",
+       "Print grid and block where it fails, and check each launch with "
+       "CONVLAB_CUDA_CHECK_LAUNCH."},
+      {"E-no-kernel", "no kernel was launched", "The convolution was computed on the CPU.",
+       "Launch your kernel in convolve(); the CPU only prepares and copies."},
+      {"E-timed-phase-empty", "the convolution is not computed in the timed phase",
+       "Op time is that of convolve(); here prolog() or epilog() did its work.",
+       "Move the kernels into convolve(). prolog() allocates and copies in, epilog() copies out."},
+      {"E-side-stream", "a stream is not joined",
+       "Kernels run in a non-blocking stream, and convolve() returns without waiting for it.",
+       "Let the default stream wait for an event of yours, or synchronise the stream in "
+       "convolve()."},
+      {"E-impossible-time", "the time is shorter than physics allows",
+       "The work happens elsewhere, before or after what is timed, or a clock was replaced.",
+       "Do the whole convolution in the timed phase; the floor is bytes over bandwidth and "
+       "operations over peak."},
       {"E-wrong", "the output is wrong",
        "An index or a loop's bound is wrong; nothing more specific fits.",
        "Compute the element below by hand for a case with one image, one channel and one map."},
@@ -202,6 +248,19 @@ std::string last_line(const std::string& printed) {
   return last.substr(0, kLongest);
 }
 
+// The messages of CUDA and of its emulation.
+const char* id_of_exception(const std::string& message) {
+  const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
+  if (says("bad_alloc")) return "E-memory";
+  if (says("invalid configuration") || says("on the device failed: invalid argument") ||
+      says(", the limit is "))
+    return "E-launch";
+  if (says("illegal memory access") || says("past the end of") || says("before the start of")) {
+    return "E-outside";
+  }
+  return "E-exception";
+}
+
 }  // namespace
 
 Finding explain(const Failure& failure, const std::string& where) {
@@ -209,8 +268,7 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kNotImplemented:
       return finding("E-not-implemented", failure.message);
     case Failure::Kind::kException: {
-      const bool memory = failure.message.find("bad_alloc") != std::string::npos;
-      return finding(memory ? "E-memory" : "E-exception",
+      return finding(id_of_exception(failure.message),
                      "In " + where + ": " + failure.message + ".");
     }
     case Failure::Kind::kCrash:

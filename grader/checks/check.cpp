@@ -8,6 +8,7 @@
 #include "common/data/resize.hpp"
 #include "common/error/error.hpp"
 #include "common/milestone/device_report.hpp"
+#include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/catalogue.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/network_check.hpp"
@@ -57,6 +58,32 @@ class Material {
   oracle::Expected expected_;
 };
 
+/// Batches of a size and from a place of the data that nobody announced.
+std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
+                                            const CheckRequest& request, std::uint64_t seed,
+                                            Material& material, const Announce& announce) {
+  if (request.batches.empty()) return std::nullopt;
+  const int largest = *std::max_element(request.batches.begin(), request.batches.end());
+  constexpr int kBatches = 2;
+  constexpr int kMostOnCpu = 40;
+  constexpr int kMostEmulated = 8;
+  const bool emulated = submission.device().device == Device::kEmulated;
+  const int most = std::min(largest, emulated ? kMostEmulated : kMostOnCpu);
+  std::mt19937_64 engine(seed);
+  for (int i = 0; i < kBatches; ++i) {
+    const int batch = 1 + static_cast<int>(engine() % static_cast<unsigned>(most));
+    NetworkTask task = material.task(batch, announce);
+    task.first = static_cast<int>(engine() % static_cast<unsigned>(largest - batch + 1));
+    task.timed = false;
+    const NetworkOutcome outcome = run_network(submission, stage, task, announce);
+    if (!outcome.finding) continue;
+    const bool numbers = !outcome.result.layers.empty() && outcome.result.layers.back().error &&
+                         outcome.result.layers.back().error->wrong > 0;
+    return numbers ? finding("E-shapes", outcome.finding->seen) : outcome.finding;
+  }
+  return std::nullopt;
+}
+
 /// One stage from the first case to the last batch; false if it fell short.
 bool check_stage(Submission& submission, const StageInfo& stage, const CheckRequest& request,
                  std::uint64_t seed, Material& material, const CheckObserver& observer,
@@ -78,10 +105,11 @@ bool check_stage(Submission& submission, const StageInfo& stage, const CheckRequ
     if (!report(outcome.finding)) return false;
   }
   if (request.cases) observer.cases_passed(stage, done);
+  const Announce announce = [&](const std::string& what) {
+    observer.announce(stage.id + ": " + what);
+  };
+  if (request.cases && !report(check_behaviour(submission, stage, seed, announce))) return false;
   for (const int batch : request.batches) {
-    const Announce announce = [&](const std::string& what) {
-      observer.announce(stage.id + ": " + what);
-    };
     NetworkTask task = material.task(batch, announce);
     if (request.beside) {
       task.beside = [&](int layer, const ConvShape& shape, const Arrays& given) {
@@ -93,7 +121,8 @@ bool check_stage(Submission& submission, const StageInfo& stage, const CheckRequ
     observer.run_ended(outcome.result);
     if (!report(outcome.finding)) return false;
   }
-  return true;
+  if (!request.cases) return true;
+  return report(check_hidden_batches(submission, stage, request, seed, material, announce));
 }
 
 }  // namespace
@@ -110,12 +139,19 @@ Result check(const CheckRequest& request, const CheckObserver& observer) {
                           : *std::max_element(request.batches.begin(), request.batches.end());
   Material material(request.network, largest);
 
+  const auto stop = [&](const Finding& finding) {
+    result.findings.push_back(finding);
+    observer.found({}, finding);
+    return result;
+  };
   Submission submission(request.program, request.time_limit);
   std::vector<StageInfo> stages;
   if (const std::optional<Failure> failure = submission.list_stages(stages)) {
-    result.findings.push_back(explain(*failure, "the list of stages"));
-    observer.found({}, result.findings.back());
-    return result;
+    result.isolation = describe(submission.isolation());
+    return stop(explain(*failure, "the list of stages"));
+  }
+  if (stages.empty()) {
+    return stop(finding("E-no-stage", "The program lists no stage."));
   }
   const std::uint64_t seed = request.seed.value_or(std::random_device{}());
   bool good = true;

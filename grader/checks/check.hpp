@@ -18,7 +18,7 @@ namespace convlab::grader {
 struct CheckRequest {
   std::string milestone;
   std::string solution = "student";
-  std::filesystem::path program;       ///< the milestone's executable
+  std::filesystem::path program{};     ///< the milestone's executable
   std::optional<std::string> stage{};  ///< none: every stage of the program
   std::vector<int> batches{};
   std::string network = kDefaultPreset;

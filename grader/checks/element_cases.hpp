@@ -36,6 +36,11 @@ struct CaseOutcome {
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed);
 
+/// After an output with elements that were not written: whether they come a little later, because
+/// threads go on after the call has returned.
+bool arrives_late(Submission& submission, const ConvShape& shape, const float* input,
+                  const float* weights, const float* output, const oracle::Tolerance& tolerance);
+
 /// The precision class that a submission's stage declares. @throws UsageError for another word
 Precision precision_of(const StageInfo& stage);
 

@@ -9,6 +9,7 @@
 #include "grader/checks/catalogue.hpp"
 #include "grader/checks/diagnosis.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/impossible_time.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -24,24 +25,42 @@ struct Stop {
   Finding finding;
 };
 
-// Copies images from a batch that is turned by `shift`: image i becomes image i + shift.
-void copy_turned(const float* from, float* to, std::int64_t image_size, int batch, int shift) {
+// The factors that one call's images are multiplied with. Powers of two and signs are exact: they
+// change every bit pattern of the input and, of a right output, exactly the same way.
+std::vector<float> drawn_factors(std::mt19937& engine, int batch, bool only_signs) {
+  std::vector<float> factors(static_cast<std::size_t>(batch));
+  constexpr unsigned kPowers = 5;
+  for (float& factor : factors) {
+    const int power = only_signs ? 0 : static_cast<int>(engine() % kPowers) - 2;
+    factor = std::ldexp(engine() % 2 == 0 ? 1.0f : -1.0f, power);
+  }
+  return factors;
+}
+
+// Copies images from a batch that is turned by `shift`: image i becomes image i + shift, times its
+// factor.
+void copy_turned(const float* from, float* to, std::int64_t image_size, int batch, int shift,
+                 const std::vector<float>& factors) {
 #pragma omp parallel for schedule(static) if (batch * image_size > 1 << 20)
   for (int image = 0; image < batch; ++image) {
-    const std::int64_t source = (image + shift) % batch;
-    std::memcpy(to + image * image_size, from + source * image_size,
-                static_cast<std::size_t>(image_size) * sizeof(float));
+    const float* source = from + (image + shift) % batch * image_size;
+    float* target = to + image * image_size;
+    const float factor = factors[static_cast<std::size_t>(image)];
+    for (std::int64_t i = 0; i < image_size; ++i) target[i] = source[i] * factor;
   }
 }
 
-bool same_bits_turned(const float* right, const float* output, std::int64_t image_size, int batch,
-                      int shift) {
+bool same_numbers_turned(const float* right, const float* output, std::int64_t image_size,
+                         int batch, int shift, const std::vector<float>& factors) {
   int different = 0;
 #pragma omp parallel for schedule(static) reduction(+ : different) if (batch * image_size > 1 << 20)
   for (int image = 0; image < batch; ++image) {
-    const std::int64_t source = (image + shift) % batch;
-    different += std::memcmp(right + source * image_size, output + image * image_size,
-                             static_cast<std::size_t>(image_size) * sizeof(float)) != 0;
+    const float* source = right + (image + shift) % batch * image_size;
+    const float* target = output + image * image_size;
+    const float factor = factors[static_cast<std::size_t>(image)];
+    int differ = 0;
+    for (std::int64_t i = 0; i < image_size; ++i) differ |= source[i] * factor == target[i] ? 0 : 1;
+    different += differ;
   }
   return different == 0;
 }
@@ -67,7 +86,7 @@ class LayerRun {
 
   /// The first call; its output, once found right, goes to `output`.
   void check(float* output) {
-    first_ = called(0);
+    first_ = called(0, std::vector<float>(static_cast<std::size_t>(shape().batch), 1.0f));
     if (submission_.device().device == Device::kGpu) result_.first_op_ms = first_.op_ms;
     const oracle::ErrorReport report = compared();
     result_.error = ErrorMeasure{.compared = report.compared,
@@ -75,9 +94,11 @@ class LayerRun {
                                  .worst_ratio = report.worst_ratio,
                                  .bound = report.bound};
     if (!report.passed(shape())) {
+      stop_if_late(report);
       throw Stop{diagnose({shape(), arrays_, tolerance_, report}, where_)};
     }
-    copy_turned(arrays_.output, output, shape().output_image_size(), shape().batch, 0);
+    std::memcpy(output, arrays_.output,
+                static_cast<std::size_t>(shape().output_size()) * sizeof(float));
   }
 
   /// Further calls; `right` is the output of the first.
@@ -90,23 +111,30 @@ class LayerRun {
     static std::mt19937 engine(std::random_device{}());
     const Stopwatch watch;
     double least_hidden = HUGE_VAL;
+    double least_unjoined = HUGE_VAL;
     for (int sample = 0; sample < kMostSamples; ++sample) {
       if (sample >= kFewestSamples && watch.milliseconds() > kSampleBudgetMs) break;
       const int shift = static_cast<int>(engine() % static_cast<unsigned>(shape().batch));
-      const Call call = called(shift);
-      if (!same_bits_turned(right, arrays_.output, shape().output_image_size(), shape().batch,
-                            shift)) {
+      const bool only_signs = tolerance_.bound > oracle::error_bound(Precision::kFp32);
+      const std::vector<float> factors = drawn_factors(engine, shape().batch, only_signs);
+      const Call call = called(shift, factors);
+      if (!same_numbers_turned(right, arrays_.output, shape().output_image_size(), shape().batch,
+                               shift, factors)) {
         const oracle::ErrorReport report = compared();
         if (!report.passed(shape())) {
+          stop_if_late(report);
           throw Stop{finding("E-replay", "In " + where_ + ", call " + std::to_string(sample + 2) +
                                              ": " + describe(shape(), report))};
         }
       }
       keep(call);
       least_hidden = std::min(least_hidden, call.round_trip_ms - call.layer_ms);
+      least_unjoined = std::min(least_unjoined, call.sample.host_ms - call.sample.event_ms);
     }
     mark_slowed(result_.samples);
     check_clock(least_hidden);
+    if (submission_.device().device == Device::kGpu) check_streams(least_unjoined);
+    check_floor();
   }
 
   [[nodiscard]] LayerResult& result() { return result_; }
@@ -114,8 +142,8 @@ class LayerRun {
  private:
   [[nodiscard]] const ConvShape& shape() const { return result_.shape; }
 
-  Call called(int shift) {
-    copy_turned(input_, arrays_.input, shape().input_image_size(), shape().batch, shift);
+  Call called(int shift, const std::vector<float>& factors) {
+    copy_turned(input_, arrays_.input, shape().input_image_size(), shape().batch, shift, factors);
     const Call call = submission_.run(stage_.id);
     if (call.failure) throw Stop{explain(*call.failure, where_)};
     if (call.wrote_outside) throw Stop{finding("E-writes-outside", "In " + where_ + ".")};
@@ -125,6 +153,16 @@ class LayerRun {
   [[nodiscard]] oracle::ErrorReport compared() const {
     // Against the grader's own arrays: what the submission saw is not trusted.
     return oracle::compare(shape(), arrays_.input, weights_, arrays_.output, tolerance_);
+  }
+
+  void stop_if_late(const oracle::ErrorReport& report) {
+    if (report.unwritten == 0 ||
+        !arrives_late(submission_, shape(), arrays_.input, weights_, arrays_.output, tolerance_)) {
+      return;
+    }
+    throw Stop{finding("E-still-working", "In " + where_ +
+                                              ": the output was complete only some "
+                                              "time after the call had returned.")};
   }
 
   void keep(const Call& call) {
@@ -146,6 +184,27 @@ class LayerRun {
                                       std::to_string(least_hidden) + " ms more.")};
   }
 
+  // The second event lies on the default stream behind everything that convolve did there. What the
+  // device still does afterwards runs in a stream that the default one does not wait for.
+  void check_streams(double least_unjoined) const {
+    constexpr double kTailMs = 0.2;  // to notice the end of the device's work
+    constexpr double kShare = 0.25;
+    const double shortest_op = *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
+    if (least_unjoined < kTailMs + kShare * shortest_op) return;
+    throw Stop{finding("E-side-stream", "In " + where_ + ": the device works on for " +
+                                            std::to_string(least_unjoined) +
+                                            " ms after the default stream is done.")};
+  }
+
+  void check_floor() const {
+    const double floor_ms = impossible_ms(submission_.device(), shape(), precision_of(stage_));
+    const double shortest = *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
+    if (shortest >= floor_ms) return;
+    throw Stop{finding("E-impossible-time", "In " + where_ + ": " + std::to_string(shortest) +
+                                                " ms; this machine cannot do it in less than " +
+                                                std::to_string(floor_ms) + " ms.")};
+  }
+
   Submission& submission_;
   const StageInfo& stage_;
   std::string where_;
@@ -163,17 +222,20 @@ std::optional<Finding> judge_accuracy(const NetworkTask& task, const StageInfo& 
                                       const std::vector<int>& predictions,
                                       AccuracyResult& accuracy) {
   accuracy.total = task.batch;
-  const oracle::ExpectedCount expected = oracle::count(task.expected, task.labels, task.batch);
-  accuracy.expected = expected.correct;
-  accuracy.undecided = expected.undecided;
+  if (task.first == 0) {
+    const oracle::ExpectedCount expected = oracle::count(task.expected, task.labels, task.batch);
+    accuracy.expected = expected.correct;
+    accuracy.undecided = expected.undecided;
+  }
   int other = 0;
   int first_other = -1;
-  for (int image = 0; image < task.batch; ++image) {
+  for (int image = task.first; image < task.first + task.batch; ++image) {
     const auto i = static_cast<std::size_t>(image);
-    if (predictions[i] == task.labels[i]) ++accuracy.correct;
+    const int prediction = predictions[i - static_cast<std::size_t>(task.first)];
+    if (prediction == task.labels[i]) ++accuracy.correct;
     const bool undecided =
         std::binary_search(task.expected.undecided.begin(), task.expected.undecided.end(), image);
-    if (undecided || predictions[i] == task.expected.predictions[i]) continue;
+    if (undecided || prediction == task.expected.predictions[i]) continue;
     ++other;
     if (first_other < 0) first_other = image;
   }
@@ -199,8 +261,9 @@ NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const
   result.verdict = Verdict::kFailed;
   submission.restart();  // so that the memory it uses is that of this batch
 
-  const auto pixels = task.network.preset().feature_shapes().front().size() * task.batch;
-  const std::vector<float> images(task.images.begin(), task.images.begin() + pixels);
+  const auto image = task.network.preset().feature_shapes().front().size();
+  const auto first = task.images.begin() + image * task.first;
+  const std::vector<float> images(first, first + image * task.batch);
   const auto convolve = [&](int index, const ConvShape& shape, const float* input,
                             const float* weights, float* output) {
     const std::string name = "convolution " + std::to_string(index + 1);
@@ -212,7 +275,7 @@ NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const
                    });
     try {
       layer.check(output);
-      layer.time(output);
+      if (task.timed) layer.time(output);
     } catch (const Stop&) {
       result.layers.push_back(layer.result());
       throw;

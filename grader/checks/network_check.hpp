@@ -25,6 +25,8 @@ struct NetworkTask {
   const oracle::Expected& expected;
   int batch = 0;
   Beside beside{};  ///< empty: nobody measures beside
+  int first = 0;      ///< the image with which the batch begins
+  bool timed = true;  ///< false: each convolution is called once
 };
 
 struct NetworkOutcome {

@@ -8,6 +8,7 @@
 #include "common/network/preset.hpp"
 #include "grader/checks/check.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/given_file.hpp"
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
@@ -173,15 +174,22 @@ bool is_source_file(const std::string& solution) {
 
 std::filesystem::path program_to_check(const Options& options) {
   if (!options.program.empty()) return std::filesystem::absolute(options.program);
-  return is_source_file(options.solution) ? compile_source(options.milestone, options.solution)
-                                          : program_of(options.milestone, options.solution);
+  return program_of(options.milestone, options.solution);
 }
 
-CheckRequest request_of(const CourseMilestone& milestone, const Options& options) {
-  CheckRequest request{.milestone = milestone.id,
-                       .solution = options.solution,
-                       .program = program_to_check(options),
-                       .network = options.network};
+// `unbuilt` is why a given file became no program.
+CheckRequest request_of(const CourseMilestone& milestone, const Options& options,
+                        std::optional<Finding>& unbuilt) {
+  CheckRequest request{
+      .milestone = milestone.id, .solution = options.solution, .network = options.network};
+  if (options.program.empty() && is_source_file(options.solution)) {
+    const GivenFile file =
+        build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
+    request.program = file.program;
+    unbuilt = file.finding;
+  } else {
+    request.program = program_to_check(options);
+  }
   if (!options.stage.empty()) request.stage = options.stage;
   if (options.seed != 0) request.seed = options.seed;
   if (options.time_limit_s > 0.0) {
@@ -227,7 +235,8 @@ ExitCode run(const Options& options) {
   std::vector<int> batches;
   if (!options.batches.empty()) batches = parse_batches(options.batches);
   load_preset(options.network);  // what is wrong with it is told before anything is built
-  CheckRequest request = request_of(milestone, options);
+  std::optional<Finding> unbuilt;
+  CheckRequest request = request_of(milestone, options, unbuilt);
   const bool is_students = options.solution == "student" && options.program.empty();
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
@@ -236,7 +245,6 @@ ExitCode run(const Options& options) {
             << std::endl;
   Printer printer;
   std::vector<SourceFile> sources;
-  std::optional<Finding> unbuilt;
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
     printer.observer().announce("building " + milestone.id);
@@ -280,7 +288,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
   command
       ->add_option("--solution", options->solution,
-                   "student, reference, or a .cu file with the course's GPUInterface")
+                   "student, reference, or a source file: .cpp for m1, .cu for the others")
       ->capture_default_str();
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "

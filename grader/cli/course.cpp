@@ -4,9 +4,7 @@
 #include <fstream>
 
 #include "common/error/error.hpp"
-#include "common/milestone/shell_word.hpp"
 #include "common/network/preset.hpp"
-#include "grader/cli/shell.hpp"
 
 namespace convlab::grader {
 
@@ -58,25 +56,6 @@ CourseMilestone find_milestone(const std::string& id) {
 
 std::filesystem::path program_of(const std::string& milestone, const std::string& solution) {
   return build_folder() / "bin" / (milestone + (solution == "reference" ? "-reference" : ""));
-}
-
-std::filesystem::path compile_source(const std::string& milestone,
-                                     const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) {
-    throw UsageError("The solution is student, reference, or a source file; there is no file " +
-                     file.string() + ".");
-  }
-  // The milestone's program knows whether a GPU answers, and how to compile.
-  const std::string command = shell_word(program_of(milestone, "student")) + " --print-program " +
-                              "--source " + shell_word(file) + " 2>&1";
-  const ShellOutput output = run_shell(command);
-  if (output.exit_code != 0) {
-    const bool is_ours = output.exit_code <= static_cast<int>(ExitCode::kEnvironment);
-    throw Error(is_ours ? static_cast<ExitCode>(output.exit_code) : ExitCode::kEnvironment,
-                output.text);
-  }
-  return output.text.substr(output.text.find_last_of('\n') +
-                            1);  // what precedes says why it emulates
 }
 
 std::filesystem::path results_folder() {

@@ -28,12 +28,6 @@ CourseMilestone find_milestone(const std::string& id);
 /// The executable of a solution, "student" or "reference", whether it exists or not.
 std::filesystem::path program_of(const std::string& milestone, const std::string& solution);
 
-/// Compiles a file that implements the course's GPUInterface into a program like the milestone's,
-/// for a GPU where one answers, else emulated.
-/// @throws Error with the compiler's words if it does not compile
-std::filesystem::path compile_source(const std::string& milestone,
-                                     const std::filesystem::path& file);
-
 /// Where the results of checks lie by default.
 std::filesystem::path results_folder();
 

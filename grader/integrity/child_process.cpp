@@ -192,6 +192,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   // A tenth stays for the rest of the machine; the arrays that are shared do not count.
   memory_limit_ = available_memory() / 10 * 9;
   start_ = Clock::now();
+  ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
   warden_ = sandbox.start_warden();
   if (warden_ < 0) {
     throw EnvironmentError(std::string("Cannot start a process for the submission: ") +

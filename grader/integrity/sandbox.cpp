@@ -78,7 +78,12 @@ pid_t Sandbox::start_warden() {
 }
 
 void Sandbox::enter_warden() {
-  if (isolation_.namespaces != 0) return;
+  if (isolation_.namespaces == 0) enter_namespaces();
+  ::prctl(PR_SET_DUMPABLE, 0);  // nobody may trace it or read its memory
+}
+
+void Sandbox::enter_namespaces() {
+  ::prctl(PR_SET_DUMPABLE, 1);  // or its own maps would belong to root
   write_file("/proc/self/setgroups", "deny");
   isolation_.namespaces = write_file("/proc/self/uid_map", user_map_.c_str());
   write_file("/proc/self/gid_map", group_map_.c_str());
@@ -86,9 +91,10 @@ void Sandbox::enter_warden() {
   const auto mounted = [](const char* kind, const char* where, const char* options) {
     return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
   };
-  isolation_.own_proc = mounted("proc", "/proc", nullptr);
+  // It sees only processes that it might trace: not this one, whose arguments are the grader's.
+  isolation_.own_proc = mounted("proc", "/proc", "hidepid=4");
   if (!policy_.keeps_files) {
-    isolation_.own_disk = mounted("tmpfs", folder_.c_str(), "size=64m,nr_inodes=1024,mode=0700");
+    isolation_.own_disk = mounted("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
   }
 }
 
@@ -100,6 +106,7 @@ void Sandbox::enter_program() {
   limit(RLIMIT_NOFILE, policy_.open_files);
   limit(RLIMIT_CPU, policy_.cpu_seconds);
   limit(RLIMIT_STACK, kStack);
+  if (policy_.data_bytes > 0) limit(RLIMIT_DATA, policy_.data_bytes);
   // Without a namespace this one would count all processes of the user.
   if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

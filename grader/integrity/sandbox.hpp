@@ -22,6 +22,7 @@ struct SandboxPolicy {
   std::uint64_t cpu_seconds = 4 * 3600;
   std::uint64_t file_bytes = std::uint64_t{64} << 20;
   std::uint64_t open_files = 1024;
+  std::uint64_t data_bytes = 0;  ///< of one process; 0 for no limit of its own
 };
 
 /// Isolates a program that is about to be started. Made before the fork, because between fork and
@@ -49,6 +50,8 @@ class Sandbox {
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
+  void enter_namespaces();
+
   SandboxPolicy policy_;
   std::string folder_;
   FileRules files_;

@@ -120,36 +120,47 @@ milliseconds Submission::time_limit() const {
 
 Call Submission::run(const std::string& stage, std::uint32_t content) {
   fill_output(content);
-  const ServeRequest request{.token = fresh_token(),
-                             .stage = stage,
-                             .shape = shape_,
-                             .input_offset = input_.offset,
-                             .weights_offset = weights_.offset,
-                             .output_offset = output_.offset};
+  return call({.stage = stage}, {});
+}
+
+Call Submission::run_phases(const std::string& stage, const std::function<void()>& pause) {
+  fill_output(oracle::kPoisonBits);
+  return call({.stage = stage, .pauses = true}, pause);
+}
+
+Call Submission::call(ServeRequest request, const std::function<void()>& pause) {
+  request.token = fresh_token();
+  request.shape = shape_;
+  request.input_offset = input_.offset;
+  request.weights_offset = weights_.offset;
+  request.output_offset = output_.offset;
   ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;
-  call.failure = ask(request, time_limit(), reply);
+  call.failure = ask(request, time_limit(), reply, pause);
+  if (process_) process_->freeze();
   call.round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   call.op_ms = reply.op_ms;
   call.layer_ms = reply.layer_ms;
   call.sample = reply.sample;
+  call.kernels = reply.kernels;
   call.wrote_outside = !surroundings_intact();
   return call;
 }
 
 std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
-                                       ServeReply& reply) {
+                                       ServeReply& reply, const std::function<void()>& pause) {
   if (!process_) {
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
     }
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
-        ChildProcess::Options{.policy = {.secret = course_folder()}});
+        ChildProcess::Options{.policy = {.secret = course_folder()}, .environment = environment_});
     segments_are_known_ = false;
   }
+  process_->thaw();
   std::vector<int> descriptors;
   if (!request.stage.empty() && !segments_are_known_) {
     descriptors = {input_.segment.descriptor(), weights_.segment.descriptor(),
@@ -158,7 +169,16 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   // If the process is gone, receiving says how.
   send_message(process_->channel(), encode(request), descriptors);
-  const auto answer = process_->receive(limit);
+  auto answer = process_->receive(limit);
+  // A pause must be asked for, and must be one of this request.
+  for (int pauses = 0; pause && pauses < 2; ++pauses) {
+    const auto* message = std::get_if<Message>(&answer);
+    const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);
+    if (!paused || paused->status != ServeStatus::kPaused || paused->token != request.token) break;
+    pause();
+    send_message(process_->channel(), "go on");
+    answer = process_->receive(limit);
+  }
   isolation_ = process_->isolation();
 
   std::optional<Failure> failure;
@@ -180,6 +200,9 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         // What it left behind, on a GPU above all, must not spoil the next call.
         failure = Failure{.kind = Failure::Kind::kException, .message = reply.message};
         break;
+      case ServeStatus::kPaused:
+        failure = Failure{.kind = Failure::Kind::kProtocol};
+        break;
       case ServeStatus::kRefused:
         failure = Failure{.kind = Failure::Kind::kRefused, .message = reply.message};
         break;
@@ -197,6 +220,19 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   failure->printed = process_->output_tail();
   process_.reset();
   return failure;
+}
+
+void Submission::thaw() {
+  if (process_) process_->thaw();
+}
+
+std::chrono::nanoseconds Submission::computing_time() const {
+  return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
+}
+
+void Submission::set_environment(std::vector<std::string> variables) {
+  environment_ = std::move(variables);
+  restart();
 }
 
 TotalExecution Submission::usage() const {

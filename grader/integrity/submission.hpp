@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,7 @@ struct Call {
   double layer_ms = 0.0;
   OpSample sample{};           ///< what op_ms was made of, on a device
   double round_trip_ms = 0.0;  ///< as the grader saw it
+  PhaseKernels kernels{};      ///< of run_phases
   bool wrote_outside = false;  ///< the memory beside the output has changed
 };
 
@@ -87,6 +89,19 @@ class Submission {
   /// poison, and lets the stage write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
+  /// The same with pauses after prolog and after convolve, in which `pause` may change the input.
+  Call run_phases(const std::string& stage, const std::function<void()>& pause);
+
+  /// After a call the whole process stands still, so that nothing can be added to the output while
+  /// it is compared. This lets it go on, until the next call.
+  void thaw();
+
+  /// What the process has computed so far, on all its threads; negative if nobody knows.
+  [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+
+  /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
+  void set_environment(std::vector<std::string> variables);
+
   /// Known after its first answer.
   [[nodiscard]] const DeviceState& device() const { return device_; }
 
@@ -112,13 +127,15 @@ class Submission {
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
+  Call call(ServeRequest request, const std::function<void()>& pause);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
-                             ServeReply& reply);
+                             ServeReply& reply, const std::function<void()>& pause = {});
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   DeviceState device_;
   Isolation isolation_;
+  std::vector<std::string> environment_;
   ConvShape shape_;
   Region input_;
   Region weights_;

@@ -172,6 +172,13 @@ void DeviceMemory::unmap(const Allocation& allocation) {
   freed_.emplace(allocation.pages, allocation);
 }
 
+std::vector<Allocation> DeviceMemory::live() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Allocation> all;
+  for (const auto& [pages, allocation] : live_) all.push_back(allocation);
+  return all;
+}
+
 std::optional<Allocation> DeviceMemory::find(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);

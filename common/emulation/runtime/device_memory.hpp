@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace convlab::emulation {
 
@@ -38,6 +39,8 @@ class DeviceMemory {
 
   /// The allocation that contains the address.
   [[nodiscard]] std::optional<Allocation> find(const void* address) const;
+  /// Everything that is allocated now.
+  [[nodiscard]] std::vector<Allocation> live() const;
   /// Whether the address lies in the reserved range at all.
   [[nodiscard]] bool contains(const void* address) const;
   /// As a report says it: "4 bytes past the end of allocation 3 of 1024 bytes at 0x…".

@@ -149,6 +149,13 @@ bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
   return false;
 }
 
+bool StreamScheduler::pending() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) {
+    return stream->last != nullptr && !stream->last->done;
+  });
+}
+
 bool StreamScheduler::capturing() const {
   const std::lock_guard lock(mutex_);
   return std::any_of(streams_.begin(), streams_.end(),

@@ -71,6 +71,9 @@ class StreamScheduler {
   /// Makes one step towards the operation's end. @return whether it is done
   bool poll(const std::shared_ptr<Operation>& operation);
 
+  /// Whether some stream still has work.
+  [[nodiscard]] bool pending() const;
+
   [[nodiscard]] bool capturing() const;
   cudaError_t begin_capture(CUstream_st& stream);
   cudaError_t end_capture(CUstream_st& stream, cudaGraph_t* graph);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace convlab::emulation {
 
@@ -17,6 +18,15 @@ struct Activity {
 };
 
 Activity activity();
+
+/// Device memory that begins with exactly these numbers.
+std::vector<float*> memory_that_begins_with(const float* numbers, std::int64_t count);
+
+/// Puts numbers there, if the memory is still allocated.
+void overwrite_memory(float* place, const float* numbers, std::int64_t count);
+
+/// Whether some stream has work that nobody has waited for yet.
+bool has_pending_work();
 
 void note_launch(const std::string& kernel);
 void note_copy(bool from_device, bool to_device, std::int64_t bytes);

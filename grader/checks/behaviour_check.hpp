@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/milestone/result.hpp"
+#include "grader/integrity/submission.hpp"
+
+namespace convlab::grader {
+
+// What a right output does not show. Each check asks for convolutions of its own and compares every
+// element, like the cases before; the first finding ends it.
+
+/// Shapes that nobody announced, drawn from the seed; then known ones again, in another order.
+std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
+                                           std::uint64_t seed);
+
+/// Which phase computes: prolog, convolve and epilog each see another input, and only that of
+/// convolve may show in the output. On a device, convolve must also be the one that launches
+/// kernels.
+std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
+                                    std::uint64_t seed);
+
+/// Whether threads go on computing after the convolution has returned.
+std::optional<Finding> check_rest(Submission& submission, const StageInfo& stage,
+                                  std::uint64_t seed);
+
+/// On an emulated device: with threads, warps and blocks in another order, and with streams that do
+/// nothing before somebody waits for them, the output is the same.
+std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
+                                   std::uint64_t seed);
+
+/// All of these, in this order. `announce` is told which one begins.
+std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
+                                       std::uint64_t seed,
+                                       const std::function<void(const std::string&)>& announce);
+
+}  // namespace convlab::grader

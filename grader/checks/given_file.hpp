@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "common/milestone/result.hpp"
+
+namespace convlab::grader {
+
+/// A source file that was given to be checked, and what became of it.
+struct GivenFile {
+  std::filesystem::path program{};
+  std::optional<Finding> finding{};  ///< why it cannot be checked
+};
+
+/// Compiles a file for a milestone: for the CPU, for a GPU where one answers, else emulated.
+/// @param student  the milestone's own program, which knows whether a GPU answers
+/// @param build    the build folder, above bin/
+/// @throws UsageError if there is no such file, or if it is of another milestone's kind
+GivenFile build_given_file(const std::filesystem::path& file, const std::filesystem::path& student,
+                           const std::filesystem::path& build);
+
+}  // namespace convlab::grader
