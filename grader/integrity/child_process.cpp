@@ -19,6 +19,7 @@
 #include <sstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "common/error/error.hpp"
 #include "common/milestone/serve.hpp"
@@ -35,6 +36,7 @@ constexpr int kCannotExecute = 127;
 constexpr int kNoticeDescriptor = kServeDescriptor + 1;
 constexpr std::size_t kTextLimit = 4096;
 constexpr milliseconds kEndLimit{2000};
+const std::string kFolderPrefix = "convlab-";
 
 /// What warden and program tell the grader through a pipe of their own, before the program's code
 /// runs and after it has ended.
@@ -135,6 +137,21 @@ void tell(const Notice& notice) {
   ::_exit(0);  // and with it all that is left in its namespace
 }
 
+// What graders that were killed could not remove.
+void remove_orphans() {
+  static bool done = false;
+  if (std::exchange(done, true)) return;
+  std::error_code failed;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::temp_directory_path(failed), failed)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(kFolderPrefix, 0) != 0) continue;
+    const int owner = std::atoi(name.c_str() + kFolderPrefix.size());
+    const bool is_gone = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
+    if (is_gone) std::filesystem::remove_all(entry.path(), failed);
+  }
+}
+
 std::int64_t resident_bytes(pid_t process) {
   std::ifstream stream("/proc/" + std::to_string(process) + "/statm");
   std::int64_t size = 0;
@@ -150,7 +167,10 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments, const Options& options)
     : folder_(options.folder), owns_folder_(options.folder.empty()) {
   if (owns_folder_) {
-    std::string folder = (std::filesystem::temp_directory_path() / "convlab-XXXXXX").string();
+    remove_orphans();
+    std::string folder = (std::filesystem::temp_directory_path() /
+                          (kFolderPrefix + std::to_string(::getpid()) + "-XXXXXX"))
+                             .string();
     if (::mkdtemp(folder.data()) == nullptr) {
       throw EnvironmentError("Cannot make a folder for the submission in " +
                              std::filesystem::temp_directory_path().string() + ": " +

@@ -54,6 +54,8 @@ step configure cmake -S . -B "$build" -G Ninja -DCONVLAB_WERROR=ON -DCMAKE_BUILD
 # The features are built for a GPU only when asked for.
 step build cmake --build "$build" --parallel "$jobs" --target all emulation_features
 step test ctest --test-dir "$build" --output-on-failure --parallel "$jobs"
+step corpus "$build/bin/exploit-corpus" --runs gpu --jobs 1
+tail -1 "$output/corpus.log"
 step features "$build/bin/emulation_features" --json "$output/$gpu.features.json"
 step compare "$build/bin/emulation_features-emulated" --compare "$output/$gpu.features.json"
 tail -1 "$output/compare.log"
