@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/error/error.hpp"
-#include "common/milestone/atomic_file.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/integrity/child_process.hpp"
 
