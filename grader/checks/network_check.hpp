@@ -24,7 +24,7 @@ struct NetworkTask {
   const std::vector<std::uint8_t>& labels;  ///< at least batch
   const oracle::Expected& expected;
   int batch = 0;
-  Beside beside{};  ///< empty: nobody measures beside
+  Beside beside{};    ///< empty: nobody measures beside
   int first = 0;      ///< the image with which the batch begins
   bool timed = true;  ///< false: each convolution is called once
 };

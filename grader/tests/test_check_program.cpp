@@ -182,8 +182,9 @@ TEST_CASE("grader check: points, with the speed beside the reference in the same
   }
   const TestFolder folder;
   const auto json = folder.path() / "result.json";
-  const ProgramRun run = run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) +
-                                                   "/honest --batches 100 --json " + json.string());
+  const ProgramRun run =
+      run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) +
+                                "/plain_loops --batches 100 --json " + json.string());
   INFO(run.output);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "  item                     points       yours   reference  why\n"));

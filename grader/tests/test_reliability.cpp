@@ -23,7 +23,7 @@ const std::string kCheck = "./grader check m1 --no-speed --batches 1 --seed 5";
 
 TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results whole") {
   if (!grader::has_default_weights()) return;
-  const SmallCourse course("honest");
+  const SmallCourse course("plain_loops");
   const auto file = course.build() / "results" / "m1-student.json";
   REQUIRE(course.shell(kCheck).exit_code == 0);
   const std::string source = read_text(course.source());
@@ -68,7 +68,7 @@ TEST_CASE("reliability: a child that is killed is a finding, not the end of the 
 
 TEST_CASE("reliability: two graders at once do not disturb each other") {
   if (!grader::has_default_weights()) return;
-  const SmallCourse course("honest");
+  const SmallCourse course("plain_loops");
   course.set_cmake("mkdir ../building || exit 7; sleep 0.3; rmdir ../building");
   const CommandResult run = course.shell(kCheck + " >first & one=$!; " + kCheck +
                                          " >second & two=$!; wait $one; a=$?; wait $two; "

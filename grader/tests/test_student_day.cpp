@@ -38,7 +38,7 @@ std::vector<std::filesystem::path> backups(const SmallCourse& course) {
 }  // namespace
 
 TEST_CASE("grader reset: asks, keeps a backup, puts the file back byte for byte") {
-  const SmallCourse course("honest");
+  const SmallCourse course("plain_loops");
   const std::string handed_out = read_text(course.source());
   CHECK(contains(course.grader("reset m1").out, "Every file of m1 is as it was handed out."));
 
@@ -67,7 +67,7 @@ TEST_CASE("grader reset: asks, keeps a backup, puts the file back byte for byte"
 }
 
 TEST_CASE("grader reset: an edited copy is no hand-out; without a true one nothing is touched") {
-  const SmallCourse course("honest");
+  const SmallCourse course("plain_loops");
   write_atomically(course.source(), "// my work\n");
   write_atomically(course.build() / "pristine/milestones/m1_cpu_baseline/conv_forward.cpp", "no\n");
   const CommandResult run = course.grader("reset m1 --yes");
@@ -122,7 +122,7 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
 }
 
 TEST_CASE("grader check: what does not compile gets the compiler's first error") {
-  const SmallCourse course("honest");
+  const SmallCourse course("plain_loops");
   course.set_cmake(
       "echo 'ninja: entering'; echo \"a.cpp:3:5: error: expected ';'\"; echo '  x'; "
       "echo '  ^'; exit 1");
@@ -139,7 +139,7 @@ TEST_CASE("grader check: what does not compile gets the compiler's first error")
 }
 
 TEST_CASE("grader check: a missing CMake, compiler or space is the environment's fault") {
-  const SmallCourse course("honest");
+  const SmallCourse course("plain_loops");
   const CommandResult no_cmake = course.shell(
       "mkdir tools && ln -s \"$(command -v sha256sum)\" tools/ && PATH=$PWD/tools "
       "./grader check m1");
