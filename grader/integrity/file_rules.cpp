@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -38,7 +39,7 @@ fs::path loader_of(const fs::path& program) {
   std::ifstream stream(program, std::ios::binary);
   Elf64_Ehdr header{};
   if (!stream.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (!std::equal(ELFMAG, ELFMAG + SELFMAG, header.e_ident)) return {};
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
     stream.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));

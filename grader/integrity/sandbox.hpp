@@ -19,7 +19,7 @@ struct SandboxPolicy {
   std::filesystem::path secret{};                 ///< the course: nothing in it may be read
   bool may_fork = false;                          ///< a compiler works in several processes
   bool keeps_files = false;                       ///< what it leaves in its folder is wanted
-  std::uint64_t cpu_seconds = 4 * 3600;
+  std::uint64_t cpu_seconds = std::uint64_t{4} * 3600;
   std::uint64_t file_bytes = std::uint64_t{64} << 20;
   std::uint64_t open_files = 1024;
   std::uint64_t data_bytes = 0;  ///< of one process; 0 for no limit of its own
