@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/device/cuda_check.cuh"
@@ -130,15 +131,34 @@ class CudaSession final : public DeviceSession {
     check_device(phase);
   }
 
+  std::vector<MemoryContent> memory() override {
 #if CONVLAB_EMULATED
-  [[nodiscard]] std::vector<float*> find(const float* numbers, std::int64_t count) const override {
-    return emulation::memory_that_begins_with(numbers, count);
+    const auto ranges = emulation::allocated_memory();
+#else
+    const auto ranges = profiled_memory();
+#endif
+    constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
+    constexpr std::int64_t kWord = sizeof(std::uint32_t);
+    std::vector<MemoryContent> contents;
+    for (const auto& range : ranges) {
+      const auto words = static_cast<std::size_t>(std::min(range.bytes, kMostBytes) / kWord);
+      MemoryContent content{range.begin, std::vector<std::uint32_t>(words)};
+      CONVLAB_CUDA_CHECK(
+          cudaMemcpy(content.words.data(), range.begin, words * kWord, cudaMemcpyDefault));
+      contents.push_back(std::move(content));
+    }
+    return contents;
   }
 
-  void overwrite(float* place, const float* numbers, std::int64_t count) override {
-    emulation::overwrite_memory(place, numbers, count);
+  void overwrite(std::byte* place, const float* numbers, std::int64_t count) override {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+    // Where the memory was freed, nothing is left to say.
+    if (cudaMemcpy(place, numbers, bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
+      cudaGetLastError();
+    }
   }
 
+#if CONVLAB_EMULATED
   bool has_unjoined_work() override {
     stop_.record();
     cudaEventSynchronize(stop_.get());

@@ -4,6 +4,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -30,7 +31,8 @@ struct Cupti {
 };
 
 constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                                         CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_RUNTIME};
+                                         CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMORY2,
+                                         CUPTI_ACTIVITY_KIND_RUNTIME};
 
 struct Total {
   int calls = 0;
@@ -50,6 +52,14 @@ struct Recording {
   std::map<std::string, Total> kernels;
   std::map<std::string, Total> api_calls;
   std::map<std::string, Total> copies;
+  std::map<std::uint64_t, std::uint64_t> memory;  // address and bytes of what is not yet freed
+
+  void clear() {
+    kernels.clear();
+    api_calls.clear();
+    copies.clear();
+    memory.clear();
+  }
 };
 
 Recording& recording() {
@@ -96,6 +106,16 @@ void note(const CUpti_Activity& record) {
     case CUPTI_ACTIVITY_KIND_MEMCPY: {
       const auto& copy = reinterpret_cast<const CUpti_ActivityMemcpy4&>(record);
       r.copies[direction_of(copy.copyKind)].add(copy.start, copy.end, copy.bytes);
+      break;
+    }
+    case CUPTI_ACTIVITY_KIND_MEMORY2: {
+      const auto& operation = reinterpret_cast<const CUpti_ActivityMemory2&>(record);
+      if (operation.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE) {
+        r.memory.erase(operation.address);
+      } else if (operation.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_DEVICE ||
+                 operation.memoryKind == CUPTI_ACTIVITY_MEMORY_KIND_MANAGED) {
+        r.memory[operation.address] = operation.bytes;
+      }
       break;
     }
     case CUPTI_ACTIVITY_KIND_RUNTIME: {
@@ -162,6 +182,10 @@ std::vector<ProfileEntry> entries(const std::map<std::string, Total>& totals) {
 void start_cupti_profile() {
   Cupti& cupti = recording().cupti;
   load(cupti);
+  {
+    const std::lock_guard lock(recording().mutex);
+    recording().clear();
+  }
   bool works = cupti.register_callbacks(give_buffer, take_buffer) == CUPTI_SUCCESS;
   for (const CUpti_ActivityKind kind : kKinds) works = works && cupti.enable(kind) == CUPTI_SUCCESS;
   if (!works) {
@@ -181,6 +205,17 @@ Profile stop_cupti_profile() {
     profile.copies.push_back({direction, total.calls, total.bytes, total.nanoseconds});
   }
   return profile;
+}
+
+std::vector<MemoryRange> profiled_memory() {
+  Recording& r = recording();
+  const std::lock_guard lock(r.mutex);
+  std::vector<MemoryRange> ranges;
+  for (const auto& [address, bytes] : r.memory) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): CUPTI gives addresses as integers.
+    ranges.push_back({reinterpret_cast<std::byte*>(address), static_cast<std::int64_t>(bytes)});
+  }
+  return ranges;
 }
 
 }  // namespace convlab

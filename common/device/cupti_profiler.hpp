@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "common/device/profile.hpp"
 
 namespace convlab {
@@ -11,5 +15,14 @@ void start_cupti_profile();
 
 /// What has been recorded since start_cupti_profile.
 Profile stop_cupti_profile();
+
+/// One allocation of device memory.
+struct MemoryRange {
+  std::byte* begin = nullptr;
+  std::int64_t bytes = 0;
+};
+
+/// What was allocated in the last profile and not freed in it; none where there is no CUPTI.
+std::vector<MemoryRange> profiled_memory();
 
 }  // namespace convlab

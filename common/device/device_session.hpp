@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -10,6 +11,12 @@
 #include "common/timing/physical_floor.hpp"
 
 namespace convlab {
+
+/// One allocation of device memory and what it holds: its first 16 MiB at most, as 32-bit words.
+struct MemoryContent {
+  std::byte* begin = nullptr;
+  std::vector<std::uint32_t> words{};
+};
 
 /// The device that a program was built for, opened: a GPU, or its emulation. What the milestones'
 /// main needs of it, so that the main itself needs no CUDA.
@@ -37,15 +44,12 @@ class DeviceSession {
   /// @throws DeviceError if something failed that nobody noticed
   virtual void fence(const char* phase) = 0;
 
-  /// Device memory that begins with exactly these numbers; none where the device does not know its
-  /// memory.
-  [[nodiscard]] virtual std::vector<float*> find(const float* /*numbers*/,
-                                                 std::int64_t /*count*/) const {
-    return {};
-  }
+  /// What device memory holds. The emulation knows all of its memory; a GPU what was allocated in
+  /// the last profile.
+  virtual std::vector<MemoryContent> memory() = 0;
 
-  /// Puts numbers into device memory that find() found; memory that is freed by now stays as it is.
-  virtual void overwrite(float* /*place*/, const float* /*numbers*/, std::int64_t /*count*/) {}
+  /// Puts numbers into device memory; memory that is freed by now stays as it is.
+  virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;
 
   /// After an operation that was timed: whether streams still have work that an event on the
   /// default stream does not wait for. Emulated with lazy streams it is known, elsewhere false.

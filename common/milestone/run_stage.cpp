@@ -1,5 +1,6 @@
 #include "common/milestone/run_stage.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -50,6 +51,28 @@ int launches(DeviceSession* device, const char* name, const std::function<void()
 
 }  // namespace
 
+namespace {
+
+using Places = std::vector<std::byte*>;
+
+// Where in this memory the same words stand, one after the other.
+Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
+                 std::int64_t count) {
+  const auto* words = reinterpret_cast<const std::uint32_t*>(numbers);
+  Places places;
+  for (const MemoryContent& content : memory) {
+    const auto end = content.words.end();
+    for (auto at = content.words.begin();; at += count) {
+      at = std::search(at, end, words, words + count);
+      if (at == end) break;
+      places.push_back(content.begin + (at - content.words.begin()) * sizeof(float));
+    }
+  }
+  return places;
+}
+
+}  // namespace
+
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause) {
@@ -57,12 +80,12 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
   PhaseKernels kernels;
   kernels.prolog =
       launches(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
-  const std::vector<float*> copies =
-      device == nullptr ? std::vector<float*>{} : device->find(input, shape.input_size());
+  const auto memory = device == nullptr ? std::vector<MemoryContent>{} : device->memory();
+  const Places copies = places_of(memory, input, shape.input_size());
   kernels.copies = static_cast<int>(copies.size());
   const auto pause_and_copy = [&] {
     pause();
-    for (float* copy : copies) device->overwrite(copy, input, shape.input_size());
+    for (std::byte* copy : copies) device->overwrite(copy, input, shape.input_size());
   };
   pause_and_copy();
   kernels.convolve = launches(device, "convolve", [&] {
@@ -71,6 +94,7 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
   });
   pause_and_copy();
   kernels.epilog = launches(device, "epilog", [&] { convolution->epilog(); });
+  kernels.finished = !places_of(memory, output, shape.output_size()).empty();
   return kernels;
 }
 

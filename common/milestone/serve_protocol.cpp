@@ -41,6 +41,7 @@ std::string encode(const ServeReply& reply) {
                {"kernels", {reply.kernels.prolog, reply.kernels.convolve, reply.kernels.epilog}},
                {"unjoined", reply.kernels.unjoined},
                {"copies", reply.kernels.copies},
+               {"finished", reply.kernels.finished},
                {"stages", reply.stages},
                {"device", static_cast<int>(reply.device)},
                {"sample", reply.sample}};
@@ -85,7 +86,8 @@ std::optional<ServeReply> decode_reply(const std::string& text) {
                        .convolve = kernels->at(1),
                        .epilog = kernels->at(2),
                        .unjoined = json.value("unjoined", false),
-                       .copies = json.value("copies", 0)};
+                       .copies = json.value("copies", 0),
+                       .finished = json.value("finished", false)};
     }
     reply.stages = json.at("stages").get<std::vector<StageInfo>>();
     const int device = json.value("device", 0);

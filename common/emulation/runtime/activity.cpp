@@ -1,8 +1,6 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
-#include <cstring>
 #include <mutex>
-#include <optional>
 
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -20,20 +18,12 @@ Activity& record() {
 
 }  // namespace
 
-std::vector<float*> memory_that_begins_with(const float* numbers, std::int64_t count) {
-  const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
-  std::vector<float*> places;
+std::vector<MemoryRange> allocated_memory() {
+  std::vector<MemoryRange> ranges;
   for (const Allocation& allocation : DeviceMemory::instance().live()) {
-    if (allocation.bytes < bytes || std::memcmp(allocation.begin, numbers, bytes) != 0) continue;
-    places.push_back(reinterpret_cast<float*>(allocation.begin));
+    ranges.push_back({allocation.begin, static_cast<std::int64_t>(allocation.bytes)});
   }
-  return places;
-}
-
-void overwrite_memory(float* place, const float* numbers, std::int64_t count) {
-  const std::optional<Allocation> allocation = DeviceMemory::instance().find(place);
-  const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
-  if (allocation && allocation->bytes >= bytes) std::memcpy(place, numbers, bytes);
+  return ranges;
 }
 
 bool has_pending_work() {

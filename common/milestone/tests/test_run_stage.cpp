@@ -1,3 +1,7 @@
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,6 +46,11 @@ class FakeDevice final : public DeviceSession {
   DeviceLimits measure_limits() override { return {}; }
   void start_profile() override {}
   Profile stop_profile() override { return {}; }
+  std::vector<MemoryContent> memory() override { return {content}; }
+  void overwrite(std::byte* place, const float* numbers, std::int64_t count) override {
+    log_.push_back("overwrite " + std::to_string(place - content.begin) + " with " +
+                   std::to_string(count) + " from " + std::to_string(numbers[0]).substr(0, 1));
+  }
   void fence(const char* phase) override { log_.push_back(std::string("fence ") + phase); }
   OpSample time(const std::function<void()>& op) override {
     log_.push_back("time");
@@ -50,6 +59,8 @@ class FakeDevice final : public DeviceSession {
     sample.event_ms = 10.0 * ++calls_;
     return sample;
   }
+
+  MemoryContent content{};  ///< all that its memory holds
 
  private:
   Log& log_;
@@ -109,4 +120,39 @@ TEST_CASE("run stage: on the CPU the samples are the host's") {
   REQUIRE(times.samples.size() == 2);
   CHECK(times.samples[0].event_ms == 0.0);
   CHECK(times.layer_ms >= times.op_ms);
+}
+
+TEST_CASE("run phases: the input's copy in device memory is swapped wherever it lies") {
+  Log log;
+  FakeDevice gpu(Device::kGpu, log);
+  const ConvShape shape{.batch = 1, .height = 1, .width = 2};
+  const auto bits = [](float number) { return std::bit_cast<std::uint32_t>(number); };
+  gpu.content.words = {bits(7), bits(1), bits(1), bits(2), bits(5)};
+  std::array<float, 2> input = {1, 2};
+  const std::array<float, 1> weights = {1};
+  std::array<float, 2> output = {5, 7};
+  int swaps = 0;
+  const auto swap = [&] { input[0] = static_cast<float>(2 + ++swaps); };
+  const auto run_again = [&] {
+    input = {1, 2};
+    swaps = 0;
+    log.clear();
+    return run_phases(logging_stage(log), shape, input.data(), weights.data(), output.data(), &gpu,
+                      swap);
+  };
+
+  PhaseKernels seen = run_again();
+  CHECK(log == Log{"prolog", "fence prolog", "overwrite 8 with 2 from 3", "convolve",
+                   "fence convolve", "overwrite 8 with 2 from 4", "epilog", "fence epilog"});
+  CHECK(seen.copies == 1);
+  CHECK_FALSE(seen.finished);
+
+  SECTION("what became the output was there when prolog returned") {
+    output = {2, 5};
+    CHECK(run_again().finished);
+  }
+  SECTION("there is no copy") {
+    gpu.content.words[3] = bits(3);
+    CHECK(run_again().copies == 0);
+  }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,11 +20,14 @@ struct Activity {
 
 Activity activity();
 
-/// Device memory that begins with exactly these numbers.
-std::vector<float*> memory_that_begins_with(const float* numbers, std::int64_t count);
+/// One allocation of device memory.
+struct MemoryRange {
+  std::byte* begin = nullptr;
+  std::int64_t bytes = 0;
+};
 
-/// Puts numbers there, if the memory is still allocated.
-void overwrite_memory(float* place, const float* numbers, std::int64_t count);
+/// Everything that is allocated now.
+std::vector<MemoryRange> allocated_memory();
 
 /// Whether some stream has work that nobody has waited for yet.
 bool has_pending_work();
