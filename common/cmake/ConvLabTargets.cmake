@@ -60,7 +60,7 @@ function(convlab_add_test name)
   catch_discover_tests(
     ${name}
     TEST_PREFIX "${name}/"
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}" ENVIRONMENT OMP_WAIT_POLICY=passive)
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive LABELS "${arg_LABELS}")
 endfunction()
 
 # convlab_add_benchmark(NAME SOURCES… [LINK LIBRARIES…])
