@@ -6,6 +6,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/plots/ladder.hpp"
+#include "grader/plots/op_by_batch.hpp"
 #include "grader/plots/roofline.hpp"
 
 namespace convlab::grader {
@@ -28,13 +29,15 @@ ExitCode run(const Options& options) {
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
     return ExitCode::kFallsShort;
   }
+  const auto add = [&](const auto& plot) {
+    if (!plot) return;  // these results have nothing for it
+    for (const auto& file : draw(*plot, folder)) std::cout << display_path(file) << "\n";
+  };
   for (const std::string& network : networks) {
-    const std::optional<Ladder> ladder = make_ladder(results, network);
-    if (!ladder) continue;
-    for (const auto& file : draw(*ladder, folder)) std::cout << display_path(file) << "\n";
-    const std::optional<Roofline> roofline = make_roofline(results, network);
-    if (!roofline) continue;  // no GPU, or an older result without its limits
-    for (const auto& file : draw(*roofline, folder)) std::cout << display_path(file) << "\n";
+    add(make_ladder(results, network));
+    add(make_steps(results, network));
+    add(make_op_by_batch(results, network));
+    add(make_roofline(results, network));
   }
   return ExitCode::kPassed;
 }
@@ -43,10 +46,19 @@ ExitCode run(const Options& options) {
 
 void add_plot(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("plot", "Draws op times, stage by stage (SVG, PDF, PNG)");
+  CLI::App* command = app.add_subcommand("plot", "Draws op times, speed-ups and a roofline");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
   command->add_option("--output", options->output, "Folder of the plots (default: build/plots)");
-  command->footer("Example:\n  build/bin/grader plot build/results/*.json --output build/plots");
+  command->footer(
+      "For each network in the results, each as SVG, PDF and PNG:\n"
+      "  op-time-NETWORK      op times, stage by stage\n"
+      "  speed-up-NETWORK     every stage against its baseline\n"
+      "  op-by-batch-NETWORK  op time against batch, where there are several\n"
+      "  roofline-NETWORK     stages under the limits of the GPU, where known\n\n"
+      "Examples:\n"
+      "  build/bin/m1 1000 --all --solution reference --json build/m1.json\n"
+      "  build/bin/grader plot build/m1.json\n"
+      "  build/bin/grader plot reference/results/*.json --output build/plots");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -19,35 +19,35 @@ namespace {
 
 // Sizes in pixels of the PNG; the other formats scale.
 constexpr int kWidth = kPlotWidth;
-constexpr double kCharacter = 9.4;  // the mean width of DejaVu Sans 14 in words
-constexpr double kDigit = 12.0;     // and in numbers
 constexpr int kRowHeight = 34;
 constexpr int kTop = 100;
-constexpr int kBottom = 76;
+constexpr int kBottom = 86;
 constexpr int kRight = 24;
 constexpr double kGap = 14.0;  // from a point to its text
+constexpr int kTitleWidth = 52;
 
 struct Style {
   const char* symbol;
   int point_type;
   const char* colour;
 };
-// Okabe and Ito's colours, which most colour-blind readers tell apart.
-constexpr std::array<Style, 4> kLayerStyles = {
-    {{"●", 7, "#0072b2"}, {"■", 5, "#d55e00"}, {"◆", 13, "#009e73"}, {"▼", 11, "#cc79a7"}}};
+constexpr std::array<Style, 4> kLayerStyles = {{{"●", 7, kPlotColours[0]},
+                                                {"■", 5, kPlotColours[1]},
+                                                {"◆", 13, kPlotColours[2]},
+                                                {"▼", 11, kPlotColours[3]}}};
 constexpr Style kSumStyle = {"▲", 9, "#111111"};
 
-std::string milliseconds_text(double value) {
-  std::array<char, 32> text{};
-  const int digits = value < 1.0 ? 3 : value < 10.0 ? 2 : value < 100.0 ? 1 : 0;
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
+std::string title_of(const LadderRow& row) {
+  return shortened(row.title, kTitleWidth);
 }
 
-std::string grouped(int batch) {
-  std::string text = std::to_string(batch);
-  if (text.size() > 4) text.insert(text.size() - 3, 1, ' ');
-  return text;
+PlottedPoint extent_of(const LadderRow& row) {
+  PlottedPoint extent = row.sum;
+  for (const PlottedPoint& point : row.layers) {
+    extent.low = std::min(extent.low, point.low);
+    extent.high = std::max(extent.high, point.high);
+  }
+  return extent;
 }
 
 /// Where everything goes.
@@ -60,10 +60,11 @@ class Layout {
     for (const LadderPanel& panel : ladder.panels) {
       lines_ += heading_lines(panel) + static_cast<int>(panel.rows.size());
       for (const LadderRow& row : panel.rows) {
-        longest_title = std::max(longest_title, display_width(row.title));
-        note(milliseconds_text(row.sum.median), row.sum.high);
-        for (const LadderRow::Point& point : row.layers) smallest = std::min(smallest, point.low);
-        largest = std::max(largest, row.sum.high);
+        longest_title = std::max(longest_title, display_width(title_of(row)));
+        const PlottedPoint extent = extent_of(row);
+        note(row.text, extent.high);
+        smallest = std::min(smallest, extent.low);
+        largest = std::max(largest, extent.high);
       }
       for (const LadderPanel::Line& line : panel.lines) {
         note(label(line), line.milliseconds);
@@ -71,7 +72,11 @@ class Layout {
         largest = std::max(largest, line.milliseconds);
       }
     }
-    left_ = 36.0 + kCharacter * longest_title;
+    if (ladder.origin > 0.0) {
+      smallest = std::min(smallest, ladder.origin);
+      largest = std::max(largest, ladder.origin);
+    }
+    left_ = 36.0 + kCharacterWidth * longest_title;
     low_ = smallest / 1.6;
     high_ = largest * 1.2;
     // Widening the axis shifts the texts, so a few rounds are needed.
@@ -79,7 +84,7 @@ class Layout {
       for (const auto& [text, at] : texts_) {
         const double decades_per_pixel = std::log10(high_ / low_) / plot_width();
         const double end =
-            std::log10(at) + (kDigit * display_width(text) + 2 * kGap) * decades_per_pixel;
+            std::log10(at) + (kDigitWidth * display_width(text) + 2 * kGap) * decades_per_pixel;
         high_ = std::max(high_, std::pow(10.0, end));
       }
     }
@@ -91,12 +96,13 @@ class Layout {
   }
 
   static std::string label(const LadderPanel::Line& line) {
-    return line.label + " " + milliseconds_text(line.milliseconds);
+    return line.label + " " + short_number(line.milliseconds);
   }
 
   [[nodiscard]] int height() const { return kTop + kBottom + kRowHeight * lines_; }
   [[nodiscard]] int lines() const { return lines_; }
   [[nodiscard]] double left() const { return left_ / kWidth; }
+  [[nodiscard]] double centre() const { return left_ + plot_width() / 2; }
   [[nodiscard]] double low() const { return low_; }
   [[nodiscard]] double high() const { return high_; }
 
@@ -136,9 +142,14 @@ class Writer {
           << "set bmargin at screen " << static_cast<double>(kBottom) / layout_.height() << "\n"
           << "set xrange [" << layout_.low() << ":" << layout_.high() << "]\n"
           << "set yrange [" << layout_.lines() << ":0]\n"
-          << "set xlabel 'op time, milliseconds (log scale)' textcolor rgb '#333333'\n"
+          << axis_title(Axis::kX, ladder_.axis, layout_.centre(), format, layout_.height())
           << "set grid x lc rgb '#e8e8e8' lt 1\n";
-    title();
+    text_ << heading(ladder_.title, ladder_.caption, format, layout_.height());
+    legend();
+    if (ladder_.origin > 0.0) {
+      text_ << "set arrow from first " << ladder_.origin << ",0 to first " << ladder_.origin << ","
+            << layout_.lines() << " nohead lc rgb '#888888' lw 1.5 back\n";
+    }
     double line = 0.5;
     for (const LadderPanel& panel : ladder_.panels) this->panel(panel, line);
     plot();
@@ -146,25 +157,16 @@ class Writer {
   }
 
  private:
-  // A text at a place of the whole picture, in pixels from the top left.
-  void screen_label(const std::string& text, double x, double y, double size, const char* colour) {
-    text_ << "set label " << quoted(text) << " at screen " << x / kWidth << ",screen "
-          << 1.0 - y / layout_.height() << " font '," << size * scale_ << "' textcolor rgb '"
-          << colour << "'\n";
-  }
-
-  void title() {
-    constexpr double kX = 24.0;
-    screen_label("Op time, stage by stage", kX, 28.0, 20.0, "#111111");
-    double x = kX + 372.0;
+  void legend() {
+    double x = 396.0;
+    const auto entry = [&](const Style& style, const std::string& name) {
+      text_ << screen_label(std::string(style.symbol) + " " + name, x, 28.0, layout_.height(),
+                            15.0 * scale_, style.colour);
+      x += 95.0;
+    };
     const std::size_t layers = layer_count();
-    for (std::size_t i = 0; i < layers; ++i, x += 95.0) {
-      screen_label(std::string(style(i).symbol) + " op " + std::to_string(i + 1), x, 28.0, 15.0,
-                   style(i).colour);
-    }
-    if (layers > 1)
-      screen_label(std::string(kSumStyle.symbol) + " sum", x, 28.0, 15.0, kSumStyle.colour);
-    screen_label(ladder_.caption, kX, 58.0, caption_size(ladder_.caption), "#666666");
+    for (std::size_t i = 0; i < layers; ++i) entry(style(i), "op " + std::to_string(i + 1));
+    if (layers > 1) entry(kSumStyle, "sum");
   }
 
   void row_label(const std::string& text, double line, const char* font) {
@@ -198,8 +200,8 @@ class Writer {
     }
     line = first_row;
     for (const LadderRow& row : panel.rows) {
-      row_label(row.title, line, "");
-      text_beside(milliseconds_text(row.sum.median), row.sum.high, line, kSumStyle.colour);
+      row_label(title_of(row), line, "");
+      text_beside(row.text, extent_of(row).high, line, kSumStyle.colour);
       this->row(row, line);
       line += 1.0;
     }
@@ -211,13 +213,14 @@ class Writer {
       point(layers_[i], row.layers[i], line);
       least = std::min(least, row.layers[i].median);
     }
-    if (row.layers.size() > 1) {
-      point(sums_, row.sum, line);
-      spans_ << least << " " << line << " " << row.sum.median - least << " 0\n";
+    if (row.layers.size() > 1) point(sums_, row.sum, line);
+    const double begin = ladder_.origin > 0.0 ? ladder_.origin : least;
+    if (begin != row.sum.median) {
+      spans_ << begin << " " << line << " " << row.sum.median - begin << " 0\n";
     }
   }
 
-  static void point(std::ostringstream& data, const LadderRow::Point& point, double line) {
+  static void point(std::ostringstream& data, const PlottedPoint& point, double line) {
     data << point.median << " " << line << " " << point.low << " " << point.high << "\n";
   }
 
@@ -277,7 +280,7 @@ std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesys
       [&](PlotFormat format, const std::filesystem::path& output) {
         return gnuplot_text(ladder, format, output);
       },
-      "op-time-" + ladder.network, folder);
+      ladder.file_stem, folder);
 }
 
 }  // namespace convlab::grader

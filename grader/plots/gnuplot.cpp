@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -17,7 +18,8 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr double kPoint = 0.72;  // points to a pixel of the PDF
+constexpr double kPoint = 0.72;       // points to a pixel of the PDF
+constexpr double kPixel = 4.0 / 3.0;  // pixels to a point: the SVG's font sizes are pixels
 
 // Runs gnuplot on a file; returns what it complained about.
 std::string run_gnuplot(const std::string& program) {
@@ -38,10 +40,26 @@ std::string run_gnuplot(const std::string& program) {
   return complaints.empty() ? "it could not be started" : complaints;
 }
 
+// gnuplot quotes the line that it does not understand first, and says what is wrong last.
+std::string last_line(std::string text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+    text.pop_back();
+  }
+  return text.substr(text.find_last_of('\n') + 1);
+}
+
 }  // namespace
 
 double font_scale(PlotFormat format) {
-  return format == PlotFormat::kPdf ? kPoint : 1.0;
+  switch (format) {
+    case PlotFormat::kSvg:
+      return kPixel;
+    case PlotFormat::kPdf:
+      return kPoint;
+    case PlotFormat::kPng:
+      break;
+  }
+  return 1.0;
 }
 
 double point_scale(PlotFormat format) {
@@ -50,8 +68,36 @@ double point_scale(PlotFormat format) {
 
 std::string quoted(const std::string& text) {
   std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
+  for (const char c : text) {
+    const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    result += c == '\'' ? "''" : std::string(1, is_control ? ' ' : c);
+  }
   return result + "'";
+}
+
+std::string shortened(const std::string& text, int width) {
+  if (display_width(text) <= width) return text;
+  std::string result;
+  int taken = 0;
+  for (const char c : text) {
+    const bool begins_character = (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+    if (begins_character && ++taken == width) break;
+    result += c;
+  }
+  return result + "…";
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> text{};
+  const int digits = value < 1.0 ? 3 : value < 10.0 ? 2 : value < 100.0 ? 1 : 0;
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+std::string grouped(int number) {
+  std::string text = std::to_string(number);
+  if (text.size() > 4) text.insert(text.size() - 3, 1, ' ');
+  return text;
 }
 
 std::string terminal_text(PlotFormat format, int height, const std::filesystem::path& output) {
@@ -61,7 +107,7 @@ std::string terminal_text(PlotFormat format, int height, const std::filesystem::
   switch (format) {
     case PlotFormat::kSvg:
       text << "svg noenhanced size " << kPlotWidth << "," << height
-           << " dynamic standalone background rgb 'white' font 'DejaVu Sans,14'";
+           << " dynamic standalone background rgb 'white' font 'DejaVu Sans," << 14 * kPixel << "'";
       break;
     case PlotFormat::kPng:
       text << "pngcairo noenhanced size " << kPlotWidth << "," << height
@@ -76,16 +122,58 @@ std::string terminal_text(PlotFormat format, int height, const std::filesystem::
   return text.str();
 }
 
-double caption_size(const std::string& caption) {
-  constexpr double kUsual = 13.0;
-  constexpr double kPerPoint = 0.61;  // mean width of a character, in sizes
-  constexpr double kMargins = 48.0;
-  const double width = kUsual * kPerPoint * display_width(caption);
-  return std::min(kUsual, kUsual * (kPlotWidth - kMargins) / width);
+std::string screen_label(const std::string& text, double x, double y, int height, double size,
+                         const char* colour) {
+  std::ostringstream line;
+  line << "set label " << quoted(text) << " at screen " << x / kPlotWidth << ",screen "
+       << 1.0 - y / height << " font '," << size << "' textcolor rgb '" << colour << "'\n";
+  return line.str();
 }
 
-std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const std::string& stem,
+std::string heading(const std::string& title, const std::string& caption, PlotFormat format,
+                    int height) {
+  constexpr double kUsual = 13.0;
+  constexpr double kPerPoint = 0.70;  // mean width of a character, in sizes
+  constexpr double kMargin = 24.0;
+  const double width = kUsual * kPerPoint * display_width(caption);
+  const double size = std::min(kUsual, kUsual * (kPlotWidth - 2 * kMargin) / width);
+  const double scale = font_scale(format);
+  return screen_label(title, kMargin, 28.0, height, 20.0 * scale, "#111111") +
+         screen_label(caption, kMargin, 58.0, height, size * scale, "#666666");
+}
+
+// gnuplot's own titles keep a distance that differs between formats, and fall out of the picture.
+std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
+                       int height) {
+  const bool along_x = axis == Axis::kX;
+  const double edge = along_x ? 18.0 : 24.0;
+  std::ostringstream line;
+  line << "set label " << quoted(text) << " at screen " << (along_x ? centre : edge) / kPlotWidth
+       << ",screen " << 1.0 - (along_x ? height - edge : centre) / height << " center"
+       << (along_x ? "" : " rotate by 90") << " font '," << 14 * font_scale(format)
+       << "' textcolor rgb '#333333'\n";
+  return line.str();
+}
+
+// Neighbours that are too close push each other apart, again and again.
+std::vector<double> spread_labels(std::vector<double> heights, double distance) {
+  for (int round = 0; round < 200; ++round) {
+    for (std::size_t i = 0; i + 1 < heights.size(); ++i) {
+      const double missing = distance - (heights[i] - heights[i + 1]);
+      if (missing <= 0.0) continue;
+      heights[i] += missing / 2;
+      heights[i + 1] -= missing / 2;
+    }
+  }
+  return heights;
+}
+
+std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const std::string& name,
                                              const std::filesystem::path& folder) {
+  std::string stem = name;
+  for (char& c : stem) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
+  }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
@@ -99,7 +187,7 @@ std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const s
     const auto unfinished = folder / ("." + stem + extension);
     const std::string complaints = run_gnuplot(program(format, unfinished));
     if (!complaints.empty()) {
-      throw EnvironmentError("gnuplot failed: " + complaints.substr(0, complaints.find('\n')) +
+      throw EnvironmentError("gnuplot failed: " + last_line(complaints) +
                              ". To install it: common/setup/lab setup");
     }
     files.push_back(folder / (stem + extension));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -16,19 +17,55 @@ inline constexpr int kPlotWidth = 1280;
 double font_scale(PlotFormat format);
 double point_scale(PlotFormat format);
 
-/// `text` as a gnuplot string.
+/// Okabe and Ito's colours, which most colour-blind readers tell apart.
+inline constexpr std::array<const char*, 4> kPlotColours = {"#0072b2", "#d55e00", "#009e73",
+                                                            "#cc79a7"};
+
+/// Widths in pixels of a character of DejaVu Sans 14: the mean in words, in the ids of stages (gemm
+/// is wide), and in numbers.
+inline constexpr double kCharacterWidth = 9.4;
+inline constexpr double kNameCharacterWidth = 10.4;
+inline constexpr double kDigitWidth = 12.0;
+
+/// `text` as a gnuplot string, in one line whatever it holds.
 std::string quoted(const std::string& text);
+
+/// At most `width` characters of UTF-8 text; "…" is the last one where some are missing.
+std::string shortened(const std::string& text, int width);
+
+/// Three significant digits, or all before the point: "0.091", "4.77", "28.0", "28192".
+std::string short_number(double value);
+
+/// "10 000".
+std::string grouped(int number);
 
 /// The lines that choose format and file; `height` in pixels.
 std::string terminal_text(PlotFormat format, int height, const std::filesystem::path& output);
 
-/// A caption's font size: smaller where it is too long for the picture.
-double caption_size(const std::string& caption);
+/// The line that puts a text at a place of the whole picture, in pixels from the top left.
+std::string screen_label(const std::string& text, double x, double y, int height, double size,
+                         const char* colour);
+
+/// The lines that put a heading and below it a caption, smaller where it is too long, at the top.
+std::string heading(const std::string& title, const std::string& caption, PlotFormat format,
+                    int height);
+
+enum class Axis { kX, kY };
+
+/// The line that writes what an axis shows along the picture's lower or left edge, with its middle
+/// `centre` pixels from the left or the top.
+std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
+                       int height);
+
+/// Heights for labels that keep their distance and stay near their points, which are sorted from
+/// above.
+std::vector<double> spread_labels(std::vector<double> heights, double distance);
 
 /// Writes the program that draws into `output`.
 using ProgramText = std::function<std::string(PlotFormat, const std::filesystem::path& output)>;
 
-/// Draws FOLDER/STEM.svg, .pdf and .png. Who looks at one meanwhile sees a whole picture.
+/// Draws FOLDER/STEM.svg, .pdf and .png. Who looks at one meanwhile sees a whole picture. What a
+/// file name should not hold becomes '-' in the stem.
 /// @return the three files
 /// @throws EnvironmentError if gnuplot is missing or fails, or the folder cannot be created
 std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const std::string& stem,

@@ -5,21 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
 #include "grader/plots/gnuplot.hpp"
+#include "grader/plots/plotted_runs.hpp"
 
 namespace convlab::grader {
 
-/// One row of a ladder: a stage with its times, in milliseconds.
+/// One row of a ladder: a stage with its times, in milliseconds, or its speed-ups.
 struct LadderRow {
-  struct Point {
-    double median = 0.0;
-    double low = 0.0;  ///< quartiles
-    double high = 0.0;
-  };
   std::string title;
-  std::vector<Point> layers;
-  Point sum{};
+  std::vector<PlottedPoint> layers;
+  PlottedPoint sum{};
+  std::string text;  ///< what stands to the right of the points
 };
 
 /// The rows of one batch, with the lines that are drawn across.
@@ -34,26 +30,37 @@ struct LadderPanel {
   std::vector<Line> lines;
 };
 
-/// Op-time progression: one panel per batch, one row per stage, a log scale that all share.
+/// Stage by stage: one panel per batch, one row per stage, a log scale that all share.
 struct Ladder {
-  std::string network;
+  std::string title;
+  std::string axis;
+  std::string file_stem;
   std::string caption;
+  double origin = 0.0;  ///< where each row's bar begins; 0: at its least point
   std::vector<LadderPanel> panels;
 };
 
-/// Gathers what results hold about one network. Emulated times, failed runs and runs without
-/// samples are left out; of two runs of the same stage at the same batch the later file counts.
-/// @return nothing if no time is left
+/// Op-time progression. @return nothing if there is no time to draw
 std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std::string& network);
 
-/// Networks that the results have times for, in the order of their appearance.
-std::vector<std::string> networks_of(const std::vector<Result>& results);
+/// What each step bought: the op time of the stage that a stage is compared with, divided by its
+/// own, from medians at the same batch. It is compared with the stage that it names as its
+/// baseline, the last one of that id before it; with the one before it on the ladder if it names
+/// none. A stage is left out if nothing precedes it, or the baseline is not in the results. The
+/// bars are the quotients of opposite quartiles.
+/// @return nothing if no stage is left
+std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::string& network);
+
+/// The lines of results that belong to a network and batch, shortest time first; of two with the
+/// same label the later file counts.
+std::vector<LadderPanel::Line> reference_lines(const std::vector<Result>& results,
+                                               const std::string& network, int batch);
 
 /// The gnuplot program that draws it; with its data, in one text.
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
                          const std::filesystem::path& output);
 
-/// Draws it as SVG, PDF and PNG, FOLDER/op-time-NETWORK.*.
+/// Draws it as SVG, PDF and PNG, FOLDER/STEM.*.
 /// @return the three files
 /// @throws EnvironmentError if gnuplot is missing or fails
 std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder);

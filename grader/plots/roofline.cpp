@@ -4,34 +4,22 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <sstream>
-#include <tuple>
 
 #include "common/device/device_limits.hpp"
 #include "common/timing/statistics.hpp"
+#include "grader/plots/plotted_runs.hpp"
+#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-struct Run {
-  const RunResult* run;
-  const Result* result;
-};
-
-bool is_plotted(const RunResult& run, const std::string& network) {
-  return run.network == network && run.device == Device::kGpu && run.verdict != Verdict::kFailed &&
-         !run.layers.empty() &&
-         std::all_of(run.layers.begin(), run.layers.end(),
-                     [](const LayerResult& layer) { return !layer.op_ms.empty(); });
-}
-
 double operations(const ConvShape& shape) {
   return 2.0 * static_cast<double>(shape.multiply_adds());
 }
 
-void add_points(Roofline& roofline, const RunResult& run) {
+void add_points(Roofline& roofline, const RunResult& run, const std::string& name) {
   if (roofline.layers.empty()) {
     for (const LayerResult& layer : run.layers) {
       const auto bytes = static_cast<double>(compulsory_traffic(layer.shape).bytes());
@@ -42,7 +30,7 @@ void add_points(Roofline& roofline, const RunResult& run) {
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     const LayerResult& layer = run.layers[i];
     const double seconds = spread_of(layer.op_ms).median * 1e-3;
-    roofline.layers[i].points.push_back({run.stage.id, operations(layer.shape) / seconds});
+    roofline.layers[i].points.push_back({name, operations(layer.shape) / seconds});
   }
 }
 
@@ -50,9 +38,9 @@ constexpr int kHeight = 760;
 constexpr int kLeft = 96;
 constexpr int kRight = 24;
 constexpr int kTop = 90;
-constexpr int kBottom = 76;
+constexpr int kBottom = 86;
 constexpr double kLabelHeight = 22.0;
-constexpr std::array<const char*, 4> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"};
+constexpr double kLabelOffset = 44.0;  // from a point to its label
 
 std::string tera_text(double per_second) {
   std::array<char, 32> text{};
@@ -73,20 +61,6 @@ struct Axes {
   }
 };
 
-// Heights (log10) for labels that keep their distance and stay near their points, which are sorted
-// from above.
-std::vector<double> spread_labels(std::vector<double> heights, double distance) {
-  for (int round = 0; round < 200; ++round) {
-    for (std::size_t i = 0; i + 1 < heights.size(); ++i) {
-      const double missing = distance - (heights[i] - heights[i + 1]);
-      if (missing <= 0.0) continue;
-      heights[i] += missing / 2;
-      heights[i + 1] -= missing / 2;
-    }
-  }
-  return heights;
-}
-
 class Writer {
  public:
   Writer(const Roofline& roofline, PlotFormat format)
@@ -105,12 +79,12 @@ class Writer {
           << "set bmargin at screen " << static_cast<double>(kBottom) / kHeight << "\n"
           << "set xrange [" << axes_.x_low << ":" << axes_.x_high << "]\n"
           << "set yrange [" << axes_.y_low * 1e-12 << ":" << axes_.y_high * 1e-12 << "]\n"
-          << "set xlabel 'operations for each byte that must be moved (log scale)' "
-             "textcolor rgb '#333333'\n"
-          << "set ylabel 'TFLOP/s (log scale)' textcolor rgb '#333333'\n"
+          << axis_title(Axis::kX, "operations for each byte that must be moved (log scale)",
+                        (kLeft + kPlotWidth - kRight) / 2.0, format, kHeight)
+          << axis_title(Axis::kY, "TFLOP/s (log scale)", (kTop + kHeight - kBottom) / 2.0, format,
+                        kHeight)
           << "set grid lc rgb '#eeeeee' lt 1\n";
-    screen_label("Roofline", 24.0, 28.0, 20.0, "#111111");
-    screen_label(roofline_.caption, 24.0, 58.0, caption_size(roofline_.caption), "#666666");
+    text_ << heading("Roofline", roofline_.caption, format, kHeight);
     roof();
     for (std::size_t i = 0; i < roofline_.layers.size(); ++i) layer(i);
     plot();
@@ -130,14 +104,8 @@ class Writer {
       }
     }
     const double most = std::max(roofline.limits.fp32_per_second, roofline.limits.fp16_per_second);
-    // Room for the labels beside the first and the last layer.
-    return {smallest / 12.0, largest * 20.0, least / 2.5, most * 2.0};
-  }
-
-  void screen_label(const std::string& text, double x, double y, double size, const char* colour) {
-    text_ << "set label " << quoted(text) << " at screen " << x / kPlotWidth << ",screen "
-          << 1.0 - y / kHeight << " font '," << size * scale_ << "' textcolor rgb '" << colour
-          << "'\n";
+    // Room for the name of the slope, and for the labels beside the last layer.
+    return {smallest / 5.0, largest * 7.0, least / 2.5, most * 2.0};
   }
 
   void line(double x0, double y0, double x1, double y1, const std::string& how) {
@@ -166,15 +134,30 @@ class Writer {
     // The name of the slope stands along it.
     const double angle = std::atan(axes_.decades_per_pixel_x() / axes_.decades_per_pixel_y()) *
                          180.0 / 3.14159265358979;
-    const double x = left * std::pow(10.0, 60 * axes_.decades_per_pixel_x());
+    const double x = left * std::pow(10.0, 10 * axes_.decades_per_pixel_x());
     text_ << "set label " << quoted("memory " + tera_text(slope) + " TB/s") << " at first " << x
           << "," << x * slope * 1e-12 * std::pow(10.0, 14 * axes_.decades_per_pixel_y())
           << " left rotate by " << angle << " textcolor rgb '#333333'\n";
   }
 
+  static std::string label(const RooflineLayer::Point& point) {
+    return point.stage + "  " + tera_text(point.operations_per_second);
+  }
+
+  // Whether the labels of the first layer end before the second layer.
+  [[nodiscard]] bool has_room_on_the_right(const std::vector<RooflineLayer::Point>& points) const {
+    if (roofline_.layers.size() < 2) return true;
+    const double gap = std::log10(roofline_.layers[1].intensity / roofline_.layers[0].intensity) /
+                       axes_.decades_per_pixel_x();
+    return std::all_of(points.begin(), points.end(), [&](const auto& point) {
+      const double end = kLabelOffset + kNameCharacterWidth * display_width(label(point));
+      return gap < 0.0 || end < gap;
+    });
+  }
+
   void layer(std::size_t index) {
     const RooflineLayer& layer = roofline_.layers[index];
-    const char* colour = kColours[index % kColours.size()];
+    const char* colour = kPlotColours[index % kPlotColours.size()];
     const double roof =
         std::min(layer.intensity * roofline_.limits.bytes_per_second,
                  std::max(roofline_.limits.fp32_per_second, roofline_.limits.fp16_per_second));
@@ -185,7 +168,7 @@ class Writer {
          std::string("lc rgb '") + colour + "' lw 1 dt 3 back");
     text_ << "set label " << quoted("op " + std::to_string(index + 1)) << " at first "
           << layer.intensity << "," << axes_.y_low * 1e-12 << " center offset 0,0.8 textcolor rgb '"
-          << colour << "' font ',16'\n";
+          << colour << "' font '," << 16 * scale_ << "'\n";
 
     std::vector<RooflineLayer::Point> points = layer.points;
     std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
@@ -194,8 +177,8 @@ class Writer {
     std::vector<double> heights;
     for (const auto& point : points) heights.push_back(std::log10(point.operations_per_second));
     heights = spread_labels(heights, kLabelHeight * axes_.decades_per_pixel_y());
-    // The labels of the first layer stand to its left, those of the others to the right.
-    const double side = index == 0 ? -1.0 : 1.0;
+    const bool to_the_left = index == 0 && !has_room_on_the_right(points);
+    const double side = to_the_left ? -1.0 : 1.0;
     const auto beside = [&](double pixels) {
       return layer.intensity * std::pow(10.0, side * pixels * axes_.decades_per_pixel_x());
     };
@@ -204,9 +187,9 @@ class Writer {
       const double height = std::pow(10.0, heights[i]);
       data_[index % data_.size()] << layer.intensity << " " << speed * 1e-12 << "\n";
       line(beside(9), speed, beside(38), height, "lc rgb '#bbbbbb' lw 1 back");
-      text_ << "set label " << quoted(points[i].stage + "  " + tera_text(speed)) << " at first "
-            << beside(44) << "," << height * 1e-12 << (index == 0 ? " right" : " left")
-            << " textcolor rgb '" << colour << "'\n";
+      text_ << "set label " << quoted(label(points[i])) << " at first " << beside(kLabelOffset)
+            << "," << height * 1e-12 << (to_the_left ? " right" : " left") << " textcolor rgb '"
+            << colour << "'\n";
     }
   }
 
@@ -218,7 +201,7 @@ class Writer {
       text_ << name << " << EOD\n" << data_[i].str() << "EOD\n";
       std::ostringstream how;
       how << (commands.empty() ? "plot " : ", ") << name << " using 1:2 with points pt 7 ps "
-          << 1.3 * point_scale_ << " lc rgb '" << kColours[i] << "'";
+          << 1.3 * point_scale_ << " lc rgb '" << kPlotColours[i] << "'";
       commands += how.str();
     }
     text_ << commands << "\n";
@@ -229,7 +212,7 @@ class Writer {
   double scale_;
   double point_scale_;
   std::ostringstream text_;
-  std::array<std::ostringstream, kColours.size()> data_;
+  std::array<std::ostringstream, kPlotColours.size()> data_;
 };
 
 }  // namespace
@@ -237,30 +220,24 @@ class Writer {
 std::optional<Roofline> make_roofline(const std::vector<Result>& results,
                                       const std::string& network) {
   Roofline roofline{.network = network, .caption = {}, .limits = {}, .layers = {}};
-  using Key = std::tuple<std::string, int, std::string>;  // the order of the ladder
-  std::map<Key, Run> latest;
-  for (const Result& result : results) {
-    for (const RunResult& run : result.runs) {
-      if (!is_plotted(run, network) || run.batch < roofline.batch) continue;
-      if (run.batch > roofline.batch) latest.clear();
-      roofline.batch = run.batch;
-      latest[{result.milestone, run.stage.order, run.stage.id}] = {&run, &result};
-    }
-  }
-  if (latest.empty()) return std::nullopt;
-  const MachineInfo& machine = latest.rbegin()->second.result->machine;
+  std::vector<PlottedRun> runs = plotted_runs(results, network);
+  std::erase_if(runs, [](const PlottedRun& item) { return item.run->device != Device::kGpu; });
+  if (runs.empty()) return std::nullopt;
+  roofline.batch = runs.back().run->batch;
+  std::erase_if(runs, [&](const PlottedRun& item) { return item.run->batch < roofline.batch; });
+  const MachineInfo& machine = runs.back().result->machine;
   roofline.limits = with_measured(machine.promised, machine.measured);
   if (!(roofline.limits.bytes_per_second > 0.0 && roofline.limits.fp32_per_second > 0.0)) {
     return std::nullopt;
   }
   bool uses_tensor_cores = false;
-  for (const auto& [key, item] : latest) {
-    add_points(roofline, *item.run);
+  for (const PlottedRun& item : runs) {
+    add_points(roofline, *item.run, short_name(item, runs));
     uses_tensor_cores |= item.run->stage.precision == to_string(Precision::kFp16);
   }
   if (!uses_tensor_cores) roofline.limits.fp16_per_second = 0.0;
   constexpr std::size_t kDate = 10;
-  const Result& last = *latest.rbegin()->second.result;
+  const Result& last = *runs.back().result;
   roofline.caption =
       machine.gpu + ", driver " + machine.driver + " · network " + network + " · batch " +
       std::to_string(roofline.batch) +

@@ -56,6 +56,11 @@ void approve(const std::string& name, const std::string& text) {
   }
 }
 
+// Versions of CLI11 put different ones into a help text.
+std::string without_empty_lines(const std::string& text) {
+  return std::regex_replace(text, std::regex("\n+"), "\n");
+}
+
 }  // namespace
 
 TEST_CASE("approval: help of the grader and of every command") {
@@ -66,9 +71,8 @@ TEST_CASE("approval: help of the grader and of every command") {
     text += "$ grader " + std::string(command) + (*command == '\0' ? "" : " ") + "--help\n" +
             course.grader(std::string(command) + " --help").out;
   }
-  // Other versions put other empty lines into it.
-#if CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR == 3
-  approve("help", neutral(text, course));
+#if CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR <= 3  // later ones lay out differently
+  approve("help", without_empty_lines(neutral(text, course)));
 #else
   CHECK(text.find("Usage: grader check [OPTIONS] MILESTONE") != std::string::npos);
 #endif

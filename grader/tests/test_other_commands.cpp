@@ -66,7 +66,7 @@ TEST_CASE("grader doctor: examines everything and agrees with its exit code") {
   CHECK(contains(no_data.output, "ILL   data"));
 }
 
-TEST_CASE("grader plot: draws three files, refuses what is no result") {
+TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no result") {
   const TestFolder folder;
   const auto file = folder.path() / "result.json";
   const ConvShape shape{.batch = 100, .height = 8, .width = 8, .kernel = 3};
@@ -82,6 +82,16 @@ TEST_CASE("grader plot: draws three files, refuses what is no result") {
   drawn.stage.title = "It's \"quoted\" {and} _odd_";
   drawn.layers = {{.shape = shape, .op_ms = {1, 2, 3}, .layer_ms = {1, 2, 3}},
                   {.shape = shape, .op_ms = {5}, .layer_ms = {5}}};
+  RunResult next = drawn;  // `drawn` ends with the next emplace_back
+  next.stage = {.id = "next",
+                .title = "x'\nsystem 'touch " + (folder.path() / "ran").string(),
+                .baseline = "baseline",
+                .order = 1};
+  result.runs.push_back(next);
+  next.batch = 1000;
+  result.runs.push_back(next);
+  next.network = "../else where";
+  result.runs.push_back(next);
   write_result(file, result);
   const auto plots = folder.path() / "plots";
   const ProgramRun run =
@@ -93,14 +103,22 @@ TEST_CASE("grader plot: draws three files, refuses what is no result") {
     return;
   }
   CHECK(run.exit_code == 0);
-  for (const char* extension : {".svg", ".pdf", ".png"}) {
-    const auto plot = plots / (std::string("op-time-fa23") + extension);
-    REQUIRE(std::filesystem::exists(plot));
-    CHECK(std::filesystem::file_size(plot) > 2000);
+  for (const char* stem :
+       {"op-time-fa23", "speed-up-fa23", "op-by-batch-fa23", "op-time-..-else-where"}) {
+    for (const char* extension : {".svg", ".pdf", ".png"}) {
+      const auto plot = plots / (std::string(stem) + extension);
+      INFO(plot);
+      REQUIRE(std::filesystem::exists(plot));
+      CHECK(std::filesystem::file_size(plot) > 2000);
+    }
   }
+  CHECK_FALSE(std::filesystem::exists(plots / "roofline-fa23.svg"));  // no GPU
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "ran"));
+  CHECK(contains(read_text(plots / "speed-up-fa23.svg"), "1.00× m1 baseline"));
   CHECK(contains(read_text(plots / "op-time-fa23.svg"), "It's \"quoted\" {and} _odd_"));
 
   result.runs[0].device = Device::kEmulated;
+  result.runs.resize(1);
   write_result(file, result);
   const ProgramRun emulated = run_program("grader", "plot " + file.string());
   CHECK(emulated.exit_code == 1);

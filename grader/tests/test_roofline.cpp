@@ -46,7 +46,7 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
   CHECK(roofline->layers[0].intensity == Approx(19.0).epsilon(1e-2));
   CHECK(roofline->layers[1].intensity == Approx(72.8).epsilon(1e-2));
   REQUIRE(roofline->layers[1].points.size() == 2);
-  CHECK(roofline->layers[1].points[0].stage == "a");
+  CHECK(roofline->layers[1].points[0].stage == "m2 a");
   CHECK(roofline->layers[1].points[0].operations_per_second == Approx(72.5e9 / 4e-3).epsilon(1e-2));
   CHECK(roofline->caption ==
         "Some GPU, driver 13.0 · network fa23 · batch 10000 · ceilings measured · commit abc1234 "
@@ -54,7 +54,7 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
   const std::string text =
       grader::gnuplot_text(*roofline, grader::PlotFormat::kSvg, "/tmp/roofline.svg");
   CHECK(text.find("memory 4.00 TB/s") != std::string::npos);
-  CHECK(text.find("a  18.1") != std::string::npos);
+  CHECK(text.find("m2 a  18.1") != std::string::npos);
 }
 
 TEST_CASE("roofline: none for a CPU, or where the limits are unknown") {

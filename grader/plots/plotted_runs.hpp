@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/milestone/result.hpp"
+
+namespace convlab::grader {
+
+/// A run that has op times worth drawing, with the result that it comes from.
+struct PlottedRun {
+  const RunResult* run;
+  const Result* result;
+};
+
+/// One time, or one ratio of times, with its quartiles.
+struct PlottedPoint {
+  double median = 0.0;
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// Op times of a run, in milliseconds.
+struct PlottedTimes {
+  std::vector<PlottedPoint> layers;
+  PlottedPoint sum{};
+};
+
+/// The runs of one network in drawing order: by batch, milestone, place on the ladder, stage and
+/// solution. Emulated times, failed runs and runs without samples are left out; of two runs of the
+/// same stage at the same batch the later file counts. The pointers point into `results`.
+std::vector<PlottedRun> plotted_runs(const std::vector<Result>& results,
+                                     const std::string& network);
+
+/// Networks that the results have times for, in the order of their appearance.
+std::vector<std::string> networks_of(const std::vector<Result>& results);
+
+PlottedTimes times_of(const RunResult& run);
+
+/// "m3 tiled-shared": a stage where its title would be too long. With the solution behind it where
+/// `runs` hold several of the stage.
+std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs);
+
+/// What a reader needs in order to trust the numbers: machines, compilers, samples, commits, dates.
+std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network);
+
+}  // namespace convlab::grader

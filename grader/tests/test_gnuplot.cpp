@@ -1,0 +1,30 @@
+#include "common/testing/catch.hpp"
+#include "grader/plots/gnuplot.hpp"
+
+using namespace convlab::grader;
+
+TEST_CASE("gnuplot: texts of others stay one string in one line") {
+  CHECK(quoted("it's") == "'it''s'");
+  CHECK(quoted("x'\nsystem 'rm'\t\x1b") == "'x'' system ''rm''  '");
+  CHECK(quoted("`a` \\ 4×4") == "'`a` \\ 4×4'");
+}
+
+TEST_CASE("gnuplot: numbers and names fit their places") {
+  CHECK(short_number(0.0912) == "0.091");
+  CHECK(short_number(4.766) == "4.77");
+  CHECK(short_number(28.04) == "28.0");
+  CHECK(short_number(28192.4) == "28192");
+  CHECK(grouped(100) == "100");
+  CHECK(grouped(1000) == "1000");
+  CHECK(grouped(10'000) == "10 000");
+  CHECK(shortened("4×4", 3) == "4×4");
+  CHECK(shortened("4×4 outputs", 3) == "4×…");
+}
+
+TEST_CASE("gnuplot: labels keep their distance and their order") {
+  const std::vector<double> heights = spread_labels({1.0, 0.99, 0.98, 0.0}, 0.1);
+  for (std::size_t i = 0; i + 2 < heights.size(); ++i) {
+    CHECK(heights[i] - heights[i + 1] > 0.099);
+  }
+  CHECK(heights[3] == 0.0);
+}
