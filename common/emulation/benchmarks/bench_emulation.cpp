@@ -3,7 +3,8 @@
 //   build/bin/bench_emulation --benchmark_repetitions=5
 //
 // "host_loop" is one thread; kernels use all cores. "per_thread" is the time of one barrier or
-// one shuffle of one thread, on one core: wall time × cores / operations.
+// one shuffle of one thread, on one core: wall time × cores / operations. "launch" is an empty
+// kernel beside so many pieces of device memory.
 
 #include <benchmark/benchmark.h>
 
@@ -46,6 +47,13 @@ void per_thread(benchmark::State& state, void (*run)(int, int)) {
       operations / cores, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
+// Device memory is opened for a kernel and closed behind it, which costs by the piece.
+void launch(benchmark::State& state) {
+  const LiveMemory memory(static_cast<int>(state.range(0)), static_cast<std::size_t>(state.range(1))
+                                                                << 20U);
+  for ([[maybe_unused]] auto _ : state) run_empty();
+}
+
 }  // namespace
 
 BENCHMARK_CAPTURE(host_loop, op1, kFirstLayer)
@@ -80,4 +88,13 @@ BENCHMARK_CAPTURE(per_thread, shuffle, &run_shuffles)
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(launch)
+    ->ArgNames({"pieces", "MiB"})
+    ->Args({0, 0})
+    ->Args({10, 1})
+    ->Args({10, 100})
+    ->Args({1000, 1})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMicrosecond);
 BENCHMARK_MAIN();

@@ -71,6 +71,8 @@ __global__ void shuffles(int count) {
   if (value < 0) printf("cannot happen\n");
 }
 
+__global__ void empty() {}
+
 void require(cudaError_t error) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
@@ -119,5 +121,18 @@ void run_barriers(int blocks, int count) {
 
 void run_shuffles(int blocks, int count) {
   shuffles<<<blocks, 256>>>(count);
+  require(cudaDeviceSynchronize());
+}
+
+LiveMemory::LiveMemory(int pieces, std::size_t bytes_each) : pieces_(static_cast<std::size_t>(pieces)) {
+  for (void*& piece : pieces_) require(cudaMalloc(&piece, bytes_each));
+}
+
+LiveMemory::~LiveMemory() {
+  for (void* piece : pieces_) cudaFree(piece);
+}
+
+void run_empty() {
+  empty<<<1, 1>>>();
   require(cudaDeviceSynchronize());
 }

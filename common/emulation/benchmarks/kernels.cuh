@@ -3,6 +3,7 @@
 // What the benchmark of device emulation runs. Sizes are the convolutions of network fa23.
 
 #include <cstddef>
+#include <vector>
 
 struct ConvolutionSize {
   int batch, out_channels, in_channels, height, width, kernel;
@@ -49,3 +50,18 @@ class EmulatedConvolution {
 /// Runs `count` barriers, or shuffles, in each of `blocks` × 256 threads.
 void run_barriers(int blocks, int count);
 void run_shuffles(int blocks, int count);
+
+/// Memory of the device that lies about while kernels run.
+class LiveMemory {
+ public:
+  LiveMemory(int pieces, std::size_t bytes_each);
+  ~LiveMemory();
+  LiveMemory(const LiveMemory&) = delete;
+  LiveMemory& operator=(const LiveMemory&) = delete;
+
+ private:
+  std::vector<void*> pieces_;
+};
+
+/// Launches a kernel of one thread that does nothing, and waits for it.
+void run_empty();

@@ -119,6 +119,7 @@ struct Copy {
   [[nodiscard]] std::size_t from_span() const { return (height - 1) * from_pitch + width; }
 
   void run() const {
+    const DeviceAccess access({to, from});
     for (std::size_t row = 0; row < height; ++row)
       std::memmove(to + row * to_pitch, from + row * from_pitch, width);
   }
@@ -186,6 +187,7 @@ cudaError_t set_memory(void* to, std::size_t pitch, int value, std::size_t width
   const std::string problem = outside(to, (height - 1) * pitch + width);
   if (!problem.empty()) return refuse(cudaErrorInvalidValue, "cudaMemset touches " + problem);
   streams().submit(*stream, [=] {
+    const DeviceAccess access({to});
     for (std::size_t row = 0; row < height; ++row)
       std::memset(static_cast<std::byte*>(to) + row * pitch, value, width);
   });

@@ -1,5 +1,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 
+#include <execinfo.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -14,6 +15,9 @@
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/signals.hpp"
+#include "common/emulation/runtime/symbolize.hpp"
+#include "common/error/error.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -24,6 +28,10 @@ constexpr std::size_t kLeastReserved = std::size_t{1} << 30U;
 constexpr std::size_t kFreedRemembered = 4096;
 // Asking the machine is slow next to a small allocation.
 constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
+
+// What closing device memory to the host may cost: a share of the work, and this much at any time.
+constexpr int kWorkPerCost = 20;
+constexpr std::chrono::milliseconds kMostCredit(100);
 
 constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -61,6 +69,16 @@ std::string relation(const std::byte* byte, const Allocation& allocation) {
   return std::to_string(byte - allocation.begin) + " bytes into ";
 }
 
+#if !CONVLAB_ADDRESS_SANITIZER
+/// The first byte somebody wrote between these ends of a page, or null.
+const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
+  static const std::vector<std::byte> untouched(kPage, kRedzone);
+  if (std::memcmp(begin, untouched.data(), static_cast<std::size_t>(end - begin)) == 0)
+    return nullptr;
+  return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
+}
+#endif
+
 }  // namespace
 
 DeviceMemory& DeviceMemory::instance() {
@@ -69,7 +87,7 @@ DeviceMemory& DeviceMemory::instance() {
   return *memory;
 }
 
-DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes) {
+DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
   for (range_bytes_ = kMostReserved; range_bytes_ >= kLeastReserved; range_bytes_ /= 2) {
     void* range =
         mmap(nullptr, range_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -137,6 +155,10 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   allocation.number = ++count_;
   fill_surroundings(allocation);
   std::memset(allocation.begin, kPoisonByte, bytes);
+  if (kind == MemoryKind::kDevice) close(allocation);
+  allocation.made_by_count =
+      backtrace(allocation.made_by.data(), static_cast<int>(allocation.made_by.size()));
+  install_signal_handlers();
   if (kind != MemoryKind::kPinned) used_ += bytes;
   live_.emplace(allocation.pages, allocation);
   return allocation.begin;
@@ -221,21 +243,19 @@ std::string DeviceMemory::describe(const void* address) const {
   return relation(byte, *nearest) + allocation_text(*nearest);
 }
 
-std::string DeviceMemory::damage() {
+std::string DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
+                                 [[maybe_unused]] const std::string& writer) {
   std::string text;
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
-  const auto first_hit = [](const std::byte* begin, const std::byte* end) {
-    return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
-  };
   for (const auto& [pages, allocation] : live_) {
+    if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
     const std::byte* const end = allocation.begin + allocation.bytes;
-    const std::byte* const limit = allocation.pages + allocation.page_bytes;
     const std::byte* const before = first_hit(allocation.pages, allocation.begin);
-    const std::byte* const after = first_hit(end, limit);
-    if (before == allocation.begin && after == limit) continue;
+    const std::byte* const after = first_hit(end, allocation.pages + allocation.page_bytes);
+    if (before == nullptr && after == nullptr) continue;
     if (!text.empty()) text += "\n";
-    text += "something wrote " + relation(before != allocation.begin ? before : after, allocation) +
+    text += writer + " wrote " + relation(before != nullptr ? before : after, allocation) +
             allocation_text(allocation);
     fill_surroundings(allocation);
   }
@@ -243,9 +263,80 @@ std::string DeviceMemory::damage() {
   return text;
 }
 
+std::string DeviceMemory::describe_host_access(const void* address) const {
+  const auto allocation = find(address);
+  if (!allocation || allocation->kind != MemoryKind::kDevice) {
+    // The C library keeps the size of a block in front of it.
+    const bool freed =
+        find(static_cast<const std::byte*>(address) + sizeof(std::size_t)).has_value();
+    return "the host used an address outside of its memory, " + describe(address) +
+           (freed && !allocation ? " (free() of a device pointer? cudaFree frees it)" : "");
+  }
+  const std::string place = source_place(allocation->made_by.data(), allocation->made_by_count);
+  return "the host used a device pointer, " + describe(address) +
+         (place.empty() ? "" : "\n  allocated at " + place) +
+         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
+         "copy the data with cudaMemcpy and use the copy.";
+}
+
 std::size_t DeviceMemory::free() const {
   const std::lock_guard lock(mutex_);
   return total_ - used_;
+}
+
+// ---- access -------------------------------------------------------------------------------------
+
+void DeviceMemory::open(Allocation& allocation) {
+  if (!allocation.is_open &&
+      mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0)
+    throw EnvironmentError("The machine has no room for the pages of " +
+                           std::to_string(live_.size()) + " pieces of device memory.");
+  allocation.is_open = true;
+}
+
+void DeviceMemory::close(Allocation& allocation) {
+  if (mprotect(allocation.pages, allocation.page_bytes, PROT_NONE) == 0) allocation.is_open = false;
+}
+
+void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {
+  if (allocation.kind != MemoryKind::kDevice) return;
+  memory.open(allocation);
+  ++allocation.users;
+  opened_.push_back(allocation.pages);
+}
+
+DeviceAccess::DeviceAccess() : start_(DeviceMemory::Clock::now()) {
+  DeviceMemory& memory = DeviceMemory::instance();
+  const std::lock_guard lock(memory.mutex_);
+  opened_.reserve(memory.live_.size());
+  for (auto& [pages, allocation] : memory.live_) open(memory, allocation);
+  memory.pay(start_);
+}
+
+DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
+    : start_(DeviceMemory::Clock::now()) {
+  DeviceMemory& memory = DeviceMemory::instance();
+  const std::lock_guard lock(memory.mutex_);
+  for (const void* address : addresses) {
+    const auto after = memory.live_.upper_bound(static_cast<const std::byte*>(address));
+    if (after != memory.live_.begin()) open(memory, std::prev(after)->second);
+  }
+  memory.pay(start_);
+}
+
+DeviceAccess::~DeviceAccess() {
+  DeviceMemory& memory = DeviceMemory::instance();
+  const std::lock_guard lock(memory.mutex_);
+  const auto now = DeviceMemory::Clock::now();
+  memory.credit_ = std::min<DeviceMemory::Clock::duration>(
+      memory.credit_ + (now - start_) / kWorkPerCost, kMostCredit);
+  const bool close = memory.credit_ > DeviceMemory::Clock::duration::zero();
+  for (const std::byte* pages : opened_) {
+    const auto entry = memory.live_.find(pages);
+    if (entry == memory.live_.end()) continue;  // freed meanwhile
+    if (--entry->second.users == 0 && close) memory.close(entry->second);
+  }
+  memory.pay(now);
 }
 
 std::string describe_address(const void* address) {

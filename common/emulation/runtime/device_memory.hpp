@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -20,11 +23,16 @@ struct Allocation {
   std::byte* pages = nullptr;  ///< what is mapped for it; the allocation ends at its end
   std::size_t page_bytes = 0;
   std::uint64_t number = 0;  ///< counts allocations from 1
+  int users = 0;             ///< DeviceAccess that want it open
+  bool is_open = true;
+  std::array<void*, 8> made_by = {};  ///< return addresses of the call that made it
+  int made_by_count = 0;
 };
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
 /// ends (to 16 bytes) at an inaccessible page. Freed memory becomes inaccessible and its addresses
-/// are used again only when all others have been.
+/// are used again only when all others have been. What cudaMalloc gives is accessible only while a
+/// DeviceAccess lives: the host that uses a device pointer faults, as it does beside a GPU.
 class DeviceMemory {
  public:
   static DeviceMemory& instance();
@@ -45,8 +53,12 @@ class DeviceMemory {
   [[nodiscard]] bool contains(const void* address) const;
   /// As a report says it: "4 bytes past the end of allocation 3 of 1024 bytes at 0x…".
   [[nodiscard]] std::string describe(const void* address) const;
-  /// A sentence for every allocation around which somebody wrote since it was last asked.
-  [[nodiscard]] std::string damage();
+  /// A sentence for every place around an allocation where somebody wrote since it was last asked:
+  /// around device memory, or around memory that the host uses too.
+  /// @param writer  how a sentence begins, "kernel k"
+  [[nodiscard]] std::string damage(bool of_device_memory, const std::string& writer);
+  /// What to tell whoever touched the address from the host; it does not return to them.
+  [[nodiscard]] std::string describe_host_access(const void* address) const;
 
   [[nodiscard]] std::size_t total() const { return total_; }
   [[nodiscard]] std::size_t free() const;
@@ -58,6 +70,13 @@ class DeviceMemory {
   void forget_freed(const std::byte* begin, const std::byte* end);
   static void fill_surroundings(const Allocation& allocation);
 
+  friend class DeviceAccess;
+  using Clock = std::chrono::steady_clock;
+  void open(Allocation& allocation);
+  static void close(Allocation& allocation);
+  /// Takes the time since then from the credit.
+  void pay(Clock::time_point since) { credit_ -= Clock::now() - since; }
+
   mutable std::mutex mutex_;
   std::byte* range_ = nullptr;
   std::size_t range_bytes_ = 0;
@@ -67,6 +86,26 @@ class DeviceMemory {
   std::size_t total_ = 0;
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
+  Clock::duration credit_;  ///< what opening and closing may still cost
+};
+
+/// Device memory is accessible as long as this lives: for a kernel, or the runtime's own copies.
+///
+/// Closing it again costs by the page, which a program of many tiny kernels would feel. It is left
+/// open when all the opening and closing has taken more than a twentieth of the work between.
+class DeviceAccess {
+ public:
+  DeviceAccess();  ///< all that is allocated now
+  explicit DeviceAccess(std::initializer_list<const void*> addresses);  ///< what contains these
+  ~DeviceAccess();
+  DeviceAccess(const DeviceAccess&) = delete;
+  DeviceAccess& operator=(const DeviceAccess&) = delete;
+
+ private:
+  void open(DeviceMemory& memory, Allocation& allocation);
+
+  std::vector<const std::byte*> opened_;  ///< by pages
+  DeviceMemory::Clock::time_point start_;
 };
 
 /// DeviceMemory::describe, or a sentence about an address that is not the device's.

@@ -71,7 +71,13 @@ cudaError_t check_configuration(const KernelCall& call) {
 
 void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
-  if (const auto failure = GridRunner::instance().run(call)) raise_device_fault(*failure);
+  const DeviceAccess access;
+  if (const auto failure = GridRunner::instance().run(call)) {
+    raise_device_fault(*failure);
+    return;
+  }
+  const std::string damage = DeviceMemory::instance().damage(true, "kernel " + place(call));
+  if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
 }
 
 }  // namespace

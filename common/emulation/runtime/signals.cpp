@@ -6,12 +6,17 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/symbolize.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -96,9 +101,26 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   }
 }
 
+/// The host used a device pointer. What called here is the instruction that did, which holds no
+/// lock of ours, so that a report can be made as anywhere else.
+void report_host_access(const void* address, void* context) {
+  static std::atomic<bool> reported = false;
+  if (reported.exchange(true)) return;
+  Fault fault;
+  record_frames(fault, context);
+  std::string text = DeviceMemory::instance().describe_host_access(address);
+  const std::string where = source_place(fault.frames.data(), fault.frame_count);
+  if (!where.empty()) text.insert(std::min(text.find('\n'), text.size()), "\n  at " + where);
+  send_report(text);
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   BlockRunner* const runner = BlockRunner::current();
   if (runner == nullptr || !runner->inside_kernel()) {
+    const bool memory = signal == SIGSEGV || signal == SIGBUS;
+    // Who makes device memory or runs a grid installs this, so that the instance exists.
+    if (memory && info->si_code > 0 && DeviceMemory::instance().contains(info->si_addr))
+      report_host_access(info->si_addr, context);
     hand_on(signal, info, context);
     return;
   }

@@ -3,7 +3,8 @@
 namespace convlab::emulation {
 
 /// Turns SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP inside kernels into faults of the emulated
-/// device; outside of kernels they do what they did before. To be called before every grid, because
+/// device; outside of kernels they do what they did before, after a report if it was a device
+/// pointer that the host used. To be called before every grid and for every allocation, because
 /// others (a test framework, say) may have taken the signals since.
 void install_signal_handlers();
 

@@ -3,7 +3,13 @@
 
 // The optimised builds switch assertions off.
 #undef NDEBUG
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cassert>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -201,6 +207,96 @@ TEST_CASE("a pointer to host memory is no kernel argument") {
   CHECK(reports.has("argument 1 of read_index"));
 }
 
+namespace {
+
+/// What a child process, which has no workers for kernels, writes to standard error, and then how it ended: "exit 0" or "signal 11".
+template <typename Body>
+std::string end_of(Body body) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // the test framework's
+    dup2(ends[1], STDERR_FILENO);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return text + (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                     : "exit " + std::to_string(WEXITSTATUS(status)));
+}
+
+bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the host that uses a device pointer is told and ends") {
+  constexpr int kMallocLine = __LINE__ + 3;
+  const bool write = GENERATE(false, true);
+  const std::string text = end_of([write] {
+    int* data = device_integers(16);
+    volatile int* element = data + 3;
+    if (write) *element = 1;
+    static_cast<void>(*element);
+  });
+  INFO(text);
+  CHECK(contains(text, "the host used a device pointer, 12 bytes into allocation "));
+  CHECK(contains(text, "of 64 bytes"));
+  CHECK(contains(text, at_line(kMallocLine + (write ? 2 : 3))));
+  CHECK(contains(text, "allocated at "));
+  CHECK(contains(text, "cudaMemcpy"));
+  CHECK(contains(text, "signal 11"));
+}
+
+TEST_CASE("the host may use memory that it shares with the device, up to its end") {
+  const bool wrong = GENERATE(false, true);
+  const std::string text = end_of([wrong] {
+    int* managed = nullptr;
+    int* pinned = nullptr;
+    cudaMallocManaged(&managed, 4096);
+    cudaMallocHost(&pinned, 4096);
+    for (int i = 0; i < 1024 + (wrong ? 1 : 0); ++i) managed[i] = pinned[i] = i;
+  });
+  INFO(text);
+  CHECK(contains(text, "outside of its memory, 0 bytes past the end of allocation ") == wrong);
+  CHECK(contains(text, wrong ? "signal 11" : "exit 0"));
+}
+
+TEST_CASE("a copy or a kernel leaves device memory closed to the host") {
+  const Reports reports;
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const auto closed = [&](const int* data) { return write(ends[1], data, 4) == -1 && errno == EFAULT; };
+  int* data = device_integers(16);
+  int* other = device_integers(16);
+  CHECK(closed(data));
+  int value = 0;
+  CHECK(cudaMemcpy(&value, data, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(closed(data));
+  CHECK(cudaMemcpy(other, data, 64, cudaMemcpyDeviceToDevice) == cudaSuccess);
+  CHECK(closed(other));
+  write_index<<<1, 16>>>(data, 16);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(closed(data));
+  CHECK(cudaMemcpy(&value, data + 5, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(value == 5);
+  write_index<<<1, 1024>>>(data, 1024);  // past its end
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  CHECK(closed(other));
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST_CASE("different barriers in one block are divergent") {
   const Reports reports;
   int* out = device_integers(1);
@@ -327,6 +423,17 @@ TEST_CASE("asynchronous errors surface at the next synchronisation") {
 
 // The sanitizers find these themselves and end the program: sanitized_bugs.cu.
 #if !CONVLAB_ADDRESS_SANITIZER
+
+TEST_CASE("free() of a device pointer is told") {
+  const std::string text = end_of([] {
+    void* volatile data = device_integers(1024);
+    std::free(data);
+  });
+  INFO(text);
+  CHECK(contains(text, "8 bytes before the start of allocation "));
+  CHECK(contains(text, "free() of a device pointer?"));
+  CHECK(contains(text, "signal 11"));
+}
 
 TEST_CASE("a write into the padding around an allocation is found at the next synchronisation") {
   const Reports reports;
