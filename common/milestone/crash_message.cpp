@@ -58,7 +58,8 @@ void give_up(int /*signal*/) {
 
 void explain_crashes() {
   // A stack of its own, because a stack overflow is one of the crashes.
-  static char stack[16384];
+  // The emulated device makes its report on it, too.
+  static char stack[65536];
   stack_t alternative{};
   alternative.ss_sp = stack;
   alternative.ss_size = sizeof stack;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "grader/integrity/seccomp_filter.hpp"
@@ -55,6 +56,10 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-null", "the program follows a null pointer",
        "A pointer was never set, or an allocation failed unnoticed.",
        "Look where each pointer gets its value; the sanitize preset names the line."},
+      {"E-device-pointer", "the host uses a device pointer",
+       "A pointer from cudaMalloc is used outside of a kernel: an element is read or written, or "
+       "it is given to free().",
+       "Copy with cudaMemcpy and use the copy; free it with cudaFree."},
       {"E-stack", "the stack overflows",
        "A large array is a local variable, or a function calls itself without end.",
        "Put large arrays into a std::vector."},
@@ -206,6 +211,25 @@ Finding finding(const std::string& id, std::string seen) {
 
 namespace {
 
+// The last report of the emulated device (runtime/report.hpp) about the host, in one line, with the
+// names of files instead of their paths, which are those of a copy.
+std::string emulated_report(const std::string& printed) {
+  constexpr std::string_view kDevice = "emulated device: ";
+  const std::size_t begin = printed.rfind(std::string(kDevice) + "the host used ");
+  if (begin == std::string::npos) return {};
+  std::istringstream lines(printed.substr(begin + kDevice.size()));
+  std::string report;
+  std::getline(lines, report);
+  for (std::string line; std::getline(lines, line);) {
+    const bool allocated = line.starts_with("  allocated at ");
+    if (!allocated && !line.starts_with("  at ")) break;
+    const std::string place = line.substr(0, line.find(" (in "));
+    report.append(allocated ? ", allocated at " : ", at ");
+    report.append(place.substr(place.find_last_of("/ ") + 1));
+  }
+  return report;
+}
+
 // "input 4096" or "input 8 write", as serve.cpp reports it: the place that could not be used.
 Finding explain_crash(const Failure& failure, const std::string& where) {
   std::istringstream words(failure.message);
@@ -221,6 +245,8 @@ Finding explain_crash(const Failure& failure, const std::string& where) {
     return finding(access == "write" ? "E-writes-input" : "E-outside",
                    "In " + where + ", at " + place + "[" + element + "].");
   }
+  if (const auto report = emulated_report(failure.printed); !report.empty())
+    return finding("E-device-pointer", "In " + where + ": " + report + ".");
   if (failure.code == SIGSYS) {
     const bool known = place == "system-call";
     return finding("E-forbidden", "In " + where + ": the system call " +

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <set>
 #include <sstream>
 
@@ -45,4 +46,20 @@ TEST_CASE("catalogue: findings fit into 80 columns, whatever was seen") {
 
 TEST_CASE("catalogue: an unknown id is a mistake of ours") {
   CHECK_THROWS(grader::finding("E-unheard-of", ""));
+}
+
+TEST_CASE("catalogue: what the emulated device says of the host is shown in one line") {
+  grader::Failure failure{.kind = grader::Failure::Kind::kCrash, .code = SIGSEGV};
+  failure.message = "elsewhere";
+  CHECK(explain(failure, "case 'a'").id == "E-crash");
+  failure.printed =
+      "Conv-GPU==\nemulated device: the host used a device pointer, 12 bytes into allocation 3 of "
+      "784 "
+      "bytes at 0x7f00\n  at /tmp/a folder/new-forward.cu:31 (in main)\n  allocated at "
+      "/tmp/new-forward.cu:20 (in prolog)\n  Only kernels may use it.\n";
+  const Finding finding = explain(failure, "case 'a'");
+  CHECK(finding.id == "E-device-pointer");
+  CHECK(finding.seen ==
+        "In case 'a': the host used a device pointer, 12 bytes into allocation 3 of 784 bytes at "
+        "0x7f00, at new-forward.cu:31, allocated at new-forward.cu:20.");
 }

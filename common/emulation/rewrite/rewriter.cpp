@@ -55,6 +55,8 @@ class FileRewriter {
     } else if ((token.is("__constant__") || token.is("__device__")) && token.directive == 0 &&
                source_.scope(i) == Scope::kFile) {
       symbol(i, token.is("__constant__"));
+    } else if (token.is("__launch_bounds__") && token.directive == 0) {
+      launch_bounds(i);
     } else if (token.is("__noinline__")) {
       replace(i, "__attribute__((noinline))");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
@@ -390,6 +392,20 @@ class FileRewriter {
                (constant ? "true" : "false") + ");";
     }
     insert(source_[end].end(), after);
+  }
+
+  /// Has the kernel check its launch bounds where its body begins. A declaration has no body.
+  void launch_bounds(std::size_t keyword) {
+    if (!source_.is(keyword + 1, "(") || !opens(keyword + 1)) return;
+    const std::size_t close = source_.partner(keyword + 1);
+    for (std::size_t i = close + 1; i < source_.size() && !source_.is(i, ";"); ++i) {
+      if (source_.is(i, "{")) {
+        insert(source_[i].end(), " " + std::string(kNamespace) + "check_launch_bounds" +
+                                     source_.text(keyword + 1, close + 1) + ";");
+        return;
+      }
+      if (opens(i)) i = source_.partner(i);
+    }
   }
 
   // ---- the rest ---------------------------------------------------------------------------------

@@ -59,6 +59,15 @@ void fail_kernel(KernelFault fault, const char* message, CallSite site) {
   block.abandon();
 }
 
+void exceed_launch_bounds(long long most_threads, CallSite site) {
+  const dim3& block = runner().call().block;
+  std::array<char, 128> text;
+  std::snprintf(text.data(), text.size(),
+                "invalid launch: %u threads per block, but its __launch_bounds__ allow %lld",
+                block.x * block.y * block.z, most_threads);
+  fail_kernel(KernelFault::kInvalidValue, text.data(), site);
+}
+
 void note_kernel(const char* message, CallSite site) {
   static std::mutex mutex;
   static std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> told;
@@ -87,11 +96,12 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   if (memory.place(slot, bytes, alignment)) return;
   Fault& record = block.new_fault();
   record.kind = Fault::Kind::kReported;
-  record.error = KernelFault::kLaunchFailure;
-  record.message = "the block wants " + std::to_string(bytes) + " bytes for the shared variable " +
-                   slot.name + " above the " + std::to_string(memory.static_bytes()) +
-                   " static and " + std::to_string(memory.dynamic_bytes()) +
-                   " dynamic ones it has; the limit is " + std::to_string(memory.limit());
+  record.error = KernelFault::kInvalidValue;
+  record.message = "invalid launch: the block wants " + std::to_string(bytes) +
+                   " bytes for the shared variable " + slot.name + " above the " +
+                   std::to_string(memory.static_bytes()) + " static and " +
+                   std::to_string(memory.dynamic_bytes()) + " dynamic ones it has; the limit is " +
+                   std::to_string(memory.limit());
   record.site.file = slot.file;
   record.site.line = slot.line;
   block.abandon();

@@ -73,7 +73,10 @@ void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
   const DeviceAccess access;
   if (const auto failure = GridRunner::instance().run(call)) {
-    raise_device_fault(*failure);
+    if (failure->error == KernelFault::kInvalidValue)
+      refuse(cudaErrorInvalidValue, failure->report);
+    else
+      raise_device_fault(*failure);
     return;
   }
   const std::string damage = DeviceMemory::instance().damage(true, "kernel " + place(call));

@@ -90,15 +90,18 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   const auto* position = std::find(kFaultSignals.begin(), kFaultSignals.end(), signal);
   const struct sigaction& former =
       former_actions[static_cast<std::size_t>(position - kFaultSignals.begin())];
+  // What it raises itself must not come here again.
+  struct sigaction next = former;
+  if ((former.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) next = {};
+  sigaction(signal, &next, nullptr);
   if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr) {
     former.sa_sigaction(signal, info, context);
   } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
     former.sa_handler(signal);
-  } else {
-    // Returning repeats the instruction, this time with the default action.
-    sigaction(signal, &former, nullptr);
-    if (info->si_code <= 0) raise(signal);
+  } else if (info->si_code <= 0) {
+    raise(signal);
   }
+  // Returning repeats the instruction, now with the former action.
 }
 
 /// The host used a device pointer. What called here is the instruction that did, which holds no

@@ -27,23 +27,23 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// Path for addr2line: the main program has an empty or relative name in the loader's list.
-std::string object_path(const char* name) {
+std::string program_path() {
   std::array<char, 4096> path;
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  const std::string program(path.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  if (name == nullptr || *name == '\0' || *name != '/') return program;
-  return name;
+  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-bool is_runtime(const std::string& place) {
+/// Whether the place is the workbook's: the runtime, or its wrappers of CUDA's functions.
+bool is_common(const std::string& place) {
   return place.find("common/emulation/include/") != std::string::npos ||
-         place.find("common/emulation/runtime/") != std::string::npos;
+         place.find("common/emulation/runtime/") != std::string::npos ||
+         place.find("common/device/") != std::string::npos;
 }
 
 }  // namespace
 
 std::string source_place(void* const* frames, int count) {
+  const std::string program = program_path();
   std::string object;
   std::ostringstream addresses;
   for (int i = 0; i < count; ++i) {
@@ -52,12 +52,13 @@ std::string source_place(void* const* frames, int count) {
     if (dladdr1(frames[i], &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) continue;
     // A return address names the statement after the call; one byte back is the call itself.
     const auto address = reinterpret_cast<std::uintptr_t>(frames[i]) - (i == 0 ? 0 : 1);
-    const std::string path = object_path(info.dli_fname);
+    // The program has no name in the loader's list (and perhaps several in the file system).
+    const std::string path = *map->l_name == '\0' ? program : map->l_name;
     if (object.empty()) object = path;
     if (path == object) addresses << " 0x" << std::hex << address - map->l_addr;
     // The fault may lie in a library (memcpy): what follows is then the user's.
-    if (i == 0 && path != object_path(nullptr)) {
-      object = object_path(nullptr);
+    if (i == 0 && path != program) {
+      object = program;
       addresses.str("");
     }
   }
@@ -68,7 +69,7 @@ std::string source_place(void* const* frames, int count) {
   std::string place;
   while (std::getline(lines, function) && std::getline(lines, place)) {
     if (place.starts_with("??") || place.ends_with(":?") || place.ends_with(":0") ||
-        is_runtime(place))
+        is_common(place))
       continue;
     return place.substr(0, place.find(" (")) + " (in " + function + ")";
   }

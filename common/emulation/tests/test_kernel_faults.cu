@@ -138,6 +138,17 @@ __device__ int recurse(int depth, volatile int* sink) {
 }
 __global__ void recursive(int* out, int depth) { *out = recurse(depth, out); }
 
+constexpr int kBoundedLine = __LINE__ + 1;
+__global__ __launch_bounds__(128) void bounded(int* data, int n) {
+  if (static_cast<int>(threadIdx.x) < n) data[threadIdx.x] = 1;
+}
+template <int kSide>
+__global__ void __launch_bounds__(kSide * kSide, 2) bounded_side(int* data, int n);
+template <int kSide>
+__global__ void __launch_bounds__(kSide * kSide, 2) bounded_side(int* data, int n) {
+  if (static_cast<int>(threadIdx.x) < n) data[threadIdx.x] = 2;
+}
+
 __global__ void divide(int* out, int divisor) { *out = 7 / divisor; }
 
 __global__ void check(const int* data, int expected) { assert(data[0] == expected); }
@@ -312,6 +323,27 @@ TEST_CASE("different barriers in one block are divergent") {
     CHECK(reports.has("32 threads waiting in __syncthreads"));
     CHECK(reports.has("(32,0,0) to (63,0,0)"));
   }
+}
+
+TEST_CASE("launch bounds refuse a launch") {
+  const Reports reports;
+  int* data = device_integers(512);
+  const bool wrong = GENERATE(false, true);
+  bounded<<<1, wrong ? 129 : 128>>>(data, 512);
+  CHECK(cudaGetLastError() == (wrong ? cudaErrorInvalidValue : cudaSuccess));
+  bounded_side<8><<<1, dim3(8, wrong ? 9 : 8)>>>(data, 512);
+  CHECK(cudaGetLastError() == (wrong ? cudaErrorInvalidValue : cudaSuccess));
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(reports.empty() != wrong);
+  if (wrong) {
+    INFO(reports.text());
+    CHECK(reports.has("129 threads per block, but its __launch_bounds__ allow 128"));
+    CHECK(reports.has("72 threads per block, but its __launch_bounds__ allow 64"));
+    CHECK(reports.has("in kernel bounded_side<8>"));
+    CHECK(reports.has(at_line(kBoundedLine)));
+  }
+  write_index<<<4, 128>>>(data, 512);  // the device goes on
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
 TEST_CASE("threads that can never meet are a deadlock") {

@@ -128,6 +128,7 @@ BarrierResult block_barrier(const char* name, bool predicate, CallSite site);
 /// Ways in which a kernel fails; each becomes the CUDA error of that name at the next
 /// synchronisation.
 enum class KernelFault {
+  kInvalidValue = 1,  ///< a launch that a GPU refuses: not sticky, the launch's own error
   kIllegalAddress = 700,
   kLaunchTimeout = 702,
   kAssert = 710,

@@ -5,7 +5,24 @@
 #include <chrono>
 #include <type_traits>
 
+#include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+
+namespace convlab::emulation {
+
+[[noreturn]] void exceed_launch_bounds(long long most_threads, CallSite site);
+
+/// The first statement of a kernel with __launch_bounds__, put there by the rewrite: only here do
+/// template arguments have their values.
+inline void check_launch_bounds(long long most_threads, long long /*least_blocks*/ = 0,
+                                long long /*most_blocks_of_cluster*/ = 0,
+                                CallSite site = Here::current()) {
+  const long long threads = static_cast<long long>(blockDim.x) * blockDim.y * blockDim.z;
+  if (threads > most_threads) [[unlikely]]
+    exceed_launch_bounds(most_threads, site);
+}
+
+}  // namespace convlab::emulation
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 

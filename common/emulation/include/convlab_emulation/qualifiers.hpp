@@ -14,6 +14,7 @@
 // The rewrite handles every __shared__ variable it finds; this serves one that a macro pastes.
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))

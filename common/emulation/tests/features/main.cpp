@@ -65,7 +65,7 @@ Json run_all(const std::string& filter) {
   return results;
 }
 
-/// @return whether all features that promise it agree bit for bit
+/// @return whether all features that promise it, and that the other run has, agree bit for bit
 bool compare(const Json& mine, const Json& other) {
   int same = 0;
   int different = 0;
@@ -73,8 +73,8 @@ bool compare(const Json& mine, const Json& other) {
   int missing = 0;
   for (const auto& [name, result] : mine.items()) {
     if (!other.contains(name)) {
-      ++missing;
-      std::cout << "missing    " << name << "\n";
+      ++missing;  // younger than that run
+      std::cout << "not there  " << name << "\n";
     } else if (!result["exact"].get<bool>()) {
       ++expected;
     } else if (!result.contains("error") && result["hash"] == other[name].value("hash", "")) {
@@ -86,8 +86,9 @@ bool compare(const Json& mine, const Json& other) {
     }
   }
   std::cout << mine.size() << " features: " << same << " identical bit for bit, " << different
-            << " different, " << expected << " not comparable, " << missing << " missing\n";
-  return different == 0 && missing == 0;
+            << " different, " << expected << " not comparable, " << missing
+            << " that the other run has not\n";
+  return different == 0;
 }
 
 /// What the rewrite refuses (test_rewriter.cpp); it never becomes a program that could run here.

@@ -170,6 +170,56 @@ const Register kLimits{"errors", "configurations that a launch refuses", [] {
               launch_error(1, 1, 48 * 1024 + 1)};
 }};
 
+constexpr unsigned kMostThreads = 64;
+
+__global__ __launch_bounds__(kMostThreads) void bounded(int* out) { out[threadIdx.x] = 1; }
+
+template <unsigned kSide>
+__global__ void __launch_bounds__(kSide * kSide, 2) bounded_template(int* out) {
+  out[threadIdx.y * kSide + threadIdx.x] = 2;
+}
+
+__global__ void half_static(int* out) {
+  __shared__ int tile[6 * 1024];
+  extern __shared__ int rest[];
+  tile[threadIdx.x] = rest[0] = 3;
+  out[0] = tile[threadIdx.x];
+}
+
+/// The error of the last launch, whether it stays, and what the kernel wrote. Lazy streams know of
+/// the error only once the kernel has begun, hence the synchronisation.
+void note_launch(DeviceArray<int>& out, Bits& bits) {
+  bits.push_back(static_cast<std::uint32_t>(cudaDeviceSynchronize()));
+  bits.push_back(static_cast<std::uint32_t>(cudaGetLastError()));
+  bits.push_back(static_cast<std::uint32_t>(cudaGetLastError()));
+  bits.push_back(out.bits()[0]);
+  require(cudaMemset(out.data(), 0, out.bytes()), "cudaMemset");
+}
+
+const Register kLaunchBounds{"errors", "__launch_bounds__", [] {
+  Bits bits;
+  DeviceArray<int> out(1024);
+  for (const dim3 block : {dim3(63), dim3(64), dim3(65), dim3(8, 8), dim3(8, 8, 2), dim3(1024)}) {
+    bounded<<<1, block>>>(out.data());
+    note_launch(out, bits);
+    bounded_template<8><<<2, block>>>(out.data());
+    note_launch(out, bits);
+    bounded_template<32><<<1, block>>>(out.data());
+    note_launch(out, bits);
+  }
+  return bits;
+}};
+
+const Register kSharedSum{"errors", "static and dynamic shared memory above the limit", [] {
+  Bits bits;
+  DeviceArray<int> out(1024);
+  for (const std::size_t dynamic : {24 * 1024, 24 * 1024 + 4}) {
+    half_static<<<1, 1, dynamic>>>(out.data());
+    note_launch(out, bits);
+  }
+  return bits;
+}};
+
 const Register kCodes{"errors", "codes of wrong calls", [] {
   DeviceArray<int> data(16);
   std::vector<int> host(16);
