@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "common/timing/stopwatch.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/checks/catalogue.hpp"
 #include "grader/checks/diagnosis.hpp"
 #include "grader/checks/element_cases.hpp"
@@ -192,9 +193,9 @@ class LayerRun {
     const double longest = *std::max_element(result_.layer_ms.begin(), result_.layer_ms.end());
     const double shortest_op = *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
     if (shortest_op > 0.0 && least_hidden < kMessageMs + longest) return;
-    throw Stop{finding("E-clock", "In " + where_ + ": it says " + std::to_string(longest) +
+    throw Stop{finding("E-clock", "In " + where_ + ": it says " + three_digits(longest) +
                                       " ms, and the grader waited at least " +
-                                      std::to_string(least_hidden) + " ms more.")};
+                                      three_digits(least_hidden) + " ms more.")};
   }
 
   // The second event lies on the default stream behind everything that convolve did there. What the
@@ -205,7 +206,7 @@ class LayerRun {
     const double shortest_op = *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
     if (least_unjoined < kTailMs + kShare * shortest_op) return;
     throw Stop{finding("E-side-stream", "In " + where_ + ": the device works on for " +
-                                            std::to_string(least_unjoined) +
+                                            three_digits(least_unjoined) +
                                             " ms after the default stream is done.")};
   }
 
@@ -213,9 +214,9 @@ class LayerRun {
     const double floor_ms = impossible_ms(submission_.device(), shape(), precision_of(stage_));
     const double shortest = *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
     if (shortest >= floor_ms) return;
-    throw Stop{finding("E-impossible-time", "In " + where_ + ": " + std::to_string(shortest) +
+    throw Stop{finding("E-impossible-time", "In " + where_ + ": " + three_digits(shortest) +
                                                 " ms; this machine cannot do it in less than " +
-                                                std::to_string(floor_ms) + " ms.")};
+                                                three_digits(floor_ms) + " ms.")};
   }
 
   Submission& submission_;

@@ -8,8 +8,8 @@ namespace convlab::grader {
 /// What stands between a submission and the machine: each an errno, 0 where the kernel granted it.
 /// A plain struct, because it travels through a pipe.
 struct Isolation {
-  int namespaces = 0;    ///< processes, network, System V memory and mounts of its own
-  int own_proc = 0;      ///< /proc shows its own processes only
+  int namespaces = 0;    ///< users, network, System V memory and mounts of its own
+  int own_proc = 0;      ///< process numbers of its own, and a /proc that shows no others
   int own_disk = 0;      ///< its folder is a small disk of its own
   int files = 0;         ///< Landlock: reads the system, writes to its folder and to devices
   int system_calls = 0;  ///< seccomp: nothing that a convolution has no use for

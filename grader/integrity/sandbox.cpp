@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,7 +22,7 @@ namespace convlab::grader {
 namespace {
 
 constexpr unsigned long kNamespaces =
-    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
+    CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
 
 std::string map_of(unsigned id) {
   return std::to_string(id) + " " + std::to_string(id) + " 1";
@@ -49,6 +50,48 @@ void limit(int resource, rlim_t value) {
 bool is_left_out(const char* part) {
   const char* left_out = std::getenv("CONVLAB_ISOLATION_WITHOUT");
   return left_out != nullptr && std::strstr(left_out, part) != nullptr;
+}
+
+// As fork(): no stack is given, so the new process continues on a copy of this one.
+pid_t fork_into(unsigned long namespaces) {
+  return static_cast<pid_t>(
+      ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+int mount_new(const char* kind, const char* where, const char* options) {
+  return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
+}
+
+// In a new user namespace: who it is there, and mounts that stay there.
+int settle_in(const char* user_map, const char* group_map) {
+  ::prctl(PR_SET_DUMPABLE, 1);  // or its own maps would belong to root
+  write_file("/proc/self/setgroups", "deny");
+  const int error = write_file("/proc/self/uid_map", user_map);
+  write_file("/proc/self/gid_map", group_map);
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  return error;
+}
+
+// It shows only processes that the reader might trace: not the warden, whose arguments are the
+// grader's.
+int mount_proc() {
+  return mount_new("proc", "/proc", "hidepid=4");
+}
+
+// Whether a process may have a /proc of its own is known only once it has process numbers of its
+// own, which it cannot give back. So a process that ends at once tries; the answer is an errno.
+int proc_error(const std::string& user_map, const std::string& group_map) {
+  const pid_t process = fork_into(kNamespaces | CLONE_NEWPID);
+  if (process < 0) return errno;
+  if (process == 0) {
+    settle_in(user_map.c_str(), group_map.c_str());
+    ::_exit(mount_proc());
+  }
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
 }
 
 // Root without capabilities is a user like any other.
@@ -85,17 +128,22 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& progr
 }
 
 pid_t Sandbox::start_warden() {
-  // As fork() otherwise: no stack is given, so the new process continues on a copy of this one.
-  long process = -1;
+  pid_t process = -1;
   if (isolation_.namespaces == 0) {
-    process = ::syscall(SYS_clone, kNamespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+    if (isolation_.own_proc == 0) {
+      static const int error = proc_error(user_map_, group_map_);
+      isolation_.own_proc = error;
+    }
+    // Process numbers of its own only together with a /proc that tells them: NVIDIA's driver does
+    // not start where it cannot name its threads, in /proc/self/task/NUMBER/comm.
+    process = fork_into(kNamespaces | (isolation_.own_proc == 0 ? CLONE_NEWPID : 0UL));
     if (process < 0) isolation_.namespaces = errno;
   }
   if (process < 0) {
     isolation_.own_disk = isolation_.own_proc = isolation_.namespaces;
-    process = ::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+    process = fork_into(0);
   }
-  return static_cast<pid_t>(process);
+  return process;
 }
 
 void Sandbox::enter_warden() {
@@ -104,18 +152,10 @@ void Sandbox::enter_warden() {
 }
 
 void Sandbox::enter_namespaces() {
-  ::prctl(PR_SET_DUMPABLE, 1);  // or its own maps would belong to root
-  write_file("/proc/self/setgroups", "deny");
-  isolation_.namespaces = write_file("/proc/self/uid_map", user_map_.c_str());
-  write_file("/proc/self/gid_map", group_map_.c_str());
-  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-  const auto mounted = [](const char* kind, const char* where, const char* options) {
-    return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
-  };
-  // It sees only processes that it might trace: not this one, whose arguments are the grader's.
-  if (isolation_.own_proc == 0) isolation_.own_proc = mounted("proc", "/proc", "hidepid=4");
+  isolation_.namespaces = settle_in(user_map_.c_str(), group_map_.c_str());
+  if (isolation_.own_proc == 0) isolation_.own_proc = mount_proc();
   if (isolation_.own_disk == 0 && !policy_.keeps_files) {
-    isolation_.own_disk = mounted("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
+    isolation_.own_disk = mount_new("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
   }
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <cstdio>
 #include <sstream>
 
 #include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -18,14 +18,6 @@ constexpr int kBatchWidth = 7;
 constexpr int kTimeWidth = 17;
 constexpr int kAccuracyWidth = 14;
 constexpr int kErrorWidth = 8;
-
-// Three digits, as a person would write them: 0.0123, 1.23, 123, 12345.
-std::string three_digits(double value) {
-  std::array<char, 32> text{};
-  const int whole_digits = value < 1.0 ? 1 : static_cast<int>(std::log10(value)) + 1;
-  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 3 - whole_digits), value);
-  return text.data();
-}
 
 // What a compiler said keeps its lines: a caret points at the character above it.
 std::string seen_text(const std::string& seen) {
@@ -46,7 +38,7 @@ std::string time_text(const std::vector<double>& samples) {
   const Spread spread = spread_of(samples);
   if (samples.size() == 1) return three_digits(spread.median) + " once";
   return three_digits(spread.median) + " ±" +
-         three_digits((spread.upper_quartile - spread.lower_quartile) / 2.0);
+         spread_digits(spread.median, (spread.upper_quartile - spread.lower_quartile) / 2.0);
 }
 
 std::string run_heading(std::size_t layers) {

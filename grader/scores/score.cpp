@@ -1,12 +1,11 @@
 #include "grader/scores/score.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
 #include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/scores/speed.hpp"
 
 namespace convlab::grader {
@@ -48,13 +47,6 @@ std::string finding_id(const Result& result, const std::string& stage) {
     if (finding.stage == stage || finding.stage.empty()) return finding.id;
   }
   return {};
-}
-
-std::string three_digits(double value) {
-  std::array<char, 32> text{};
-  const int whole = value < 1.0 ? 1 : static_cast<int>(std::log10(value)) + 1;
-  std::snprintf(text.data(), text.size(), "%.*f", std::max(0, 3 - whole), value);
-  return text.data();
 }
 
 std::string milliseconds_text(const std::vector<std::vector<double>>& series) {
@@ -119,10 +111,9 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
   item.yours = milliseconds_text(measure.yours_ms);
   item.reference = milliseconds_text(measure.reference_ms);
   const SpeedPoints points = points_for(measure, rule, rules.tolerance);
-  std::array<char, 80> text{};
-  std::snprintf(text.data(), text.size(), "speed %.2f (%.2f to %.2f)", measure.speed, measure.low,
-                measure.high);
-  give(item, points.points, text.data());
+  give(item, points.points,
+       "speed " + three_digits(measure.speed) + " (" + three_digits(measure.low) + " to " +
+           three_digits(measure.high) + ")");
   if (!points.decided) {
     item.credit = Credit::kUndecided;
     item.why += "; noise decides after " + std::to_string(measure.rounds) +

@@ -30,7 +30,8 @@ TEST_CASE("check report: three digits of a time, with its spread") {
   CHECK(time_text({}) == "-");
   CHECK(time_text({12345.6}) == "12346 once");
   CHECK(time_text({1.0, 2.0, 3.0}) == "2.00 ±0.50");
-  CHECK(time_text({0.01234, 0.01234}) == "0.01 ±0.00");
+  CHECK(time_text({0.01234, 0.01234}) == "0.0123 ±0");
+  CHECK(time_text({0.0123, 0.0125, 0.0127}) == "0.0125 ±0.0001");
 }
 
 TEST_CASE("check report: a row stands below its heading") {

@@ -3,6 +3,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -98,6 +99,16 @@ TEST_CASE("sandbox: leaves what NVIDIA's driver needs to start, and no more of t
   REQUIRE(::bind(helper.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(::listen(helper.get(), 1) == 0);
   CHECK(attempt("local-helper", file).code == ENOENT);
+}
+
+TEST_CASE("sandbox: without a /proc of its own the driver still finds itself") {
+  REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", "proc", 1) == 0);
+  const grader::Isolation isolation = grader::probe_isolation();
+  const Ending named = attempt("name-thread");
+  ::unsetenv("CONVLAB_ISOLATION_WITHOUT");
+  CHECK(succeeded(named));
+  CHECK(isolation.own_proc == ECANCELED);
+  CHECK(isolation.namespaces == grader::probe_isolation().namespaces);
 }
 
 TEST_CASE("sandbox: a compiler may work in several processes") {
