@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -142,7 +143,11 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
     return milestone.open_device();
   } catch (const DeviceError& error) {
     if (options.device == "gpu") throw;
-    if (!options.serve_channel) std::cerr << error.what() << " Emulating on the CPU.\n";
+    if (options.serve_channel) {
+      setenv(kNoGpuVariable, error.what(), 1);
+    } else {
+      std::cerr << error.what() << " Emulating on the CPU.\n";
+    }
   }
   become(Device::kEmulated);
   return nullptr;

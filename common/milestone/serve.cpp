@@ -168,6 +168,7 @@ ServeReply answer(const ServeRequest& request) {
   ServeReply reply{.token = request.token};
   DeviceSession* device = session().device;
   if (device != nullptr) reply.device = device->info().device;
+  if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));

@@ -21,6 +21,10 @@ namespace convlab {
 /// submission sees inputs and returns outputs; nothing that it prints is a verdict.
 inline constexpr int kServeDescriptor = 3;
 
+/// A program for a GPU that finds none becomes the emulated one, and leaves the reason in this
+/// environment variable: the grader must know of it.
+inline constexpr const char* kNoGpuVariable = "CONVLAB_NO_GPU";
+
 /// What the hidden option --serve of a milestone's program runs: answers requests until the other
 /// side closes the channel. Prints nothing.
 /// @param device  where the stages run; null for the CPU
@@ -60,6 +64,7 @@ struct ServeReply {
   PhaseKernels kernels{};  ///< of a request with pauses
   std::vector<StageInfo> stages{};
   Device device = Device::kCpu;          ///< an emulated one has no times: op_ms and layer_ms are 0
+  std::string no_gpu{};                  ///< why a program for a GPU emulates; otherwise empty
   OpSample sample{};                     ///< what op_ms was made of
   std::optional<DeviceReport> report{};  ///< with the list of stages, where they run on a device
 };

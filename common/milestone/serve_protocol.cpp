@@ -44,6 +44,7 @@ std::string encode(const ServeReply& reply) {
                {"finished", reply.kernels.finished},
                {"stages", reply.stages},
                {"device", static_cast<int>(reply.device)},
+               {"no_gpu", reply.no_gpu.substr(0, kMaxText)},
                {"sample", reply.sample}};
   if (reply.report) json["report"] = *reply.report;
   return dump(json);
@@ -93,6 +94,7 @@ std::optional<ServeReply> decode_reply(const std::string& text) {
     const int device = json.value("device", 0);
     if (device < 0 || device > static_cast<int>(Device::kEmulated)) return std::nullopt;
     reply.device = static_cast<Device>(device);
+    reply.no_gpu = json.value("no_gpu", "");
     reply.sample = json.value("sample", OpSample{});
     if (json.contains("report")) reply.report = json["report"].get<DeviceReport>();
     return reply;

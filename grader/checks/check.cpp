@@ -12,6 +12,7 @@
 #include "grader/checks/catalogue.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/network_check.hpp"
+#include "grader/integrity/gpu_probe.hpp"
 #include "reference/oracle/expected.hpp"
 
 namespace convlab::grader {
@@ -150,6 +151,7 @@ Result check(const CheckRequest& request, const CheckObserver& observer) {
     result.isolation = describe(submission.isolation());
     return stop(explain(*failure, "the list of stages"));
   }
+  refuse_silent_emulation(submission.device());
   if (stages.empty()) {
     return stop(finding("E-no-stage", "The program lists no stage."));
   }

@@ -41,7 +41,7 @@ struct CheckObserver {
 /// Builds nothing; runs the element-wise cases and the network at every batch, stage by stage. A
 /// stage stops at its first finding; the other stages still run.
 /// @throws UsageError for an unknown stage (lists the known ones) or network, EnvironmentError for
-/// missing data or memory
+/// missing data or memory, and for a GPU that answers, but not the isolated program
 Result check(const CheckRequest& request, const CheckObserver& observer);
 
 }  // namespace convlab::grader

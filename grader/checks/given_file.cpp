@@ -5,6 +5,7 @@
 #include "common/error/error.hpp"
 #include "grader/checks/catalogue.hpp"
 #include "grader/integrity/build_submission.hpp"
+#include "grader/integrity/gpu_probe.hpp"
 #include "grader/integrity/submission.hpp"
 
 namespace convlab::grader {
@@ -42,6 +43,7 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
     throw EnvironmentError(student.string() +
                            " does not answer; build it: cmake --build --preset lab");
   }
+  refuse_silent_emulation(milestone.device());
   const Device device = milestone.device().device;
   const bool is_cuda = file.extension() == ".cu";
   if (std::filesystem::is_regular_file(file) && is_cuda == (device == Device::kCpu)) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "common/error/error.hpp"
 #include "common/network/preset.hpp"
 
 namespace convlab::grader {
@@ -189,7 +190,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else {
     reply = *decoded;
+    // What follows would be an emulation's verdict under a GPU's name.
+    if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
+      throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
+                             reply.no_gpu + " Run the check again; nvidia-smi tells how it is.");
+    }
     device_.device = reply.device;
+    device_.no_gpu = reply.no_gpu;
     if (reply.report) device_.report = *reply.report;
     switch (reply.status) {
       case ServeStatus::kDone:

@@ -67,6 +67,7 @@ struct Call {
 struct DeviceState {
   Device device = Device::kCpu;
   DeviceReport report{};  ///< known after the list of stages
+  std::string no_gpu{};   ///< why a program for a GPU emulates; otherwise empty
 };
 
 /// A milestone's program under test: started when first asked, and again after it ended.

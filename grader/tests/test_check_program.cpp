@@ -201,6 +201,31 @@ TEST_CASE("grader check: points, with the speed beside the reference in the same
   CHECK(speed.speed->speed <= speed.speed->high);
 }
 
+TEST_CASE("grader check: a GPU that the isolated program does not reach gives no verdict") {
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const auto run = [&](const std::string& program, const std::string& driver) {
+    return run_program(
+        "grader",
+        "check m1 --batches 1 --program " WITHOUT_GPU "/" + program + " --json " + json.string(),
+        "CUDA_VISIBLE_DEVICES=-1 LD_LIBRARY_PATH=" + driver);
+  };
+  const ProgramRun hidden = run("without_gpu", WITHOUT_GPU);
+  CHECK(hidden.exit_code == 3);
+  CHECK(contains(hidden.output,
+                 "This machine has a GPU, but it does not answer the isolated program, which says: "
+                 "No CUDA device answered: no CUDA-capable device is detected. So nothing was "
+                 "checked."));
+  CHECK_FALSE(std::filesystem::exists(json));
+  // Without a GPU the emulation is what was asked for, and is judged.
+  CHECK(run("without_gpu", "").exit_code == 1);
+  std::filesystem::remove(json);
+  const ProgramRun lost = run("loses_gpu", "");
+  CHECK(lost.exit_code == 3);
+  CHECK(contains(lost.output, "The GPU stopped answering in the middle of the check"));
+  CHECK_FALSE(std::filesystem::exists(json));
+}
+
 TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},

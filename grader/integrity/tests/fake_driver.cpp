@@ -1,0 +1,13 @@
+// Stands in for libcuda.so.1 and tells of one GPU.
+
+extern "C" {
+
+int cuInit(unsigned /*flags*/) {
+  return 0;
+}
+
+int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+}
