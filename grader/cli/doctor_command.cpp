@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
 
 #include "common/data/dataset.hpp"
 #include "common/milestone/machine.hpp"
@@ -16,7 +18,9 @@
 #include "common/tensor/buffer.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/print_json.hpp"
 #include "grader/cli/shell.hpp"
+#include "grader/integrity/gpu_probe.hpp"
 #include "grader/integrity/isolation.hpp"
 #include "grader/integrity/shared_segment.hpp"
 #include "grader/report/terminal.hpp"
@@ -31,6 +35,9 @@ struct Examined {
   std::string seen;
   std::string mend{};
   bool needed = true;  ///< without it the workbook does not work at all
+
+  /// "ok", "note" or "ill".
+  [[nodiscard]] const char* state() const { return mend.empty() ? "ok" : needed ? "ill" : "note"; }
 };
 
 /// The first line of what a program prints; nothing if there is no such program.
@@ -81,11 +88,20 @@ Examined cuda() {
 Examined gpu() {
   const std::string line =
       first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader");
-  if (line.empty()) {
+  if (line.empty() && !gpu_answers()) {
     return {"GPU", "none answers", "Not needed for m1; GPU milestones are emulated without one",
             false};
   }
-  return {"GPU", line, {}};
+  const std::string seen = line.empty() ? "answers" : line;
+  Submission submission(program_of("m2", "student"));
+  std::vector<StageInfo> stages;
+  if (submission.list_stages(stages) || submission.device().no_gpu.empty()) {
+    return {"GPU", seen, {}};  // where m2 is not built nothing is known of it
+  }
+  return {"GPU", seen,
+          "It does not answer m2 in its isolation (" + submission.device().no_gpu +
+              "); leave a part out: CONVLAB_ISOLATION_WITHOUT=files, calls, proc or namespaces",
+          false};
 }
 
 Examined data() {
@@ -166,7 +182,17 @@ Examined isolation() {
   }
 }
 
-ExitCode run() {
+void print(const Examined& item) {
+  const bool good = item.mend.empty();
+  const std::string mark = good          ? coloured("ok  ", Colour::kGood)
+                           : item.needed ? coloured("ILL ", Colour::kBad)
+                                         : coloured("note", Colour::kStrong);
+  std::cout << mark << paragraph("  " + left(item.name, 11), item.seen);
+  if (!good) std::cout << paragraph("                 → ", item.mend);
+  std::cout << std::flush;
+}
+
+ExitCode run(bool as_json) {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
@@ -181,15 +207,17 @@ ExitCode run() {
       cuda,
       gpu};
   bool well = true;
+  auto items = nlohmann::ordered_json::array();
   for (const auto& examine : examinations) {
     const Examined item = examine();
-    const bool good = item.mend.empty();
-    well = well && (good || !item.needed);
-    const std::string mark = good          ? coloured("ok  ", Colour::kGood)
-                             : item.needed ? coloured("ILL ", Colour::kBad)
-                                           : coloured("note", Colour::kStrong);
-    std::cout << mark << paragraph("  " + left(item.name, 11), item.seen);
-    if (!good) std::cout << paragraph("                 → ", item.mend);
+    well = well && (item.mend.empty() || !item.needed);
+    items.push_back(
+        {{"name", item.name}, {"state", item.state()}, {"seen", item.seen}, {"mend", item.mend}});
+    if (!as_json) print(item);
+  }
+  if (as_json) {
+    print_json({{"well", well}, {"items", items}});
+    return well ? ExitCode::kPassed : ExitCode::kEnvironment;
   }
   std::cout << (well ? "Everything that is needed is there.\n" : "Mend what is marked ILL.\n");
   return well ? ExitCode::kPassed : ExitCode::kEnvironment;
@@ -200,7 +228,10 @@ ExitCode run() {
 void add_doctor(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command =
       app.add_subcommand("doctor", "Examines the machine and says how to mend what is missing");
-  command->callback([&exit_code] { exit_code = run(); });
+  auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "For programs, on standard output");
+  command->footer("Example:\n  build/bin/grader doctor");
+  command->callback([as_json, &exit_code] { exit_code = run(*as_json); });
 }
 
 }  // namespace convlab::grader

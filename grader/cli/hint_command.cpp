@@ -7,6 +7,7 @@
 #include "common/file/whole_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -17,6 +18,7 @@ struct Options {
   std::string milestone;
   std::string state;
   bool again = false;
+  bool json = false;
 };
 
 // Hints lie beside the chapter: a list of texts, from a nudge to nearly the code.
@@ -54,6 +56,17 @@ ExitCode run(const Options& options) {
   const std::size_t first = options.again ? 0 : std::min(count, hints.size() - 1);
   if (!options.again) count = std::min(count + 1, hints.size());
 
+  if (!options.again) {
+    shown[milestone.id] = count;
+    // First remembered, then shown: a hint counts once it was seen.
+    write_atomically(state, shown.dump(1) + "\n");
+  }
+  if (options.json) {
+    const std::vector<std::string> seen(hints.begin(),
+                                        hints.begin() + static_cast<std::ptrdiff_t>(count));
+    print_json({{"milestone", milestone.id}, {"hints", seen}, {"all", hints.size()}});
+    return ExitCode::kPassed;
+  }
   for (std::size_t i = first; i < count; ++i) {
     std::cout << coloured("Hint " + std::to_string(i + 1) + " of " + std::to_string(hints.size()),
                           Colour::kStrong)
@@ -61,12 +74,8 @@ ExitCode run(const Options& options) {
               << paragraph("  ", hints[i]);
   }
   if (options.again && count == 0) std::cout << "You have not asked for a hint yet.\n";
-  if (!options.again) {
-    std::cout << (was_last ? "That was the last one, again; the chapter and your instructor know "
-                             "more.\n"
-                           : "");
-    shown[milestone.id] = count;
-    write_atomically(state, shown.dump(1) + "\n");
+  if (!options.again && was_last) {
+    std::cout << "That was the last one, again; the chapter and your instructor know more.\n";
   }
   return ExitCode::kPassed;
 }
@@ -78,6 +87,7 @@ void add_hint(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand("hint", "Shows one more hint each time");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_flag("--again", options->again, "Show the hints so far, and no new one");
+  command->add_flag("--json", options->json, "For programs, all hints so far on standard output");
   command->add_option("--state", options->state)->group("");  // for tests: another memory
   command->footer("Example:\n  build/bin/grader hint m1");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -11,6 +11,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
+#include "grader/cli/print_json.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -24,35 +25,41 @@ struct Options {
   std::string milestone;
   bool skip_references = false;
   bool update = false;
+  bool json = false;
 };
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Collects what was examined, and prints it.
+/// Collects what was examined, and prints it unless the whole is to be JSON.
 class Report {
  public:
-  explicit Report(std::string milestone) : milestone_(std::move(milestone)) {}
+  Report(std::string milestone, bool prints) : milestone_(std::move(milestone)), prints_(prints) {}
 
   /// @param problems  none: it is as it should be
   void item(const std::string& what, const std::vector<std::string>& problems) {
     progress_.clear();
+    good_ = good_ && problems.empty();
+    items_.push_back({{"milestone", milestone_}, {"item", what}, {"problems", problems}});
+    if (!prints_) return;
     std::cout << coloured(problems.empty() ? "ok    " : "WRONG ",
                           problems.empty() ? Colour::kGood : Colour::kBad)
               << milestone_ << "  " << what << "\n";
     for (const std::string& problem : problems) std::cout << paragraph("        → ", problem);
     std::cout << std::flush;
-    good_ = good_ && problems.empty();
   }
 
   void announce(const std::string& what) { progress_.show(milestone_ + ": " + what); }
   void done() { progress_.clear(); }
   [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] const nlohmann::ordered_json& items() const { return items_; }
 
  private:
   std::string milestone_;
+  bool prints_;
   ProgressLine progress_;
+  nlohmann::ordered_json items_ = nlohmann::ordered_json::array();
   bool good_ = true;
 };
 
@@ -213,8 +220,7 @@ std::vector<std::string> score_problems(const CourseMilestone& milestone,
   return problems;
 }
 
-bool lint(const CourseMilestone& milestone, const Options& options) {
-  Report report(milestone.id);
+void lint(const CourseMilestone& milestone, const Options& options, Report& report) {
   const auto examined = [&](const std::string& what, const auto& examine) {
     std::vector<std::string> problems;
     try {
@@ -241,7 +247,7 @@ bool lint(const CourseMilestone& milestone, const Options& options) {
              [&] { return reference_problems(milestone, options.batch, report, references); });
   }
   examined("points", [&] { return score_problems(milestone, stages, references); });
-  return report.good();
+  report.done();
 }
 
 void update_manifest() {
@@ -259,9 +265,17 @@ void update_manifest() {
 ExitCode run(const Options& options) {
   if (options.update) update_manifest();
   bool good = true;
+  auto items = nlohmann::ordered_json::array();
   for (const CourseMilestone& milestone : milestones()) {
     if (!options.milestone.empty() && milestone.id != options.milestone) continue;
-    good &= lint(milestone, options);
+    Report report(milestone.id, !options.json);
+    lint(milestone, options, report);
+    good &= report.good();
+    items.insert(items.end(), report.items().begin(), report.items().end());
+  }
+  if (options.json) {
+    print_json({{"whole", good}, {"items", items}});
+    return good ? ExitCode::kPassed : ExitCode::kFallsShort;
   }
   std::cout << (good ? "The course is whole.\n" : "Mend what is marked WRONG.\n");
   return good ? ExitCode::kPassed : ExitCode::kFallsShort;
@@ -281,6 +295,7 @@ void add_lint(CLI::App& app, ExitCode& exit_code) {
                     "Leave the reference solutions out");
   command->add_flag("--update", options->update,
                     "First write milestones/handout.sha256 from the files as they are");
+  command->add_flag("--json", options->json, "For programs, on standard output");
   command->footer("Example:\n  build/bin/grader lint");
   command->callback([options, &exit_code] {
     if (!options->milestone.empty()) find_milestone(options->milestone);

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
+#include "grader/cli/print_json.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/integrity/submission.hpp"
 #include "grader/report/terminal.hpp"
@@ -58,9 +60,23 @@ std::vector<Result> earlier_results() {
   return results;
 }
 
+std::string date_of(const Result& result) {
+  constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
+  return result.created.substr(0, kDate);
+}
+
+// What ended a check before any stage ran, "E-build" above all; empty if nothing did.
+std::string finding_before_stages(const Result& result) {
+  for (const Finding& finding : result.findings) {
+    if (finding.stage.empty()) return finding.id;
+  }
+  return {};
+}
+
 // Takes over what a check says about the stage; false if it was no part of it.
 bool take_over(const Result& result, Progress& progress) {
-  bool ran = false;
+  std::string found = finding_before_stages(result);
+  bool ran = !found.empty();
   bool passed = true;
   std::vector<int> batches;
   for (const CaseResult& test : result.cases) {
@@ -74,14 +90,13 @@ bool take_over(const Result& result, Progress& progress) {
     passed = passed && run.verdict == Verdict::kPassed;
   }
   if (!ran) return false;
-  constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
-  progress.state = passed ? State::kPassed : State::kFailed;
-  progress.batches = std::move(batches);
-  progress.date = result.created.substr(0, kDate);
-  progress.finding.clear();
   for (const Finding& finding : result.findings) {
-    if (finding.stage == progress.stage.id) progress.finding = finding.id;
+    if (finding.stage == progress.stage.id) found = finding.id;
   }
+  progress.state = passed && found.empty() ? State::kPassed : State::kFailed;
+  progress.batches = std::move(batches);
+  progress.date = date_of(result);
+  progress.finding = std::move(found);
   return true;
 }
 
@@ -96,13 +111,23 @@ bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stag
   return file != files.end() && is_as_handed_out(*file);
 }
 
+// Why a milestone has no program.
+std::string missing_program(const std::vector<Result>& results) {
+  if (results.empty() || finding_before_stages(results.back()).empty()) {
+    return "not built: cmake --build --preset lab";
+  }
+  return "not built: the last check (" + date_of(results.back()) + ") found " +
+         finding_before_stages(results.back());
+}
+
+// `results` are those of this milestone and solution.
 Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution,
                    const std::vector<Result>& results) {
   Chapter chapter{.milestone = milestone};
   const auto program = program_of(milestone.id, solution);
   if (!std::filesystem::exists(program)) {
-    chapter.problem = solution == "student" ? "not built: cmake --build --preset lab"
-                                            : "no reference solution here";
+    chapter.problem =
+        solution == "student" ? missing_program(results) : "no reference solution here";
     return chapter;
   }
   Submission submission(program);
@@ -116,7 +141,6 @@ Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution
   for (const StageInfo& stage : stages) {
     Progress progress{.stage = stage};
     for (const Result& result : results) {
-      if (result.milestone != milestone.id || result.solution != solution) continue;
       if (!take_over(result, progress)) continue;
       progress.changed = is_students && result.sources != sources;
     }
@@ -184,7 +208,7 @@ void print(const std::vector<Chapter>& chapters) {
             << " of " << all << " stages passed\n";
 }
 
-void print_json(const std::vector<Chapter>& chapters) {
+nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters) {
   auto milestones = nlohmann::ordered_json::array();
   for (const Chapter& chapter : chapters) {
     auto stages = nlohmann::ordered_json::array();
@@ -202,17 +226,22 @@ void print_json(const std::vector<Chapter>& chapters) {
                           {"problem", chapter.problem},
                           {"stages", stages}});
   }
-  std::cout << milestones.dump(2) << "\n";
+  return milestones;
 }
 
 ExitCode run(const Options& options) {
   const std::vector<Result> results = earlier_results();
+  const std::string solution = options.reference ? "reference" : "student";
   std::vector<Chapter> chapters;
   for (const CourseMilestone& milestone : milestones()) {
-    chapters.push_back(chapter_of(milestone, options.reference ? "reference" : "student", results));
+    std::vector<Result> own;
+    std::copy_if(results.begin(), results.end(), std::back_inserter(own), [&](const Result& each) {
+      return each.milestone == milestone.id && each.solution == solution;
+    });
+    chapters.push_back(chapter_of(milestone, solution, own));
   }
   if (options.json) {
-    print_json(chapters);
+    print_json(to_json(chapters));
   } else {
     print(chapters);
   }

@@ -1,10 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "common/milestone/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/print_json.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/plots/op_by_batch.hpp"
 #include "grader/plots/roofline.hpp"
@@ -16,6 +18,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::string output;
+  bool json = false;
 };
 
 ExitCode run(const Options& options) {
@@ -29,9 +32,13 @@ ExitCode run(const Options& options) {
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
     return ExitCode::kFallsShort;
   }
+  auto drawn = nlohmann::ordered_json::array();
   const auto add = [&](const auto& plot) {
     if (!plot) return;  // these results have nothing for it
-    for (const auto& file : draw(*plot, folder)) std::cout << display_path(file) << "\n";
+    for (const auto& file : draw(*plot, folder)) {
+      drawn.push_back(file.string());
+      if (!options.json) std::cout << display_path(file) << "\n";
+    }
   };
   for (const std::string& network : networks) {
     add(make_ladder(results, network));
@@ -39,6 +46,7 @@ ExitCode run(const Options& options) {
     add(make_op_by_batch(results, network));
     add(make_roofline(results, network));
   }
+  if (options.json) print_json({{"files", drawn}});
   return ExitCode::kPassed;
 }
 
@@ -49,6 +57,7 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand("plot", "Draws op times, speed-ups and a roofline");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
   command->add_option("--output", options->output, "Folder of the plots (default: build/plots)");
+  command->add_flag("--json", options->json, "For programs: the files, on standard output");
   command->footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
       "  op-time-NETWORK      op times, stage by stage\n"

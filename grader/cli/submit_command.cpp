@@ -12,6 +12,7 @@
 #include "common/milestone/shell_word.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/print_json.hpp"
 #include "grader/cli/shell.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/report/score_table.hpp"
@@ -24,6 +25,7 @@ namespace {
 struct Options {
   std::string milestone;
   std::string output;
+  bool json = false;
 };
 
 /// A folder that goes away with the object.
@@ -122,6 +124,24 @@ std::vector<std::uint8_t> packed(const std::filesystem::path& folder, const std:
   return gzip(read_bytes(tar, kLargest));
 }
 
+nlohmann::ordered_json to_json(const Result& result, const std::filesystem::path& archive,
+                               const std::vector<SourceFile>& sources) {
+  auto files = nlohmann::ordered_json::array();
+  for (const SourceFile& source : sources) {
+    files.push_back({{"path", source.path}, {"sha256", source.sha256}});
+  }
+  nlohmann::ordered_json json = {{"milestone", result.milestone},
+                                 {"archive", archive.string()},
+                                 {"sources", files},
+                                 {"checked", result.created},
+                                 {"verdict", to_string(result.verdict)}};
+  if (result.score) {
+    json["points"] = result.score->earned();
+    json["of"] = result.score->counted();
+  }
+  return json;
+}
+
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
@@ -144,6 +164,10 @@ ExitCode run(const Options& options) {
   const std::vector<std::uint8_t> bytes = packed(scratch.path(), name, scratch.path());
   write_atomically(archive, std::string(bytes.begin(), bytes.end()));
 
+  if (options.json) {
+    print_json(to_json(result, archive, sources));
+    return ExitCode::kPassed;
+  }
   for (const SourceFile& source : sources) std::cout << "  " << source.path << "\n";
   std::cout << "  with the result of " << result.created << ": "
             << (result.verdict == Verdict::kPassed ? coloured("passed", Colour::kGood)
@@ -168,6 +192,7 @@ void add_submit(CLI::App& app, ExitCode& exit_code) {
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_option("--output", options->output,
                       "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
+  command->add_flag("--json", options->json, "For programs: what was packed, on standard output");
   command->footer("Example:\n  build/bin/grader submit m1");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "common/file/whole_file.hpp"
 #include "common/milestone/result.hpp"
@@ -115,6 +116,12 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   CHECK_FALSE(std::filesystem::exists(plots / "roofline-fa23.svg"));  // no GPU
   CHECK_FALSE(std::filesystem::exists(folder.path() / "ran"));
   CHECK(contains(read_text(plots / "speed-up-fa23.svg"), "1.00× m1 baseline"));
+  const auto as_json = nlohmann::json::parse(
+      run_program("grader", "plot --json " + file.string() + " --output " + plots.string()).output);
+  CHECK(as_json["files"].size() >= 6);
+  for (const auto& each : as_json["files"]) {
+    CHECK(std::filesystem::exists(each.get<std::string>()));
+  }
   CHECK(contains(read_text(plots / "op-time-fa23.svg"), "It's \"quoted\" {and} _odd_"));
 
   result.runs[0].device = Device::kEmulated;

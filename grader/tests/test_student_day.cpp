@@ -184,6 +184,66 @@ TEST_CASE("grader watch: checks again after a save, shows the first failure, end
   CHECK(contains(building.out, "Stopped watching."));
 }
 
+TEST_CASE("grader list: a check that reached no stage is told, with its date") {
+  const SmallCourse course("plain_loops");
+  write_atomically(course.source(), "// my work\n");
+  CHECK(course.grader("check m1 --batches 1 --no-build --no-speed").exit_code == 0);
+  CHECK(contains(course.grader("list").out, "passed at batch 1  20"));
+  course.set_cmake("echo 'a.cpp:1:1: error: no'; exit 1");
+  CHECK(course.grader("check m1").exit_code == 1);
+  CHECK(contains(course.grader("list").out, "not passed (E-build)  20"));
+  const auto json = nlohmann::json::parse(course.grader("list --json").out);
+  CHECK(json[0]["stages"][0]["finding"] == "E-build");
+  // The first build of all may be the one that failed.
+  std::filesystem::remove(course.build() / "bin" / "m1");
+  CHECK(contains(course.grader("list").out, ") found E-build"));
+  std::filesystem::remove_all(course.build() / "results");
+  CHECK(contains(course.grader("list").out, "not built: cmake --build --preset lab"));
+}
+
+TEST_CASE("grader list: right numbers alone do not pass") {
+  const SmallCourse course("replay_by_shape");
+  write_atomically(course.source(), "// my work\n");
+  CHECK(course.grader("check m1 --batches 1 --no-build --no-speed").exit_code == 1);
+  const std::string list = course.grader("list").out;
+  CHECK(contains(list, "not passed (E-"));
+  CHECK(contains(list, "0 of 1 stages passed"));
+}
+
+TEST_CASE("grader: --json tells programs what the words tell people") {
+  const SmallCourse course("wrong_borders");
+  const auto json = [&](const std::string& arguments, int exit_code) {
+    const CommandResult run = course.grader(arguments);
+    CHECK(run.exit_code == exit_code);
+    return nlohmann::json::parse(run.out);
+  };
+  const auto first = json("hint m1 --json", 0);
+  CHECK(first["milestone"] == "m1");
+  CHECK(first["hints"].size() == 1);
+  CHECK(first["all"] >= 3);
+  CHECK(json("hint m1 --json", 0)["hints"].size() == 2);
+  CHECK(json("hint m1 --json --again", 0)["hints"].size() == 2);
+
+  CHECK(course.grader("check m1 --batches 1").exit_code == 1);
+  const auto packed = json("submit m1 --json", 0);
+  CHECK(packed["verdict"] == "failed");
+  CHECK(packed["points"] < packed["of"]);
+  CHECK(packed["sources"][0]["path"] == "milestones/m1_cpu_baseline/conv_forward.cpp");
+  CHECK(std::filesystem::exists(packed["archive"].get<std::string>()));
+
+  const auto doctor = nlohmann::json::parse(course.grader("doctor --json").out);
+  CHECK(doctor["items"].size() >= 11);
+  for (const auto& item : doctor["items"]) {
+    CHECK(item["mend"].get<std::string>().empty() == (item["state"] == "ok"));
+    CHECK((item["state"] != "ill" || !doctor["well"].get<bool>()));
+  }
+
+  const auto lint = json("lint m1 --json --no-references", 1);  // m1 is no hand-out here
+  CHECK(lint["whole"] == false);
+  CHECK(lint["items"].size() >= 6);
+  CHECK(lint["items"][0]["milestone"] == "m1");
+}
+
 TEST_CASE("grader list: how far every stage is") {
   const SmallCourse course("wrong_borders");
   CHECK(contains(course.grader("list").out, "as handed out\n"));
