@@ -1,7 +1,9 @@
 #include "grader/scores/score.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "common/timing/statistics.hpp"
@@ -47,6 +49,15 @@ std::string finding_id(const Result& result, const std::string& stage) {
     if (finding.stage == stage || finding.stage.empty()) return finding.id;
   }
   return {};
+}
+
+// 0.95, 1.23, 12.35; three digits of what is far slower than the reference.
+std::string ratio_text(double ratio) {
+  constexpr double kSlow = 0.1;
+  if (ratio < kSlow) return three_digits(ratio);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", ratio);
+  return text.data();
 }
 
 std::string milliseconds_text(const std::vector<std::vector<double>>& series) {
@@ -112,8 +123,8 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
   item.reference = milliseconds_text(measure.reference_ms);
   const SpeedPoints points = points_for(measure, rule, rules.tolerance);
   give(item, points.points,
-       "speed " + three_digits(measure.speed) + " (" + three_digits(measure.low) + " to " +
-           three_digits(measure.high) + ")");
+       "speed " + ratio_text(measure.speed) + " (" + ratio_text(measure.low) + " to " +
+           ratio_text(measure.high) + ")");
   if (!points.decided) {
     item.credit = Credit::kUndecided;
     item.why += "; noise decides after " + std::to_string(measure.rounds) +

@@ -22,7 +22,7 @@ std::size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
-// Waits until a file holds some words, at most 60 seconds.
+// Waits until a file holds some words, at most 60 seconds. The file must not be there from before.
 std::string until(const std::string& words, const std::string& file) {
   return "for i in $(seq 600); do grep -q '" + words + "' " + file + " && break; sleep 0.1; done";
 }
@@ -158,8 +158,8 @@ TEST_CASE("grader check: a missing CMake, compiler or space is the environment's
 TEST_CASE("grader watch: checks again after a save, shows the first failure, ends politely") {
   const SmallCourse course("wrong_borders");
   const CommandResult run = course.shell(
-      "./grader watch m1 --batches 1 --checks 2 >out & pid=$!; " + until("Ctrl-C to end", "out") +
-      "; echo '// saved' >> '" + course.source().string() +
+      "rm -f out; ./grader watch m1 --batches 1 --checks 2 >out & pid=$!; " +
+      until("Ctrl-C to end", "out") + "; echo '// saved' >> '" + course.source().string() +
       "'; wait $pid; code=$?; cat out; "
       "exit $code");
   INFO(run.out);
@@ -168,17 +168,17 @@ TEST_CASE("grader watch: checks again after a save, shows the first failure, end
   CHECK(count(run.out, "    next   ") == 2);
   CHECK_FALSE(contains(run.out, "\033"));
 
-  const CommandResult ended =
-      course.shell("./grader watch m1 --batches 1 >out & pid=$!; " + until("Ctrl-C to end", "out") +
-                   "; kill -INT $pid; wait $pid; code=$?; cat out; "
-                   "exit $code");
+  const CommandResult ended = course.shell(
+      "rm -f out; ./grader watch m1 --batches 1 >out & pid=$!; " + until("Ctrl-C to end", "out") +
+      "; kill -INT $pid; wait $pid; code=$?; cat out; "
+      "exit $code");
   CHECK(ended.exit_code == 0);
   CHECK(contains(ended.out, "\nStopped watching.\n"));
 
   // In the middle of a build that hangs: neither waits for the other.
   course.set_cmake("sleep 1000");
   const CommandResult building =
-      course.shell("./grader watch m1 >out & pid=$!; " + until("Building", "out") +
+      course.shell("rm -f out; ./grader watch m1 >out & pid=$!; " + until("Building", "out") +
                    "; kill -INT $pid; wait $pid; code=$?; cat out; exit $code");
   CHECK(building.exit_code == 0);
   CHECK(contains(building.out, "Stopped watching."));
