@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "common/timing/three_digits.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -96,7 +97,7 @@ class Layout {
   }
 
   static std::string label(const LadderPanel::Line& line) {
-    return line.label + " " + short_number(line.milliseconds);
+    return line.label + " " + three_digits(line.milliseconds);
   }
 
   [[nodiscard]] int height() const { return kTop + kBottom + kRowHeight * lines_; }

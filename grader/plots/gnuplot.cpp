@@ -87,13 +87,6 @@ std::string shortened(const std::string& text, int width) {
   return result + "…";
 }
 
-std::string short_number(double value) {
-  std::array<char, 32> text{};
-  const int digits = value < 1.0 ? 3 : value < 10.0 ? 2 : value < 100.0 ? 1 : 0;
-  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
-  return text.data();
-}
-
 std::string grouped(int number) {
   std::string text = std::to_string(number);
   if (text.size() > 4) text.insert(text.size() - 3, 1, ' ');

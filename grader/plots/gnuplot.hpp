@@ -33,9 +33,6 @@ std::string quoted(const std::string& text);
 /// At most `width` characters of UTF-8 text; "…" is the last one where some are missing.
 std::string shortened(const std::string& text, int width);
 
-/// Three significant digits, or all before the point: "0.091", "4.77", "28.0", "28192".
-std::string short_number(double value);
-
 /// "10 000".
 std::string grouped(int number);
 

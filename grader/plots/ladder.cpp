@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/timing/three_digits.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -75,7 +77,7 @@ std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std:
         .rows.push_back({.title = title_of(*item.run),
                          .layers = std::move(times.layers),
                          .sum = times.sum,
-                         .text = short_number(times.sum.median)});
+                         .text = three_digits(times.sum.median)});
   }
   for (LadderPanel& panel : ladder.panels) {
     panel.lines = reference_lines(results, network, panel.batch);
@@ -104,7 +106,7 @@ std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::
     for (std::size_t layer = 0; layer < own.layers.size(); ++layer) {
       row.layers.push_back(ratio(before.layers[layer], own.layers[layer]));
     }
-    row.text = short_number(row.sum.median) + "× " + short_name(*baseline, runs);
+    row.text = three_digits(row.sum.median) + "× " + short_name(*baseline, runs);
     panel_of(ladder, runs[i].run->batch).rows.push_back(std::move(row));
   }
   if (ladder.panels.empty()) return std::nullopt;

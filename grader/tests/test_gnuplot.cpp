@@ -10,10 +10,6 @@ TEST_CASE("gnuplot: texts of others stay one string in one line") {
 }
 
 TEST_CASE("gnuplot: numbers and names fit their places") {
-  CHECK(short_number(0.0912) == "0.091");
-  CHECK(short_number(4.766) == "4.77");
-  CHECK(short_number(28.04) == "28.0");
-  CHECK(short_number(28192.4) == "28192");
   CHECK(grouped(100) == "100");
   CHECK(grouped(1000) == "1000");
   CHECK(grouped(10'000) == "10 000");
