@@ -57,7 +57,7 @@ void approve(const std::string& name, const std::string& text) {
 }
 
 // Versions of CLI11 put different ones into a help text.
-std::string without_empty_lines(const std::string& text) {
+[[maybe_unused]] std::string without_empty_lines(const std::string& text) {
   return std::regex_replace(text, std::regex("\n+"), "\n");
 }
 
