@@ -66,9 +66,12 @@ std::string hint_for(cudaError_t error) {
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-      return "A kernel touched memory that is not its own; the kernel may be an earlier one. Check "
-             "the bounds of every index. To see the line, run it emulated (--device emulated), or "
-             "under compute-sanitizer.";
+      return CONVLAB_EMULATED
+                 ? "A kernel touched memory that is not its own. Check the index in the line that "
+                   "is named above."
+                 : "A kernel touched memory that is not its own; the kernel may be an earlier one. "
+                   "Check the bounds of every index. To see the line, run it emulated (--device "
+                   "emulated), or under compute-sanitizer.";
     case cudaErrorAssert:
       return "An assert() in a kernel failed; the line above names it.";
     case cudaErrorLaunchTimeout:

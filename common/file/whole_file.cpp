@@ -94,19 +94,37 @@ bool is_device(const std::filesystem::path& file) {
   return other || (std::filesystem::is_symlink(file, error) && file.string().starts_with("/dev/"));
 }
 
+struct Temporary {
+  std::string name;
+  int descriptor;
+};
+
+Temporary open_beside(const std::filesystem::path& file) {
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  if (error) fail(file, error.value());
+  if (std::filesystem::is_directory(file, error)) fail(file, EISDIR);
+  Temporary temporary{file.string() + ".XXXXXX", -1};
+  temporary.descriptor = ::mkostemp(temporary.name.data(), O_CLOEXEC);
+  if (temporary.descriptor < 0) fail(file, errno);
+  return temporary;
+}
+
 }  // namespace
+
+void require_writable(const std::filesystem::path& file) {
+  if (is_device(file)) return;
+  const auto [temporary, descriptor] = open_beside(file);
+  ::close(descriptor);
+  ::unlink(temporary.c_str());
+}
 
 void write_atomically(const std::filesystem::path& file, std::string_view text) {
   if (is_device(file)) {
     write_in_place(file, text);
     return;
   }
-  std::error_code error;
-  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
-  if (error) fail(file, error.value());
-  std::string temporary = file.string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0) fail(file, errno);
+  const auto [temporary, descriptor] = open_beside(file);
   // mkostemp makes the file private; a result is for everybody who may read the folder.
   const bool written = ::fchmod(descriptor, 0644) == 0 &&
                        write_all(descriptor, text.data(), text.size()) && ::fsync(descriptor) == 0;
@@ -126,8 +144,13 @@ void write_atomically(const std::filesystem::path& file, std::span<const std::ui
 
 std::string read_text(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(file)) {
-    throw EnvironmentError("Cannot read " + file.string() + ": there is no such file.");
+  std::error_code unknown;
+  if (!stream || std::filesystem::is_directory(file, unknown)) {
+    throw EnvironmentError("Cannot read " + file.string() + ": " +
+                           (std::filesystem::is_directory(file, unknown) ? "it is a folder."
+                            : std::filesystem::exists(file, unknown)
+                                ? "you may not; change its permissions."
+                                : "there is no such file."));
   }
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }

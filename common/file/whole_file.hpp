@@ -18,6 +18,11 @@ namespace convlab {
 void write_atomically(const std::filesystem::path& file, std::string_view text);
 void write_atomically(const std::filesystem::path& file, std::span<const std::uint8_t> bytes);
 
+/// Does nothing but see whether write_atomically may write `file`: for programs that work long
+/// before they do. Creates the folder.
+/// @throws EnvironmentError as write_atomically
+void require_writable(const std::filesystem::path& file);
+
 /// The whole text of a file. @throws EnvironmentError if it cannot be read.
 std::string read_text(const std::filesystem::path& file);
 

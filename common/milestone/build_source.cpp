@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include "common/error/error.hpp"
@@ -12,6 +13,27 @@
 #include "common/milestone/shell_word.hpp"
 
 namespace convlab {
+
+namespace {
+
+// The first errors are what helps; and a file that is no text must not disturb the terminal.
+std::string beginning_of(const std::string& text) {
+  constexpr int kLines = 40;
+  constexpr std::size_t kWidth = 300;
+  std::istringstream lines(text);
+  std::string result;
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (++count > kLines) return result + "… and more\n";
+    for (char& c : line) {
+      if ((static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f') c = '?';
+    }
+    result += line.substr(0, kWidth) + "\n";
+  }
+  return result;
+}
+
+}  // namespace
 
 std::filesystem::path build_source(const std::filesystem::path& file, Device device) {
   if (!std::filesystem::is_regular_file(file)) {
@@ -40,7 +62,7 @@ std::filesystem::path build_source(const std::filesystem::path& file, Device dev
                               shell_word(source.string()) + " " + shell_word(scratch.string()) +
                               " >" + shell_word(log) + " 2>&1";
   const int status = std::system(command.c_str());
-  const std::string words = read_text(log);
+  const std::string words = beginning_of(read_text(log));
   if (status != 0) {
     std::filesystem::remove_all(scratch, missing);
     throw Error(ExitCode::kFallsShort, file.string() + " does not compile for " +

@@ -21,6 +21,7 @@
 #include "common/device/device_error.hpp"
 #include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/milestone/arguments.hpp"
 #include "common/milestone/build_source.hpp"
 #include "common/milestone/crash_message.hpp"
@@ -133,8 +134,8 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
         become(Device::kGpu);
       }
       throw EnvironmentError(
-          "This build has no programs for a GPU, because CMake found no CUDA Toolkit; install one "
-          "and configure again, or take --device emulated.");
+          "This build has no programs for a GPU; install a CUDA Toolkit and configure again, or "
+          "take --device emulated.");
     }
     return milestone.open_device();
   }
@@ -294,6 +295,21 @@ std::vector<Stage> chosen_stages(const Options& options) {
   return stages;
 }
 
+// What the images, and input and output of the largest convolution, take.
+std::string gigabytes_needed(const Options& options) {
+  const Preset preset = load_preset(options.network);
+  const int batch = parse_batch(options.batch);
+  std::int64_t most = 0;
+  for (const ConvShape& shape : preset.conv_shapes(batch)) {
+    most = std::max(most, shape.input_size() + shape.output_size());
+  }
+  const std::int64_t images = std::int64_t{batch} * preset.image_size * preset.image_size;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g",
+                static_cast<double>(images + most) * sizeof(float) * 1e-9);
+  return text.data();
+}
+
 // "What...Done", or "What...failed" before the error itself is told.
 template <class Work>
 auto announced(const char* what, Work work) {
@@ -313,6 +329,7 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
   const int batch = parse_batch(options.batch);
   const std::vector<Stage> stages = chosen_stages(options);
   const Preset preset = load_preset(options.network);
+  if (!options.json.empty()) require_writable(options.json);
 
   std::printf("Test batch size: %d\n", batch);
   const auto [dataset, images] = announced("Loading fashion-mnist data", [&] {
@@ -366,8 +383,9 @@ ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
   try {
     run_all(milestone, device.get(), options);
   } catch (const std::bad_alloc&) {
-    throw EnvironmentError("There is not enough memory for a batch of " + options.batch +
-                           "; take a smaller one.");
+    throw EnvironmentError("There is not enough memory: a batch of " + options.batch +
+                           " needs about " + gigabytes_needed(options) +
+                           " GB; close other programs or take a smaller one.");
   }
   return ExitCode::kPassed;
 }
@@ -384,7 +402,10 @@ int milestone_main(const Milestone& milestone, int argc, char** argv) {
   app.preparse_callback([&](std::size_t) {
     // CLI11 would take a negative batch for an option.
     for (int i = 1; i < argc; ++i) {
-      if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9') parse_batch(argv[i]);
+      const bool negative = argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9';
+      const CLI::Option* before = app.get_option_no_throw(argv[i - 1]);
+      const bool is_value = i > 1 && before != nullptr && before->get_items_expected_max() > 0;
+      if (negative && !is_value) parse_batch(argv[i]);
     }
   });
   return run_program(app, argc, argv, [&] { return run(milestone, options, argv); });

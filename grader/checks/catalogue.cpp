@@ -19,9 +19,11 @@ const std::vector<Diagnosis>& catalogue() {
        "Read the chapter beside it, write the loops, build and check again; "
        "build/bin/grader hint gives one hint at a time."},
       {"E-no-stage", "the file registers no stage",
-       "The object at the end of the hand-out, CpuStage or ConvolutionStage, is gone, or a static "
-       "constructor ended early.",
-       "Take the last lines of the hand-out's file again."},
+       "The object at the end of the hand-out, CpuStage or ConvolutionStage, is gone, a static "
+       "constructor ended early, or a file for the course's own interface does not define its "
+       "functions.",
+       "Take the last lines of the hand-out's file again; for the course's interface, compare "
+       "names and parameters with the headers in common/course."},
       {"E-library", "the file calls a library that does the exercise",
        "A library's convolution or matrix product is fast because others wrote it.",
        "Write the kernel yourself; compare it with the library in reference/peers."},

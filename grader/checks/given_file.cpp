@@ -25,8 +25,14 @@ Finding explain(const BuildProblem& problem, const std::string& file) {
   switch (problem.symbol->kind) {
     case SymbolProblem::Kind::kLibrary:
       return finding("E-library", file + " calls " + problem.symbol->name + ".");
-    case SymbolProblem::Kind::kReplacement:
-      return finding("E-replaces", file + " defines " + problem.symbol->name + ".");
+    case SymbolProblem::Kind::kReplacement: {
+      Finding found = finding("E-replaces", file + " defines " + problem.symbol->name + ".");
+      if (problem.symbol->name == "main") {  // usually left over from trying it out
+        found.cause = "The program that runs your convolution has a main of its own.";
+        found.next = "Remove yours; the file holds the convolution only.";
+      }
+      return found;
+    }
     case SymbolProblem::Kind::kForbidden:
       break;
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <sstream>
 
+#include "common/file/whole_file.hpp"
 #include "common/milestone/arguments.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/check.hpp"
@@ -234,6 +235,7 @@ ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   std::vector<int> batches;
   if (!options.batches.empty()) batches = parse_batches(options.batches);
+  if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);  // what is wrong with it is told before anything is built
   std::optional<Finding> unbuilt;
   CheckRequest request = request_of(milestone, options, unbuilt);

@@ -1,7 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "common/command_line/run_program.hpp"
+#include "common/error/error.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/help_formatter.hpp"
 
@@ -36,5 +38,16 @@ int main(int argc, char** argv) {
   convlab::grader::add_plot(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
   convlab::grader::add_lint(app, exit_code);
+  app.preparse_callback([&](std::size_t) {
+    // CLI11 would only say that a command is missing.
+    if (argc < 2 || *argv[1] == '-') return;
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands({})) {
+      if (command->get_name() == argv[1]) return;
+      names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    throw convlab::UsageError("There is no command '" + std::string(argv[1]) +
+                              "'; the commands are: " + names + ".");
+  });
   return convlab::run_program(app, argc, argv, [&] { return exit_code; });
 }

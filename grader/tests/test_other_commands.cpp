@@ -145,3 +145,24 @@ TEST_CASE("grader: help comes with examples and exit codes") {
     CHECK(contains(run.output, "build/bin/grader"));
   }
 }
+
+TEST_CASE("grader: an unknown command is told the known ones") {
+  const ProgramRun run = run_program("grader", "chekc m1");
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.output, "There is no command 'chekc'; the commands are: check, watch"));
+}
+
+TEST_CASE("grader check: a main of its own is no tampering, a result that cannot be kept no work") {
+  const TestFolder folder;
+  const auto file = folder.path() / "mine.cpp";
+  write_atomically(file, "#include \"cpu-new-forward.h\"\nint main() {}\n");
+  const ProgramRun run = run_program("grader", "check m1 --batches 1 --solution " + file.string() +
+                                                   " --json " + (folder.path() / "r").string());
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "mine.cpp defines main."));
+  CHECK(contains(run.output, "Remove yours"));
+  CHECK_FALSE(contains(run.output, "no accident"));
+  const ProgramRun unwritable = run_program("grader", "check m1 --json /proc/nonesuch/r.json");
+  CHECK(unwritable.exit_code == 3);
+  CHECK_FALSE(contains(unwritable.output, "Checking"));
+}

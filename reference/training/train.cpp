@@ -141,6 +141,10 @@ ExitCode run(Options options) {
     options.checkpoint += ".checkpoint";
   }
 
+  require_writable(options.output);
+  require_writable(options.checkpoint);
+  if (!options.json.empty()) require_writable(options.json);
+
   const Dataset train_set = load_dataset(Split::kTrain, options.data);
   const Dataset test_set = load_dataset(Split::kTest, options.data);
   std::signal(SIGINT, [](int) { interrupted = 1; });

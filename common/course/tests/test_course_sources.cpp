@@ -1,4 +1,5 @@
 // Files in the course's own interfaces, through m1 --source and m2 --source.
+#include <algorithm>
 #include <string>
 
 #include "common/data/dataset.hpp"
@@ -89,6 +90,20 @@ TEST_CASE("course source: what cannot be built is told with the compiler's words
   CHECK(refused.err.find("broken.cu does not compile for the emulated device") !=
         std::string::npos);
   CHECK(refused.err.find("broken.cu:2") != std::string::npos);
+}
+
+TEST_CASE("course source: a file that is no text is refused in a few printable lines") {
+  const TemporaryFolder folder;
+  const auto nonsense = folder.path() / "nonsense.cu";
+  std::ofstream file(nonsense, std::ios::binary);
+  for (int i = 0; i < 4000; ++i) file.put(static_cast<char>(i * i % 251 + (i % 97 == 0 ? 10 : 0)));
+  file.close();
+  const CommandResult refused = run_source(folder, "5 --source " + nonsense.string());
+  CHECK(refused.exit_code == 1);
+  CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') < 50);
+  CHECK(std::none_of(refused.err.begin(), refused.err.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t';
+  }));
 }
 
 TEST_CASE("course source: a file without the interface says what is missing") {

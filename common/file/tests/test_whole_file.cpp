@@ -11,6 +11,7 @@
 using convlab::EnvironmentError;
 using convlab::read_bytes;
 using convlab::read_text;
+using convlab::require_writable;
 using convlab::write_atomically;
 using convlab::testing::message_of;
 using convlab::testing::TemporaryFolder;
@@ -35,6 +36,21 @@ TEST_CASE("whole file: what is written is read, and nothing else is left in the 
   CHECK(entries(file.parent_path()) == 1);
   write_atomically(file, Bytes{});
   CHECK(read_bytes(file, 0).empty());
+}
+
+TEST_CASE("whole file: whether it can be written is known before the work") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "sub" / "data";
+  require_writable(file);
+  CHECK(entries(file.parent_path()) == 0);
+  write_atomically(file, "kept");
+  require_writable(file);
+  CHECK(read_text(file) == "kept");
+  require_writable("/dev/null");
+  CHECK_THROWS_AS(require_writable("/proc/nonesuch/data"), EnvironmentError);
+  CHECK(message_of([&] { require_writable(folder.path()); }).find("directory") !=
+        std::string::npos);
+  CHECK(message_of([&] { read_text(folder.path()); }).find("it is a folder") != std::string::npos);
 }
 
 TEST_CASE("whole file: errors name the file") {

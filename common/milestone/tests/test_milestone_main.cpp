@@ -107,6 +107,7 @@ TEST_CASE("m1: bad input is one sentence") {
       {"5 --nonesuch", 2,
        "m1: The following argument was not expected: --nonesuch\nSee m1 --help.\n"},
       {"5 --solution reference --json /proc/nonesuch/m1.json", 3, nullptr},
+      {"5 --repeats -1", 2, "m1: --repeats: Value -1 not in range 1 to 1000\nSee m1 --help.\n"},
   };
   for (const Case& bad : cases) {
     const CommandResult run = lab.m1(bad.arguments);
@@ -114,6 +115,7 @@ TEST_CASE("m1: bad input is one sentence") {
     CHECK(run.exit_code == bad.exit_code);
     if (bad.message != nullptr) CHECK(run.err == bad.message);
     CHECK_FALSE(run.err.empty());
+    CHECK(run.out.find("Op Time") == std::string::npos);  // told before the work, not after
   }
 }
 
@@ -135,7 +137,13 @@ TEST_CASE("m1: too little memory is said with the amount") {
   const CommandResult run =
       run_command("ulimit -v 1200000; " CONVLAB_BINARY_DIR "/m1 10000 --solution reference");
   CHECK(run.exit_code == 3);
-  CHECK(run.err.find("memory") != std::string::npos);
+  CHECK(run.err.find("This run needs ") != std::string::npos);
+  const CommandResult none =
+      run_command("ulimit -v 250000; " CONVLAB_BINARY_DIR "/m1 10000 --solution reference");
+  CHECK(none.exit_code == 3);
+  CHECK(none.err ==
+        "m1: There is not enough memory: a batch of 10000 needs about 1.6 GB; close other programs "
+        "or take a smaller one.\n");
 }
 
 TEST_CASE("m1: the stages are listed") {

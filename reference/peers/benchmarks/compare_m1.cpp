@@ -144,6 +144,11 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(known));
   app.add_flag("--cpu-time", cpu_time, "processor time of one thread, for a busy machine");
+  app.footer(
+      "Examples:\n"
+      "  build/bin/compare_m1                                      all but the slowest\n"
+      "  build/bin/compare_m1 --contenders per-layer,onednn-blocked --rounds 51\n"
+      "  build/bin/compare_m1 --network fa16 --cpu-time            on a busy machine");
   return convlab::run_program(app, argc, argv, [&] {
     if (cpu_time) omp_set_num_threads(1);
     compare(network, batch, rounds, names, cpu_time ? Clock::kProcessor : Clock::kWall);
