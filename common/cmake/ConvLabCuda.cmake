@@ -100,6 +100,8 @@ target_compile_options(
             -gdwarf-4
             # A null pointer is to fail when it is used, not to let clang drop the access.
             -fno-delete-null-pointer-checks
+            # A local array larger than the guard pages must not step over them.
+            -fstack-clash-protection
             -Wno-unknown-pragmas
             -Wno-conversion
             -Wno-shadow

@@ -2,9 +2,9 @@
 //
 //   build/bin/bench_emulation --benchmark_repetitions=5
 //
-// "host_loop" is one thread; kernels use all cores. "per_thread" is the time of one barrier or
-// one shuffle of one thread, on one core: wall time × cores / operations. "launch" is an empty
-// kernel beside so many pieces of device memory.
+// "host_loop" is one thread; kernels use all cores. "per_operation" is the time of one barrier or
+// one shuffle of one thread, or of one matrix product of one warp, on one core: wall time × cores /
+// operations. "launch" is an empty kernel beside so many pieces of device memory.
 
 #include <benchmark/benchmark.h>
 
@@ -39,11 +39,13 @@ void tiled(benchmark::State& state, const ConvolutionSize& size) {
 constexpr int kBlocks = 64;
 constexpr int kOperations = 200;
 
-void per_thread(benchmark::State& state, void (*run)(int, int)) {
+/// @param actors  threads or warps of a block, whatever makes the operation
+void per_operation(benchmark::State& state, void (*run)(int, int), int actors) {
   for ([[maybe_unused]] auto _ : state) run(kBlocks, kOperations);
-  const double operations = static_cast<double>(state.iterations()) * kBlocks * 256 * kOperations;
+  const double operations =
+      static_cast<double>(state.iterations()) * kBlocks * actors * kOperations;
   const double cores = std::max(1U, std::thread::hardware_concurrency());
-  state.counters["per_thread"] = benchmark::Counter(
+  state.counters["per_operation"] = benchmark::Counter(
       operations / cores, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
@@ -80,11 +82,15 @@ BENCHMARK_CAPTURE(tiled, op2, kSecondLayer)
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(per_thread, barrier, &run_barriers)
+BENCHMARK_CAPTURE(per_operation, barrier, &run_barriers, 256)
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(per_thread, shuffle, &run_shuffles)
+BENCHMARK_CAPTURE(per_operation, shuffle, &run_shuffles, 256)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(per_operation, matrix_product, &run_products, 8)
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

@@ -1,5 +1,7 @@
 #include "common/emulation/benchmarks/kernels.cuh"
 
+#include <mma.h>
+
 #include <stdexcept>
 #include <string>
 
@@ -71,6 +73,20 @@ __global__ void shuffles(int count) {
   if (value < 0) printf("cannot happen\n");
 }
 
+__global__ void products(const half* a, const half* b, float* c, int count) {
+  namespace wmma = nvcuda::wmma;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> right;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 0.0f);
+  for (int i = 0; i < count; ++i) {
+    wmma::load_matrix_sync(left, a, 16);
+    wmma::load_matrix_sync(right, b, 16);
+    wmma::mma_sync(sum, left, right, sum);
+  }
+  wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+}
+
 __global__ void empty() {}
 
 void require(cudaError_t error) {
@@ -122,6 +138,18 @@ void run_barriers(int blocks, int count) {
 void run_shuffles(int blocks, int count) {
   shuffles<<<blocks, 256>>>(count);
   require(cudaDeviceSynchronize());
+}
+
+void run_products(int blocks, int count) {
+  half* operands = nullptr;
+  float* sums = nullptr;
+  require(cudaMalloc(&operands, 256 * sizeof(half)));
+  require(cudaMalloc(&sums, 256 * sizeof(float)));
+  require(cudaMemset(operands, 0, 256 * sizeof(half)));
+  products<<<blocks, 256>>>(operands, operands, sums, count);
+  require(cudaDeviceSynchronize());
+  cudaFree(operands);
+  cudaFree(sums);
 }
 
 LiveMemory::LiveMemory(int pieces, std::size_t bytes_each) : pieces_(static_cast<std::size_t>(pieces)) {

@@ -51,6 +51,9 @@ class EmulatedConvolution {
 void run_barriers(int blocks, int count);
 void run_shuffles(int blocks, int count);
 
+/// `count` times two loads of 16×16 halves and their product, in each of `blocks` × 8 warps.
+void run_products(int blocks, int count);
+
 /// Memory of the device that lies about while kernels run.
 class LiveMemory {
  public:

@@ -40,6 +40,7 @@ class FileRewriter {
 
   Rewritten run(const std::vector<Include>& includes) {
     replace_includes(includes);
+    refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
     return finish();
   }
@@ -437,6 +438,20 @@ class FileRewriter {
       for (const Include& include : includes)
         if (quoted_name.substr(1, quoted_name.size() - 2) == include.name)
           replace(i + 2, '"' + include.target + '"');
+    }
+  }
+
+  /// A header of a library that needs a GPU becomes an #error, which #if may still skip.
+  void refuse_libraries() {
+    static const std::set<std::string_view> libraries = {
+        "cublas", "cublas_v2", "cublasLt",      "cudnn",    "cufft",  "cufftXt",
+        "curand", "cusparse",  "curand_kernel", "cutlass",  "cub",    "thrust"};
+    for (std::size_t i = 0; i + 3 < source_.size(); ++i) {
+      if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<") ||
+          !libraries.contains(source_[i + 3].text))
+        continue;
+      replace(i + 1, "error <" + std::string(source_[i + 3].text) +
+                         "> needs a GPU and cannot be emulated //");
     }
   }
 

@@ -28,7 +28,8 @@ struct Include {
 
 /// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
 /// launches, __shared__ and extern __shared__ variables, __launch_bounds__, __noinline__; registers
-/// __device__ and __constant__ variables. Line numbers stay as they are.
+/// __device__ and __constant__ variables; refuses what cannot be emulated. Line numbers stay as
+/// they are.
 /// @param kernels   of this file and of all that it includes
 /// @param includes  quoted includes to replace
 Rewritten rewrite(std::string_view text, const Source& source, const KernelTable& kernels,

@@ -285,6 +285,28 @@ BarrierResult block_barrier(const char* name, bool predicate, CallSite site) {
   return BlockRunner::current()->barrier_result();
 }
 
+namespace {
+
+// Apart from collective, whose stack frame every lane touches: a message would double it.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_caller(const WarpOperation& operation,
+                                                          std::uint32_t mask, std::uint32_t lane,
+                                                          CallSite site) {
+  std::array<char, 128> message;
+  std::snprintf(message.data(), message.size(),
+                "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
+                lane, mask);
+  fail_kernel(KernelFault::kLaunchFailure, message.data(), site);
+}
+
+[[gnu::noinline]] void begin_exchange(Warp& warp, const WarpOperation& operation,
+                                      std::uint32_t mask) {
+  PendingExchange& pending = warp.pending.emplace_back();
+  pending.operation = operation;
+  pending.exchange.mask = mask;
+}
+
+}  // namespace
+
 inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask,
                                     const void* input, void* output, CallSite site) {
   EmulatedThread& thread = *thread_;
@@ -292,32 +314,24 @@ inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_
   Warp& warp = warps_[thread.rank / kWarpSize];
   thread.call = operation.name;
   thread.site = site;
-  if (((mask >> lane) & 1U) == 0) {
-    std::array<char, 128> message;
-    std::snprintf(message.data(), message.size(),
-                  "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
-                  lane, mask);
-    fail_kernel(KernelFault::kLaunchFailure, message.data(), site);
-  }
+  if (((mask >> lane) & 1U) == 0) [[unlikely]]
+    refuse_caller(operation, mask, lane, site);
   const auto same = [&](const PendingExchange& pending) {
     return pending.exchange.mask == mask && pending.operation.function == operation.function &&
            (pending.operation.name == operation.name ||
             std::strcmp(pending.operation.name, operation.name) == 0);
   };
-  auto found = std::find_if(warp.pending.begin(), warp.pending.end(), same);
-  if (found == warp.pending.end()) {
-    warp.pending.emplace_back();
-    found = std::prev(warp.pending.end());
-    found->operation = operation;
-    found->exchange.mask = mask;
-  }
-  WarpExchange& exchange = found->exchange;
+  // Nearly always the only one; two parts of a warp may be in different operations.
+  std::size_t index = 0;
+  while (index < warp.pending.size() && !same(warp.pending[index])) ++index;
+  if (index == warp.pending.size()) [[unlikely]]
+    begin_exchange(warp, operation, mask);
+  WarpExchange& exchange = warp.pending[index].exchange;
   exchange.present |= 1U << lane;
   exchange.inputs[lane] = input;
   exchange.outputs[lane] = output;
   thread.state = State::kInWarp;
-  if (exchange.present == (mask & warp.live))
-    complete(warp, static_cast<std::size_t>(found - warp.pending.begin()));
+  if (exchange.present == (mask & warp.live)) complete(warp, index);
   wait();
 }
 

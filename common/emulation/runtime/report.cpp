@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -120,9 +121,12 @@ std::string headline(const BlockRunner& runner) {
       return "deadlock: threads wait for others that will never come";
     case Fault::Kind::kDivergence:
       return "divergent barrier: threads of one block met in different barriers";
-    case Fault::Kind::kTimeout:
-      return "time limit: the kernel did not end within the " +
-             std::to_string(settings().timeout_seconds) + " s of CONVLAB_EMU_TIMEOUT";
+    case Fault::Kind::kTimeout: {
+      std::ostringstream text;
+      text << "time limit: the kernel did not end within the " << settings().timeout_seconds
+           << " s of CONVLAB_EMU_TIMEOUT";
+      return text.str();
+    }
   }
   return {};
 }

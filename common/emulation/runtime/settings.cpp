@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 
 #include "common/error/error.hpp"
 
@@ -20,9 +21,24 @@ Number parse_number(const char* name, const std::string& text, Number low, Numbe
   Number value{};
   const char* end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc{} || rest != end || value < low || value > high)
-    throw UsageError(std::string(name) + "=" + text + " is not a number from " +
-                     std::to_string(low) + " to " + std::to_string(high));
+  // A NaN is in no range.
+  if (failure != std::errc{} || rest != end || !(value >= low && value <= high)) {
+    std::ostringstream message;
+    message << name << text << " is not a number from " << low << " to " << high;
+    throw UsageError(message.str());
+  }
+  return value;
+}
+
+/// "8.6" or "86".
+int parse_compute_capability(const std::string& text) {
+  std::string digits = text;
+  if (digits.size() >= 3 && digits[digits.size() - 2] == '.') digits.erase(digits.size() - 2, 1);
+  int value = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [rest, failure] = std::from_chars(digits.data(), end, value);
+  if (failure != std::errc{} || rest != end || value < 50 || value > 129)
+    throw UsageError("CONVLAB_EMU_CC=" + text + " is no compute capability from 5.0 to 12.9");
   return value;
 }
 
@@ -36,8 +52,8 @@ void parse_order(const std::string& text, Settings& settings) {
     settings.order = Order::kReverse;
   } else if (text.starts_with(shuffle)) {
     settings.order = Order::kShuffle;
-    settings.seed = parse_number<std::uint64_t>("CONVLAB_EMU_ORDER", text.substr(shuffle.size()), 0,
-                                                UINT64_MAX);
+    settings.seed = parse_number<std::uint64_t>(
+        "CONVLAB_EMU_ORDER=shuffle:", text.substr(shuffle.size()), 0, UINT64_MAX);
   } else {
     throw UsageError("CONVLAB_EMU_ORDER=" + text + " is none of forward, reverse, shuffle:SEED");
   }
@@ -52,16 +68,14 @@ Settings read_settings() {
     result.lazy_streams = *text == "lazy";
   }
   if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
-    result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT", *text, 0.0, 1e9);
+    result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT=", *text, 0.0, 1e9);
   if (const auto text = variable("CONVLAB_EMU_THREADS"))
-    result.workers = parse_number("CONVLAB_EMU_THREADS", *text, 1, 1024);
+    result.workers = parse_number("CONVLAB_EMU_THREADS=", *text, 1, 1024);
   if (const auto text = variable("CONVLAB_EMU_MEMORY"))
-    result.memory_bytes = parse_number<std::uint64_t>("CONVLAB_EMU_MEMORY", *text, 1, 1U << 20U)
+    result.memory_bytes = parse_number<std::uint64_t>("CONVLAB_EMU_MEMORY=", *text, 1, 1U << 20U)
                           << 20U;
-  if (auto text = variable("CONVLAB_EMU_CC")) {
-    std::erase(*text, '.');
-    result.compute_capability = parse_number("CONVLAB_EMU_CC", *text, 50, 129);
-  }
+  if (const auto text = variable("CONVLAB_EMU_CC"))
+    result.compute_capability = parse_compute_capability(*text);
   return result;
 }
 

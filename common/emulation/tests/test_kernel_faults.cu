@@ -136,6 +136,11 @@ __device__ int recurse(int depth, volatile int* sink) {
   if (depth <= 0) return *sink;
   return recurse(depth - 1, sink) + frame[depth % 64];
 }
+__global__ void large_array(int* out, int bytes) {
+  volatile char array[400000];  // steps over the guard pages of several stacks
+  for (int i = 0; i < bytes; ++i) array[i] = static_cast<char>(i + *out);
+  *out = array[bytes - 1];
+}
 __global__ void recursive(int* out, int depth) { *out = recurse(depth, out); }
 
 constexpr int kBoundedLine = __LINE__ + 1;
@@ -414,6 +419,14 @@ TEST_CASE("a stack overflow is named") {
   INFO(reports.text());
   CHECK(reports.has("stack overflow") == wrong);
   CHECK(reports.empty() != wrong);
+}
+
+TEST_CASE("a local array that is larger than the stack is named") {
+  const Reports reports;
+  int* out = device_integers(1);
+  large_array<<<1, 1>>>(out, 5);
+  CHECK(cudaDeviceSynchronize() == cudaErrorHardwareStackError);
+  CHECK(reports.has("stack overflow: the thread's calls and local arrays need more than"));
 }
 
 TEST_CASE("assert and trap end the kernel") {

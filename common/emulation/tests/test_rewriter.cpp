@@ -114,6 +114,13 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(has(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));
 }
 
+TEST_CASE("a library that needs a GPU becomes an error of the preprocessor in its own line") {
+  CHECK(rewritten("#include <cublas_v2.h>\nint x;").text ==
+        "#error <cublas_v2> needs a GPU and cannot be emulated // <cublas_v2.h>\nint x;");
+  CHECK(has(rewritten("#  include <thrust/sort.h>\n").text, "#  error <thrust> needs a GPU"));
+  CHECK_FALSE(rewritten("#include <cuda_fp16.h>\n#include \"cub.h\"\n").changed);
+}
+
 TEST_CASE("inline PTX becomes an error of the compiler in its own line") {
   const std::string text =
       "__device__ void f() {\n  asm volatile(\"bar.sync 0;\");\n}\nvoid g() { asm(\"nop\"); }";

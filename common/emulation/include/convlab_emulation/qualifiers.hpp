@@ -16,6 +16,9 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __forceinline__ inline __attribute__((always_inline))
+#if !defined(__clang__)
+#define __builtin_assume(condition) static_cast<void>(0)
+#endif
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 

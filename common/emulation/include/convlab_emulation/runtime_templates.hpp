@@ -100,6 +100,10 @@ cudaError_t cudaFuncSetCacheConfig(Kernel* /*kernel*/, cudaFuncCache /*config*/)
   return cudaSuccess;
 }
 template <typename Kernel>
+cudaError_t cudaFuncSetSharedMemConfig(Kernel* /*kernel*/, cudaSharedMemConfig /*config*/) {
+  return cudaSuccess;
+}
+template <typename Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* /*kernel*/,
                                                           int block_size,
                                                           std::size_t dynamic_shared) {

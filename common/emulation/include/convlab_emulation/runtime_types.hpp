@@ -20,6 +20,7 @@ using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 
 #define CUDART_VERSION 12000
 #define CUDART_CB
+#define CUDART_CB
 
 inline const cudaStream_t cudaStreamLegacy = reinterpret_cast<cudaStream_t>(1);
 inline const cudaStream_t cudaStreamPerThread = reinterpret_cast<cudaStream_t>(2);

@@ -1,0 +1,74 @@
+// The environment variables of the emulated device.
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "common/emulation/runtime/settings.hpp"
+#include "common/error/error.hpp"
+#include "common/testing/catch.hpp"
+
+namespace {
+
+using convlab::emulation::Order;
+using convlab::emulation::read_settings;
+using convlab::emulation::Settings;
+
+/// What is read while one variable has this value.
+Settings with(const char* variable, const std::string& value) {
+  setenv(variable, value.c_str(), 1);
+  struct Unset {
+    const char* name;
+    ~Unset() { unsetenv(name); }
+  } const unset{variable};
+  return read_settings();
+}
+
+std::string complaint(const char* variable, const std::string& value) {
+  try {
+    with(variable, value);
+  } catch (const convlab::UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("settings: every form of an order, and nothing else") {
+  const char* const name = "CONVLAB_EMU_ORDER";
+  CHECK(with(name, "").order == Order::kForward);
+  CHECK(with(name, "forward").order == Order::kForward);
+  CHECK(with(name, "reverse").order == Order::kReverse);
+  CHECK(with(name, "shuffle:0").order == Order::kShuffle);
+  CHECK(with(name, "shuffle:18446744073709551615").seed == UINT64_MAX);
+  for (const char* wrong : {"random", "Forward", "reverse ", "shuffle"})
+    CHECK(complaint(name, wrong) ==
+          "CONVLAB_EMU_ORDER=" + std::string(wrong) + " is none of forward, reverse, shuffle:SEED");
+  for (const char* wrong : {"", "-1", "abc", "1 ", "18446744073709551616"})
+    CHECK(complaint(name, "shuffle:" + std::string(wrong)) ==
+          "CONVLAB_EMU_ORDER=shuffle:" + std::string(wrong) +
+              " is not a number from 0 to 18446744073709551615");
+}
+
+TEST_CASE("settings: the other variables") {
+  CHECK(with("CONVLAB_EMU_STREAMS", "lazy").lazy_streams);
+  CHECK_FALSE(with("CONVLAB_EMU_STREAMS", "eager").lazy_streams);
+  CHECK(complaint("CONVLAB_EMU_STREAMS", "late") ==
+        "CONVLAB_EMU_STREAMS=late is neither eager nor lazy");
+  CHECK(with("CONVLAB_EMU_TIMEOUT", "0.5").timeout_seconds == 0.5);
+  for (const char* wrong : {"-1", "nan", "inf", "1s"})
+    CHECK(complaint("CONVLAB_EMU_TIMEOUT", wrong) ==
+          "CONVLAB_EMU_TIMEOUT=" + std::string(wrong) + " is not a number from 0 to 1e+09");
+  CHECK(with("CONVLAB_EMU_THREADS", "3").workers == 3);
+  CHECK(complaint("CONVLAB_EMU_THREADS", "0") ==
+        "CONVLAB_EMU_THREADS=0 is not a number from 1 to 1024");
+  CHECK(with("CONVLAB_EMU_MEMORY", "2").memory_bytes == 2U << 20U);
+  CHECK(complaint("CONVLAB_EMU_MEMORY", "0") ==
+        "CONVLAB_EMU_MEMORY=0 is not a number from 1 to 1048576");
+  CHECK(with("CONVLAB_EMU_CC", "8.6").compute_capability == 86);
+  CHECK(with("CONVLAB_EMU_CC", "120").compute_capability == 120);
+  for (const char* wrong : {"3.0", "9.9.9", "8.", ".", "13.0", "8,6"})
+    CHECK(complaint("CONVLAB_EMU_CC", wrong) ==
+          "CONVLAB_EMU_CC=" + std::string(wrong) + " is no compute capability from 5.0 to 12.9");
+}
