@@ -66,6 +66,7 @@ class FileRewriter {
                "static_assert(false, \"inline PTX cannot run in device emulation\"); ");
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
+      refuse_plain_call(i);
     }
   }
 
@@ -441,11 +442,35 @@ class FileRewriter {
     }
   }
 
+  /// A statement `kernel(arguments);` in a host function. Not where the name may also be another
+  /// function's, which is allowed though nobody does it.
+  void refuse_plain_call(std::size_t i) {
+    const auto known = kernels_.find(source_[i].text);
+    if (known == kernels_.end() || i == 0 || source_[i].directive != 0 ||
+        source_.scope(i) != Scope::kFunction || source_.in_device_code(i) ||
+        !source_.is(i + 1, "(") || !opens(i + 1) || !source_.is(source_.partner(i + 1) + 1, ";"))
+      return;
+    const bool begins = source_.is(i - 1, ";") || source_.is(i - 1, "{") ||
+                        source_.is(i - 1, "}") || source_.is(i - 1, "else");
+    if (begins && declarations_of(source_[i].text) <= known->second.declarations)
+      complain(i, "a kernel called without a configuration: write " + std::string(source_[i].text) +
+                      "<<<blocks, threads>>>(…)");
+  }
+
+  /// How often `name(` stands outside of functions.
+  [[nodiscard]] int declarations_of(std::string_view name) const {
+    int count = 0;
+    for (std::size_t i = 0; i + 1 < source_.size(); ++i)
+      if (source_.is(i, name) && source_.is(i + 1, "(") && source_.scope(i) != Scope::kFunction)
+        ++count;
+    return count;
+  }
+
   /// A header of a library that needs a GPU becomes an #error, which #if may still skip.
   void refuse_libraries() {
     static const std::set<std::string_view> libraries = {
-        "cublas", "cublas_v2", "cublasLt",      "cudnn",    "cufft",  "cufftXt",
-        "curand", "cusparse",  "curand_kernel", "cutlass",  "cub",    "thrust"};
+        "cublas", "cublas_v2", "cublasLt",      "cudnn",   "cufft", "cufftXt",
+        "curand", "cusparse",  "curand_kernel", "cutlass", "cub",   "thrust"};
     for (std::size_t i = 0; i + 3 < source_.size(); ++i) {
       if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<") ||
           !libraries.contains(source_[i + 3].text))

@@ -200,9 +200,11 @@ void collect_kernels(const Source& source, KernelTable& kernels) {
     if (name + 1 >= source.size() || !source.is(name + 1, "(")) continue;
     const std::size_t close = source.partner(name + 1);
     kernel.bodies = close < source.size() && source.is(close + 1, "{") ? 1 : 0;
+    kernel.declarations = 1;
     const auto [entry, added] = kernels.emplace(source[name].text, kernel);
     if (added) continue;
     Kernel& known = entry->second;
+    known.declarations += 1;
     known.bodies += kernel.bodies;
     known.consistent = known.consistent && known.template_parameters == kernel.template_parameters;
   }

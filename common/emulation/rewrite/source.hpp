@@ -54,6 +54,7 @@ class Source {
 struct Kernel {
   int template_parameters = 0;  ///< 0 for an ordinary function
   bool parameter_pack = false;
+  int declarations = 0;    ///< with or without a body
   int bodies = 0;          ///< more than one: overloads or several namespaces
   bool consistent = true;  ///< all declarations have the same template parameters
 };

@@ -114,6 +114,19 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(has(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));
 }
 
+TEST_CASE("a kernel called as a function is refused, another function of its name is not") {
+  const std::string kernel = "__global__ void k(int* p) { *p = 1; }\n";
+  CHECK(has(only_complaint(kernel + "void f() { k(nullptr); }"),
+            "2: a kernel called without a configuration: write k<<<blocks, threads>>>"));
+  CHECK(
+      has(only_complaint(kernel + "void f(bool b) {\n  if (b) {} else\n  k(p + g(1));\n}"), "4: "));
+  for (const char* fine :
+       {"void f() { k<<<1, 1>>>(nullptr); }", "void k(int p) {}\nvoid f() { k(3); }",
+        "struct S { void k(int); void f() { k(3); } };", "void f(S& s) { s.k(3); S::k(3); }",
+        "void f() { int k(3); use(k); }", "#define RUN k(p);", "__device__ void f() { k(p); }"})
+    CHECK(rewritten(kernel + fine).diagnostics.empty());
+}
+
 TEST_CASE("a library that needs a GPU becomes an error of the preprocessor in its own line") {
   CHECK(rewritten("#include <cublas_v2.h>\nint x;").text ==
         "#error <cublas_v2> needs a GPU and cannot be emulated // <cublas_v2.h>\nint x;");
