@@ -14,6 +14,7 @@
 #include "grader/checks/catalogue.hpp"
 #include "grader/cli/bounded_command.hpp"
 #include "grader/cli/sources.hpp"
+#include "grader/integrity/compiler_output.hpp"
 
 namespace convlab::grader {
 
@@ -54,10 +55,6 @@ std::string from_root(std::string words) {
     }
   }
   return words;
-}
-
-bool says(const std::string& output, const char* words) {
-  return output.find(words) != std::string::npos;
 }
 
 }  // namespace
@@ -104,14 +101,12 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
   if (run.exit_code == kNoProgram) {
     throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
   }
-  for (const char* fault : {"No space left on device", "Read-only file system"}) {
-    if (says(run.output, fault)) {
-      throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
-                             ".");
-    }
+  if (const std::string fault = fault_of_machine(run.output); !fault.empty()) {
+    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
+                           ".");
   }
   const std::string words = from_root(first_error(run.output));
-  if (says(run.output, ": not found") || says(run.output, "No such file or directory\nninja")) {
+  if (misses_compiler(run.output)) {
     throw EnvironmentError("The compiler that this build was configured with is gone (" + words +
                            "); common/setup/lab setup installs one, cmake --preset lab --fresh "
                            "looks for it again.");

@@ -72,14 +72,16 @@ ExitCode run(const Options& options) {
     std::cout << "Nothing was changed.\n";
     return ExitCode::kPassed;
   }
+  // All backups before the first file is replaced: a disk may become full between them.
+  for (const HandoutFile& each : changed) {
+    const auto file = course_folder() / each.path;
+    if (!std::filesystem::exists(file)) continue;
+    const auto backup = backup_of(file);
+    write_atomically(backup, read_text(file));
+    std::cout << "Yours is now\n  " << display_path(backup) << "\n";
+  }
   for (std::size_t i = 0; i < changed.size(); ++i) {
-    const auto file = course_folder() / changed[i].path;
-    if (std::filesystem::exists(file)) {
-      const auto backup = backup_of(file);
-      write_atomically(backup, read_text(file));
-      std::cout << "Yours is now\n  " << display_path(backup) << "\n";
-    }
-    write_atomically(file, texts[i]);
+    write_atomically(course_folder() / changed[i].path, texts[i]);
   }
   std::cout << "Build and check again: build/bin/grader check " << milestone.id << "\n";
   return ExitCode::kPassed;

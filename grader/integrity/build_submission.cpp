@@ -13,6 +13,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/integrity/child_process.hpp"
+#include "grader/integrity/compiler_output.hpp"
 
 namespace convlab::grader {
 
@@ -83,6 +84,16 @@ class Compiler {
     const Ending ending = process.wait(kPatience);
     std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
     if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
+    if (const std::string fault = fault_of_machine(process.output_head()); !fault.empty()) {
+      throw EnvironmentError("Nothing can be compiled in " + folder_.parent_path().string() + ": " +
+                             fault + ".");
+    }
+    if (ending.kind == Ending::Kind::kExited && misses_compiler(process.output_head())) {
+      throw EnvironmentError("The compiler that this build was configured with is gone (" +
+                             first_error(process.output_head(), folder_) +
+                             "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                             "looks for it again.");
+    }
     if (ending.kind == Ending::Kind::kExited) {
       return BuildProblem{.message = first_error(process.output_head(), folder_)};
     }
@@ -152,11 +163,18 @@ BuiltSubmission build_submission(const fs::path& file, Device device, const fs::
     fs::create_directories(scratch);
     fs::copy_file(file, scratch / name);
   } catch (const fs::filesystem_error& error) {
-    throw EnvironmentError(std::string("Nothing can be compiled in the build folder: ") +
-                           error.what() + ".");
+    std::error_code ignored;
+    fs::remove_all(scratch, ignored);
+    throw EnvironmentError("Nothing can be compiled in " + scratch.parent_path().string() + ": " +
+                           error.code().message() + ".");
   }
-  built.problem = compile_and_link(scratch / name, device, build, scratch);
   std::error_code failed;
+  try {
+    built.problem = compile_and_link(scratch / name, device, build, scratch);
+  } catch (const Error&) {
+    fs::remove_all(scratch, failed);
+    throw;
+  }
   fs::remove_all(built.folder, failed);
   fs::rename(scratch, built.folder, failed);
   if (failed) fs::remove_all(scratch, failed);  // the other one was first

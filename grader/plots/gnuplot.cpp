@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -21,23 +23,46 @@ namespace {
 constexpr double kPoint = 0.72;       // points to a pixel of the PDF
 constexpr double kPixel = 4.0 / 3.0;  // pixels to a point: the SVG's font sizes are pixels
 
-// Runs gnuplot on a file; returns what it complained about.
-std::string run_gnuplot(const std::string& program) {
+/// What gnuplot made of a program.
+struct Drawing {
+  std::string bytes{};
+  std::string complaints{};  ///< empty if it went well
+};
+
+// The picture comes through a pipe: gnuplot does not notice when a disk is full.
+Drawing run_gnuplot(const std::string& program) {
   std::string file = (std::filesystem::temp_directory_path() / "convlab-plot-XXXXXX").string();
   const int descriptor = ::mkstemp(file.data());
-  if (descriptor < 0) throw EnvironmentError("Cannot write to " + file + ".");
-  ::close(descriptor);
-  write_atomically(file, program);
-  FILE* pipe = ::popen(("gnuplot '" + file + "' 2>&1").c_str(), "r");
-  std::string complaints;
-  std::array<char, 4096> text{};
-  while (pipe != nullptr && std::fgets(text.data(), text.size(), pipe) != nullptr) {
-    complaints += text.data();
+  if (descriptor < 0) {
+    throw EnvironmentError("Cannot write " + file + ": " + std::strerror(errno) + ".");
   }
-  const int status = pipe == nullptr ? -1 : ::pclose(pipe);
-  std::filesystem::remove(file);
-  if (status == 0) return {};
-  return complaints.empty() ? "it could not be started" : complaints;
+  ::close(descriptor);
+  const std::string errors = file + ".errors";
+  const auto remove_both = [&] {
+    std::error_code ignored;
+    std::filesystem::remove(file, ignored);
+    std::filesystem::remove(errors, ignored);
+  };
+  Drawing drawing;
+  try {
+    write_atomically(file, program);
+    FILE* pipe = ::popen(("gnuplot '" + file + "' 2>'" + errors + "'").c_str(), "r");
+    std::array<char, 65536> bytes{};
+    while (const std::size_t count =
+               pipe == nullptr ? 0 : std::fread(bytes.data(), 1, bytes.size(), pipe)) {
+      drawing.bytes.append(bytes.data(), count);
+    }
+    const int status = pipe == nullptr ? -1 : ::pclose(pipe);
+    if (status != 0 || drawing.bytes.empty()) {
+      drawing.complaints = std::filesystem::exists(errors) ? read_text(errors) : "";
+      if (drawing.complaints.empty()) drawing.complaints = "it drew nothing";
+    }
+  } catch (...) {
+    remove_both();
+    throw;
+  }
+  remove_both();
+  return drawing;
 }
 
 // gnuplot quotes the line that it does not understand first, and says what is wrong last.
@@ -167,24 +192,17 @@ std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const s
   for (char& c : stem) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
   }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    throw EnvironmentError("Cannot create the folder " + folder.string() + ": " + error.message() +
-                           ".");
-  }
   std::vector<std::filesystem::path> files;
   for (const auto& [format, extension] :
        {std::pair(PlotFormat::kSvg, ".svg"), std::pair(PlotFormat::kPdf, ".pdf"),
         std::pair(PlotFormat::kPng, ".png")}) {
-    const auto unfinished = folder / ("." + stem + extension);
-    const std::string complaints = run_gnuplot(program(format, unfinished));
-    if (!complaints.empty()) {
-      throw EnvironmentError("gnuplot failed: " + last_line(complaints) +
+    const Drawing drawing = run_gnuplot(program(format, "/dev/stdout"));
+    if (!drawing.complaints.empty()) {
+      throw EnvironmentError("gnuplot failed: " + last_line(drawing.complaints) +
                              ". To install it: common/setup/lab setup");
     }
     files.push_back(folder / (stem + extension));
-    std::filesystem::rename(unfinished, files.back());
+    write_atomically(files.back(), drawing.bytes);
   }
   return files;
 }
