@@ -42,7 +42,7 @@ struct Examined {
 
 /// The first line of what a program prints; nothing if there is no such program.
 std::string first_line(const std::string& command) {
-  const std::string text = run_shell(command + " 2>/dev/null").text;
+  const std::string text = run_shell("{ " + command + "; } 2>/dev/null").text;
   return text.substr(0, text.find('\n'));
 }
 

@@ -51,8 +51,9 @@ struct Notice {
 std::vector<std::string> environment(const std::filesystem::path& folder,
                                      const std::vector<std::string>& more) {
   std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
-  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND",
-                           "OMP_PLACES", "CONVLAB_ISA", "CUDA_VISIBLE_DEVICES"}) {
+  for (const char* name :
+       {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_WAIT_POLICY",
+        "OMP_PLACES", "CONVLAB_ISA", "CUDA_VISIBLE_DEVICES"}) {
     if (const char* value = std::getenv(name)) {
       variables.push_back(std::string(name) + "=" + value);
     }
@@ -290,6 +291,13 @@ std::chrono::nanoseconds ChildProcess::computing_time() const {
     return std::chrono::nanoseconds(-1);
   }
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::chrono::nanoseconds ChildProcess::leading_thread_time() const {
+  const std::string number = std::to_string(program());
+  std::ifstream stream("/proc/" + number + "/task/" + number + "/schedstat");
+  std::int64_t nanoseconds = -1;
+  return std::chrono::nanoseconds(program() > 0 && stream >> nanoseconds ? nanoseconds : -1);
 }
 
 void ChildProcess::freeze() const {

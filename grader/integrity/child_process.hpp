@@ -69,6 +69,9 @@ class ChildProcess {
   /// What its threads have computed so far, all together; a negative duration if nobody knows.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
 
+  /// The same of the thread that answers, which waits asleep.
+  [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
+
   /// The beginning and the end of what it printed, at most a few lines.
   [[nodiscard]] std::string output_head() const;
   [[nodiscard]] std::string output_tail() const;

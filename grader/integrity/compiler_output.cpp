@@ -12,6 +12,7 @@ std::string fault_of_machine(const std::string& output) {
 
 bool misses_compiler(const std::string& output) {
   return output.find(": not found") != std::string::npos ||
+         output.find("cannot execute '") != std::string::npos ||  // GCC of its parts
          output.find("No such file or directory\nninja") != std::string::npos;
 }
 

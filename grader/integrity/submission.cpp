@@ -237,6 +237,10 @@ std::chrono::nanoseconds Submission::computing_time() const {
   return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
 }
 
+std::chrono::nanoseconds Submission::leading_thread_time() const {
+  return process_ ? process_->leading_thread_time() : std::chrono::nanoseconds(-1);
+}
+
 void Submission::set_environment(std::vector<std::string> variables) {
   environment_ = std::move(variables);
   restart();

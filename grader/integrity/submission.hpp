@@ -99,6 +99,7 @@ class Submission {
 
   /// What the process has computed so far, on all its threads; negative if nobody knows.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+  [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;  ///< of the one that answers
 
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);

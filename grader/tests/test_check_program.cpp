@@ -153,6 +153,17 @@ TEST_CASE("grader check: a submission that replays its first answer is caught in
   CHECK(checked.result.findings[0].id == "E-replay");
 }
 
+TEST_CASE("grader check: a clock that was replaced contradicts the grader's") {
+  if (!grader::has_default_weights()) return;
+  const auto name = GENERATE(as<std::string>{}, "replaces_the_clock", "slows_the_clock");
+  CAPTURE(name);
+  const Checked checked = check(name, "--batches 300");
+  INFO(checked.run.output);
+  CHECK(checked.run.exit_code == 1);
+  REQUIRE(checked.result.findings.size() == 1);
+  CHECK(checked.result.findings[0].id == "E-clock");
+}
+
 TEST_CASE("grader check: the reference passes at 100 and 1000 with exact counts") {
   const auto program = std::string(CONVLAB_BINARY_DIR) + "/m1-reference";
   if (!grader::has_default_weights() || !std::filesystem::exists(program)) return;
