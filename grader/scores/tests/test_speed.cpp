@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "common/data/random.hpp"
 #include "common/testing/catch.hpp"
 #include "grader/scores/speed.hpp"
@@ -56,6 +58,27 @@ TEST_CASE("speed: more samples, narrower bounds") {
   const SpeedMeasure few = measured(1.0, 0.2, 4);
   const SpeedMeasure many = measured(1.0, 0.2, 100);
   CHECK(many.high - many.low < (few.high - few.low) / 2.0);
+}
+
+TEST_CASE("speed: bounds from few pairs hold the truth as often as they say") {
+  Random random(7);
+  for (const std::size_t pairs : {3U, 4U, 5U, 6U, 10U}) {
+    CAPTURE(pairs);
+    constexpr int kTrials = 400;
+    int held = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      SpeedMeasure measure{.yours_ms = {{}}, .reference_ms = {{}}};
+      for (std::size_t i = 0; i < pairs; ++i) {
+        // Mostly a little slower than at best, now and then much: the same for both.
+        const auto time = [&] { return 10.0 - std::log(1.0 - random.uniform()); };
+        measure.yours_ms[0].push_back(time());
+        measure.reference_ms[0].push_back(time());
+      }
+      estimate_speed(measure);
+      held += measure.low <= 1.0 && 1.0 <= measure.high ? 1 : 0;
+    }
+    CHECK(held >= kTrials * 92 / 100);
+  }
 }
 
 TEST_CASE("speed: far from the threshold noise decides nothing") {
