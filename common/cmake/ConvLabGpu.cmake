@@ -20,20 +20,25 @@ endif()
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(CONVLAB_NVCC nvcc HINTS /usr/local/cuda/bin /opt/cuda/bin)
   mark_as_advanced(CONVLAB_NVCC)
-  if(CONVLAB_NVCC)
-    set(CMAKE_CUDA_COMPILER "${CONVLAB_NVCC}")
+  if(NOT CONVLAB_NVCC)
+    message(STATUS "No CUDA Toolkit found: kernels run emulated")
+    return()
   endif()
+  set(ENV{CUDACXX} "${CONVLAB_NVCC}")
 endif()
-if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-  message(STATUS "No CUDA Toolkit found: kernels run emulated")
-  return()
+# check_language tries the compiler of the environment, in a project of its own, and does nothing
+# where the variable is there, even if it says that an earlier try failed.
+if(NOT CMAKE_CUDA_COMPILER)
+  unset(CMAKE_CUDA_COMPILER)
+  unset(CMAKE_CUDA_COMPILER CACHE)
 endif()
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
-  message(WARNING "nvcc does not work with this host compiler (see CMakeFiles/CMakeError.log), so "
-                  "kernels run emulated; name one that it takes (CUDA 11.8: g++ 11 or older, CUDA 12: "
-                  "g++ 12 or older): CUDAHOSTCXX=g++-11 cmake …")
+  message(WARNING "$ENV{CUDACXX} is there and does not work (the end of CMakeFiles/CMakeError.log in "
+                  "the build folder says why), so kernels run emulated. If it does not take this host "
+                  "compiler, name one that it takes (CUDA 11.8: g++ 11 or older, CUDA 12: g++ 12 or "
+                  "older): CUDAHOSTCXX=g++-11 cmake …")
   return()
 endif()
 enable_language(CUDA)

@@ -350,13 +350,13 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
                 .references = {},
                 .isolation = {},
                 .verdict = Verdict::kMeasured};
-  if (device != nullptr && options.profile) device->start_profile();
   for (const Stage& stage : stages) {
     if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());
+    if (device != nullptr && options.profile) device->start_profile();
     result.runs.push_back(run(stage, device, options, network, dataset, images, batch));
-  }
-  if (device != nullptr && options.profile) {
-    std::printf("\n%s", profile_text(device->stop_profile()).c_str());
+    if (device != nullptr && options.profile) {
+      std::printf("\n%s", profile_text(device->stop_profile()).c_str());
+    }
   }
   if (device != nullptr && device->info().device == Device::kGpu) {
     describe_gpu(*device, result);

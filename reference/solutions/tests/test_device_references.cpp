@@ -59,4 +59,22 @@ TEST_CASE("device references: a profile counts launches and copies") {
   CHECK(run.out.find("       4 ") != std::string::npos);
   CHECK(run.out.find(" MB  host to device\n") != std::string::npos);
   CHECK(run.out.find("       2 ") != std::string::npos);
+
+  // With --all every stage has tables of its own.
+  const CommandResult all = run_command("CONVLAB_DATA='" + folder.path().string() +
+                                        "' " CONVLAB_BINARY_DIR
+                                        "/m3-reference-emulated 2 --network sp19 --all --profile");
+  CHECK(all.exit_code == 0);
+  std::size_t stages = 0;
+  std::size_t tables = 0;
+  for (auto at = all.out.find("\nStage "); at != std::string::npos;
+       at = all.out.find("\nStage ", at + 1)) {
+    ++stages;
+  }
+  for (auto at = all.out.find("\nKernels"); at != std::string::npos;
+       at = all.out.find("\nKernels", at + 1)) {
+    ++tables;
+  }
+  CHECK(stages == 4);
+  CHECK(tables == stages);
 }
