@@ -111,7 +111,7 @@ void FileRules::add_devices() {
   }
 }
 
-int FileRules::apply() const {
+int FileRules::apply(const char* own_memory) const {
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return errno;
@@ -133,7 +133,9 @@ int FileRules::apply() const {
   // NVIDIA's driver does not start (cuInit gives error 304) unless it may name its threads, in
   // /proc/self/task/…/comm. Here self is what the program will be: exec keeps the number.
   allow("/proc/self", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate);
-  allow(folder_.c_str(), all_rights(version) & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE});
+  const std::uint64_t own = all_rights(version) & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE};
+  allow(folder_.c_str(), own);
+  if (own_memory != nullptr) allow(own_memory, own);
   const int error = ::syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 0 : errno;
   ::close(rules);
   return error;

@@ -22,8 +22,9 @@ class FileRules {
 
   /// Binds the calling process, for good and through exec. Allocates nothing, so it may run between
   /// fork and exec.
+  /// @param own_memory  a second folder of its own, or null
   /// @return 0 or an errno
-  [[nodiscard]] int apply() const;
+  [[nodiscard]] int apply(const char* own_memory) const;
 
  private:
   struct Rule {

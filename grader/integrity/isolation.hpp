@@ -10,7 +10,7 @@ namespace convlab::grader {
 struct Isolation {
   int namespaces = 0;    ///< users, network, System V memory and mounts of its own
   int own_proc = 0;      ///< process numbers of its own, and a /proc that shows no others
-  int own_disk = 0;      ///< its folder is a small disk of its own
+  int own_disk = 0;      ///< its folder and /dev/shm are small disks of its own
   int files = 0;         ///< Landlock: reads the system, writes to its folder and to devices
   int system_calls = 0;  ///< seccomp: nothing that a convolution has no use for
   int capabilities = 0;  ///< none, not even for root

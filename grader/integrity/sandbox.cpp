@@ -21,6 +21,7 @@ namespace convlab::grader {
 
 namespace {
 
+constexpr const char* kSharedMemory = "/dev/shm";
 constexpr unsigned long kNamespaces =
     CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
 
@@ -157,6 +158,9 @@ void Sandbox::enter_namespaces() {
   if (isolation_.own_disk == 0 && !policy_.keeps_files) {
     isolation_.own_disk = mount_new("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
   }
+  // LLVM's OpenMP, which clang takes, does not start without a page of shared memory.
+  has_own_shared_memory_ = isolation_.own_disk == 0 &&
+                           mount_new("tmpfs", kSharedMemory, "size=1m,nr_inodes=16,mode=0700") == 0;
 }
 
 void Sandbox::enter_program() {
@@ -172,7 +176,8 @@ void Sandbox::enter_program() {
   if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (isolation_.capabilities == 0) isolation_.capabilities = drop_capabilities();
-  if (isolation_.files == 0) isolation_.files = files_.apply();
+  if (isolation_.files == 0)
+    isolation_.files = files_.apply(has_own_shared_memory_ ? kSharedMemory : nullptr);
   if (isolation_.system_calls == 0) isolation_.system_calls = filter_.install();
 }
 

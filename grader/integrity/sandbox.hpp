@@ -57,6 +57,7 @@ class Sandbox {
   FileRules files_;
   SeccompFilter filter_;
   Isolation isolation_;
+  bool has_own_shared_memory_ = false;
   std::string user_map_;
   std::string group_map_;
 };

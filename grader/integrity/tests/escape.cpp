@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -96,6 +97,8 @@ int main(int argc, char** argv) {
       {"execute",
        [&] { return ::execl(argument.c_str(), argument.c_str(), nullptr) == 0 ? 0 : errno; }},
       {"own-file", [] { return write_to("mine"); }},
+      {"shared-memory",
+       [&] { return outcome(::shm_open(argument.c_str(), O_RDWR | O_CREAT, 0600) >= 0); }},
       {"huge-file", [] { return fill("huge", 1LL << 30); }},
       {"fork", [] { return outcome(::fork() >= 0); }},
       {"end-others",

@@ -1,3 +1,4 @@
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -70,6 +71,15 @@ TEST_CASE("sandbox: files of others stay as they are, and unread") {
   CHECK(succeeded(attempt("read", file, {.readable = {folder.path()}})));
   CHECK_FALSE(succeeded(attempt("execute", "/usr/bin/id")));
   CHECK(succeeded(attempt("read", "/etc/passwd")));
+}
+
+TEST_CASE("sandbox: shared memory is its own") {
+  const grader::Isolation isolation = grader::probe_isolation();
+  if (isolation.own_disk != 0 || isolation.files != 0) return;
+  const std::string name = "/convlab-test-" + std::to_string(::getpid());
+  CHECK(succeeded(attempt("shared-memory", name)));
+  CHECK(::shm_unlink(name.c_str()) != 0);
+  CHECK(errno == ENOENT);
 }
 
 TEST_CASE("sandbox: calls that no convolution makes end the program") {
