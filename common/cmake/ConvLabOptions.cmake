@@ -47,6 +47,14 @@ if(CONVLAB_SANITIZE)
   target_link_options(convlab_options INTERFACE -fsanitize=${CONVLAB_SANITIZE})
 endif()
 
+# convlab_unsanitized: linked last by programs that need the system as it is. A sanitizer's runtime has
+# signal handlers, threads and memory of its own.
+add_library(convlab_unsanitized INTERFACE)
+if(CONVLAB_SANITIZE)
+  target_compile_options(convlab_unsanitized INTERFACE -fno-sanitize=all)
+  target_link_options(convlab_unsanitized INTERFACE -fno-sanitize=all)
+endif()
+
 if(CONVLAB_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "CONVLAB_FUZZERS needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
