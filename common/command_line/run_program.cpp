@@ -11,7 +11,7 @@ namespace {
 
 // CLI11 says "Could not convert: --epochs = x", which names no mend.
 std::string sentence(const CLI::ParseError& error) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::string could_not = "Could not convert: ";
   const std::string equals = " = ";
   const auto value = text.find(equals);

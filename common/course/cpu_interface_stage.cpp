@@ -30,11 +30,12 @@ CONVLAB_UNLESS_DEFINED void conv_forward_cpu(float* output, const float* input, 
     conv_forward_cpu(output, input, mask, B, M, C, H, W, K);
     return;
   }
-  const auto rows = static_cast<std::size_t>(H - K + 1);
-  const auto columns = static_cast<std::size_t>(W - K + 1);
+  const int last_row = H - K;
+  const int last_column = W - K;
+  const auto rows = static_cast<std::size_t>(last_row) + 1;
+  const auto columns = static_cast<std::size_t>(last_column) + 1;
   const auto stride = static_cast<std::size_t>(S);
-  const std::size_t maps =
-      std::size_t{1} * static_cast<std::size_t>(B) * static_cast<std::size_t>(M);
+  const std::size_t maps = static_cast<std::size_t>(B) * static_cast<std::size_t>(M);
   std::vector<float> all_outputs(maps * rows * columns);
   conv_forward_cpu(all_outputs.data(), input, mask, B, M, C, H, W, K);
   for (std::size_t map = 0; map < maps; ++map) {

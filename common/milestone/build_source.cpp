@@ -51,7 +51,7 @@ std::filesystem::path build_source(const std::filesystem::path& file, Device dev
   const auto folder =
       build / "sources" /
       (source.stem().string() + "-" + to_string(device) + "-" + std::to_string(key));
-  const auto program = folder / "program";
+  auto program = folder / "program";
   if (std::filesystem::exists(program)) return program;
 
   // Made beside, then renamed: two graders may want the same program at the same time.

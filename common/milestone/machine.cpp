@@ -40,11 +40,12 @@ std::string compiler_name() {
 }  // namespace
 
 MachineInfo describe_machine() {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
   const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
   const std::int64_t page_size = ::sysconf(_SC_PAGESIZE);
   return {.cpu = cpu_name(),
           .cores = usable_cores(),
-          .memory_mib = static_cast<int>(pages * page_size / (1024 * 1024)),
+          .memory_mib = static_cast<int>(pages * page_size / kMebibyte),
           .gpu = {},
           .driver = {},
           .compiler = compiler_name(),

@@ -226,7 +226,7 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
 
 #if CONVLAB_ADDRESS_SANITIZER
 // Searching for leaks at the end means tracing the process, which no submission may.
-// NOLINTNEXTLINE(bugprone-reserved-identifier): LeakSanitizer asks this function
+// NOLINTNEXTLINE(readability-identifier-naming): LeakSanitizer asks this function
 extern "C" int __lsan_is_turned_off() {
   return convlab::is_serving ? 1 : 0;
 }

@@ -121,13 +121,14 @@ void read_values(Reader& reader, Parameter& parameter) {
   std::vector<float> scales;
   scales.reserve(rows);
   for (std::size_t r = 0; r < rows; ++r) scales.push_back(reader.f32());
-  const std::uint8_t* codes = reader.take(size);
   parameter.values.reserve(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    const float value =
-        scales[i / columns] * static_cast<float>(std::bit_cast<std::int8_t>(codes[i]));
-    if (!std::isfinite(value)) reader.fail("holds a value that is not finite");
-    parameter.values.push_back(value);
+  for (const float scale : scales) {
+    const std::uint8_t* codes = reader.take(columns);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const float value = scale * static_cast<float>(std::bit_cast<std::int8_t>(codes[c]));
+      if (!std::isfinite(value)) reader.fail("holds a value that is not finite");
+      parameter.values.push_back(value);
+    }
   }
 }
 

@@ -49,11 +49,11 @@ void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const A
   // The engine's numbers are fixed by the standard; its distributions are not, so there are none.
   std::mt19937_64 engine(seed);
   const auto fill = [&](float* values, std::int64_t count) {
-    constexpr int kLargest = 8;
+    constexpr std::uint64_t kLargest = 8;
     constexpr int kBits = 24;
     for (std::int64_t i = 0; i < count; ++i) {
       if (exact) {
-        const int whole = static_cast<int>(engine() % (2 * kLargest)) - kLargest;
+        const int whole = static_cast<int>(engine() % (2 * kLargest)) - int{kLargest};
         values[i] = static_cast<float>(whole < 0 ? whole : whole + 1);  // a zero would hide much
       } else {
         const auto bits = static_cast<std::int32_t>(engine() >> (64 - kBits));

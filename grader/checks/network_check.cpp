@@ -149,7 +149,7 @@ class LayerRun {
 
   Call called(int shift, const std::vector<float>& factors) {
     copy_turned(input_, arrays_.input, shape().input_image_size(), shape().batch, shift, factors);
-    const Call call = submission_.run(stage_.id);
+    Call call = submission_.run(stage_.id);
     if (call.failure) throw Stop{explain(*call.failure, where_)};
     if (call.wrote_outside) throw Stop{finding("E-writes-outside", "In " + where_ + ".")};
     return call;

@@ -54,6 +54,7 @@ void read_what_is_there(int descriptor, std::string& output) {
 BoundedRun run_bounded(const BoundedCommand& command) {
   std::vector<std::string> words = command.words;
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::array<int, 2> pipes{-1, -1};

@@ -72,6 +72,7 @@ std::vector<std::string> stages_of(const CourseMilestone& milestone, const Optio
   // An empty name: the check of everything, which will say why there is no list.
   if (submission.list_stages(stages) || stages.empty()) return {""};
   std::vector<std::string> names;
+  names.reserve(stages.size());
   for (const StageInfo& stage : stages) names.push_back(stage.id);
   return names;
 }

@@ -175,6 +175,7 @@ class Writer {
       return a.operations_per_second > b.operations_per_second;
     });
     std::vector<double> heights;
+    heights.reserve(points.size());
     for (const auto& point : points) heights.push_back(std::log10(point.operations_per_second));
     heights = spread_labels(heights, kLabelHeight * axes_.decades_per_pixel_y());
     const bool to_the_left = index == 0 && !has_room_on_the_right(points);

@@ -166,6 +166,7 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
     if (id.empty() && stage.cases == 0) id = "there is no such stage";
     const bool is_speed = rule.what == ScoreRule::What::kSpeed;
     std::string why = is_speed && work.emulated ? "" : not_asked(rule, rules, work);
+    const bool is_measured = why.empty() && is_speed && can_measure(rule, rules, work, why);
     if (!why.empty()) {
       leave_out(item, why);
     } else if (rule.what == ScoreRule::What::kRuns) {
@@ -174,13 +175,11 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
       score_cases(item, stage, work.cases_in_all, id);
     } else if (rule.what == ScoreRule::What::kNetwork) {
       score_network(item, run_of(work.result, rule.stage, rule.batch), id);
-    } else if (can_measure(rule, rules, work, why)) {
+    } else if (is_measured) {
       const auto found = std::find_if(speeds.begin(), speeds.end(), [&](const SpeedOutcome& speed) {
         return speed.stage == rule.stage && speed.batch == rule.batch;
       });
       score_speed(item, rule, rules, found == speeds.end() ? nullptr : &*found);
-    } else if (!why.empty()) {
-      leave_out(item, why);
     } else {
       give(item, 0.0, "only right results are timed");
     }

@@ -239,10 +239,7 @@ std::vector<ExactPrediction> predict_exactly(const Network& network,
           std::copy_n(images.begin() + (first + i) * pixels, pixels, lane.values.begin());
         }
         pass.run(lanes);
-        for (int i = 0; i < count; ++i) {
-          predictions[static_cast<std::size_t>(first + i)] =
-              prediction_of(lanes[static_cast<std::size_t>(i)]);
-        }
+        std::transform(lanes.begin(), lanes.end(), predictions.begin() + first, prediction_of);
       });
   return predictions;
 }

@@ -85,11 +85,11 @@ class Project {
     const auto usable = [&](const fs::path& path) {
       return fs::is_regular_file(path) && !is_excluded(path);
     };
-    const fs::path local = fs::weakly_canonical(from.parent_path() / name);
+    fs::path local = fs::weakly_canonical(from.parent_path() / name);
     beside = usable(local);
     if (beside) return local;
     for (const fs::path& folder : options_.include_folders) {
-      const fs::path path = fs::weakly_canonical(folder / name);
+      fs::path path = fs::weakly_canonical(folder / name);
       if (usable(path)) return path;
     }
     return {};

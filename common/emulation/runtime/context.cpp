@@ -12,9 +12,10 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 
 #if !CONVLAB_EMULATION_USES_UCONTEXT
 
@@ -167,7 +168,8 @@ Context make_context(Stack& stack, void (*entry)()) {
   makecontext(&stack.machine, entry, 0);
   return {.place = nullptr, .stack = &stack};
 #else
-  const auto top = (reinterpret_cast<std::uintptr_t>(stack.low) + stack.size) & ~std::uintptr_t{15};
+  std::byte* top = static_cast<std::byte*>(stack.low) + stack.size;
+  top -= reinterpret_cast<std::uintptr_t>(top) % 16;
   // Room for the registers that the first switch restores, in the order in which it does.
 #if defined(__x86_64__)
   // r15 … r12, rbx, rbp, where to go on; zeros for a debugger's last frame, of which there must be
@@ -180,8 +182,8 @@ Context make_context(Stack& stack, void (*entry)()) {
   constexpr int kEntry = 0;
   constexpr int kReturn = 11;
 #endif
-  std::memset(reinterpret_cast<void*>(top - kSaved * sizeof(void*)), 0, kSaved * sizeof(void*));
   void** frame = reinterpret_cast<void**>(top) - kSaved;
+  std::fill_n(frame, kSaved, nullptr);
   frame[kEntry] = reinterpret_cast<void*>(entry);
   frame[kReturn] = reinterpret_cast<void*>(&convlab_enter_stack);
   return {.place = frame, .stack = &stack};

@@ -187,8 +187,9 @@ void DeviceMemory::release_all() {
 void DeviceMemory::unmap(const Allocation& allocation) {
   allow_access(allocation.pages, allocation.page_bytes);
   // Mapping anew gives the memory back and makes the addresses inaccessible in one step.
-  mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  // Where the system has no mapping left the pages stay, and only a use after free goes unseen.
+  static_cast<void>(mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
   if (freed_.size() >= kFreedRemembered) freed_.clear();
   freed_.emplace(allocation.pages, allocation);

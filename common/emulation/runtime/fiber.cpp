@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 // AddressSanitizer's frames are several times larger.
-constexpr std::size_t kStackBytes = (CONVLAB_ADDRESS_SANITIZER ? 512 : 128) * 1024;
+constexpr std::size_t kStackBytes = std::size_t{CONVLAB_ADDRESS_SANITIZER ? 512 : 128} * 1024;
 constexpr std::size_t kGuardBytes = 4 * kPage;  // a frame with a large array must not step over it
 constexpr std::size_t kStride = kStackBytes + kGuardBytes;
 constexpr std::size_t kFibersPerChunk = 32;

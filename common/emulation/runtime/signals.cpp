@@ -22,13 +22,14 @@ namespace convlab::emulation {
 namespace {
 
 constexpr std::array kFaultSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-constexpr std::size_t kSignalStackBytes = 64 * 1024;
+constexpr std::size_t kSignalStackBytes = std::size_t{64} * 1024;
 
 std::array<struct sigaction, kFaultSignals.size()> former_actions;
 
 void* program_counter(void* context) {
   const auto* user = static_cast<const ucontext_t*>(context);
 #if defined(__x86_64__)
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a register is an integer
   return reinterpret_cast<void*>(user->uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
   return reinterpret_cast<void*>(user->uc_mcontext.pc);
@@ -73,10 +74,7 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
   if (runner.fibers().overflown(info.si_addr) != nullptr) {
     fault.kind = Fault::Kind::kStackOverflow;
     fault.error = KernelFault::kHardwareStackError;
-  } else if (info.si_code == BUS_ADRALN && signal == SIGBUS) {
-    fault.kind = Fault::Kind::kMisaligned;
-    fault.error = KernelFault::kMisalignedAddress;
-  } else if (info.si_code == SI_KERNEL) {
+  } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) || info.si_code == SI_KERNEL) {
     // x86 raises a general protection fault, without the address, for a misaligned vector access.
     fault.kind = Fault::Kind::kMisaligned;
     fault.error = KernelFault::kMisalignedAddress;
@@ -187,7 +185,8 @@ void prepare_worker_for_signals() {
 
 }  // namespace convlab::emulation
 
-// assert() in a kernel ends the kernel, not the program.
+// assert() in a kernel ends the kernel, not the program: this is glibc's function.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file,
                                            unsigned int line, const char* function) noexcept {
   using namespace convlab::emulation;

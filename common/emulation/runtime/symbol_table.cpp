@@ -8,10 +8,12 @@
 #include "common/emulation/include/convlab_emulation/symbols.hpp"
 
 // Bounds of the program's image, from the linker.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
-extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+extern const char __executable_start;
 extern const char end;
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace convlab::emulation {
 namespace {
