@@ -128,6 +128,8 @@ TEST_CASE("run phases: the input's copy in device memory is swapped wherever it 
   const ConvShape shape{.batch = 1, .height = 1, .width = 2};
   const auto bits = [](float number) { return std::bit_cast<std::uint32_t>(number); };
   gpu.content.words = {bits(7), bits(1), bits(1), bits(2), bits(5)};
+  std::array<std::byte, 5 * sizeof(float)> place{};
+  gpu.content.begin = place.data();
   std::array<float, 2> input = {1, 2};
   const std::array<float, 1> weights = {1};
   std::array<float, 2> output = {5, 7};
