@@ -48,8 +48,8 @@ using convlab::ConvShape;
 /// the image: do not return early, only write nothing at the end.
 __global__ void conv_forward_kernel(ConvShape shape, const float* input, const float* weights,
                                     float* output) {
-  extern __shared__ float
-      tile[];  // (15·stride + K) × (15·stride + K) floats, if the launch says so
+  // (15·stride + K) × (15·stride + K) floats, if the launch says so
+  extern __shared__ float tile[];
   (void)shape, (void)input, (void)weights, (void)output, (void)tile;  // goes away with your code
 }
 

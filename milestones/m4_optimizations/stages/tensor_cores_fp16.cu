@@ -39,9 +39,9 @@ using namespace nvcuda;
 ///
 ///     wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
 ///     wmma::fill_fragment(sum, 0.0f);
-///     wmma::load_matrix_sync(left, weight_tile, row_length);   // left and right from shared
-///     memory wmma::mma_sync(sum, left, right, sum); wmma::store_matrix_sync(sums, sum, row_length,
-///     wmma::mem_row_major);
+///     wmma::load_matrix_sync(left, weight_tile, row_length);  // right too; both in shared memory
+///     wmma::mma_sync(sum, left, right, sum);
+///     wmma::store_matrix_sync(sums, sum, row_length, wmma::mem_row_major);
 ///
 /// All 32 threads of a warp must make these calls together.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
