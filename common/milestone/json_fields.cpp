@@ -4,16 +4,20 @@
 
 namespace convlab {
 
-namespace {
+void to_json(Json& json, Device device) {
+  json = to_string(device);
+}
 
-Device device_of(const std::string& name) {
-  for (const Device device : {Device::kCpu, Device::kGpu, Device::kEmulated}) {
-    if (name == to_string(device)) return device;
+void from_json(const Json& json, Device& device) {
+  const auto name = json.get<std::string>();
+  for (const Device known : {Device::kCpu, Device::kGpu, Device::kEmulated}) {
+    if (name == to_string(known)) {
+      device = known;
+      return;
+    }
   }
   throw EnvironmentError("'" + name + "' is not a known device");
 }
-
-}  // namespace
 
 void to_json(Json& json, const ConvShape& shape) {
   json = {{"batch", shape.batch},
@@ -85,7 +89,7 @@ void from_json(const Json& json, DeviceLimits& limits) {
 }
 
 void to_json(Json& json, const DeviceInfo& info) {
-  json = {{"device", to_string(info.device)},
+  json = {{"device", info.device},
           {"name", info.name},
           {"capability", {info.capability.major, info.capability.minor}},
           {"multiprocessors", info.multiprocessors},
@@ -100,7 +104,7 @@ void to_json(Json& json, const DeviceInfo& info) {
 
 void from_json(const Json& json, DeviceInfo& info) {
   const Json& capability = json.at("capability");
-  info = {.device = device_of(json.at("device").get<std::string>()),
+  info = {.device = json.at("device"),
           .name = json.at("name"),
           .capability = {capability.at(0).get<int>(), capability.at(1).get<int>()},
           .multiprocessors = json.at("multiprocessors"),

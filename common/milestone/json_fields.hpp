@@ -17,6 +17,11 @@ namespace convlab {
 /// Keeps the order in which fields are written.
 using Json = nlohmann::ordered_json;
 
+void to_json(Json& json, Device device);
+
+/// @throws EnvironmentError for a name that is none
+void from_json(const Json& json, Device& device);
+
 void to_json(Json& json, const ConvShape& shape);
 
 /// @throws ShapeError for sizes that are no convolution

@@ -238,11 +238,7 @@ RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
   }
   std::printf("\nTest Accuracy: %g\n", static_cast<double>(accuracy.correct) / batch);
   result.accuracy = accuracy;
-  const ProcessUsage usage = process_usage();
-  result.total = TotalExecution{.user_s = usage.user_s,
-                                .system_s = usage.system_s,
-                                .elapsed_s = usage.elapsed_s,
-                                .peak_memory_mib = usage.peak_memory_mib};
+  result.total = process_usage();
   return result;
 }
 

@@ -22,28 +22,21 @@ const char* to_string(Verdict verdict) {
   return "unknown";
 }
 
-namespace {
-
-template <class Enum, std::size_t n>
-Enum from_string(const Json& json, const std::array<Enum, n>& values) {
-  const auto text = json.get<std::string>();
-  for (Enum value : values) {
-    if (text == to_string(value)) return value;
-  }
-  throw EnvironmentError("'" + text + "' is not a known value");
-}
-
-Verdict verdict_from(const Json& json) {
-  return from_string(json, std::array{Verdict::kMeasured, Verdict::kPassed, Verdict::kFailed});
-}
-
-Device device_from(const Json& json) {
-  return from_string(json, std::array{Device::kCpu, Device::kGpu, Device::kEmulated});
-}
-
-}  // namespace
-
 // Found by nlohmann-json through the name of the type; the field names are the file format.
+
+static void to_json(Json& json, Verdict verdict) {
+  json = to_string(verdict);
+}
+static void from_json(const Json& json, Verdict& verdict) {
+  const auto name = json.get<std::string>();
+  for (const Verdict known : {Verdict::kMeasured, Verdict::kPassed, Verdict::kFailed}) {
+    if (name == to_string(known)) {
+      verdict = known;
+      return;
+    }
+  }
+  throw EnvironmentError("'" + name + "' is not a known verdict");
+}
 
 static void to_json(Json& json, const MachineInfo& machine) {
   json = {{"cpu", machine.cpu},
@@ -105,13 +98,13 @@ static void from_json(const Json& json, LayerResult& layer) {
   layer.first_op_ms = json.at("first_op_ms");
 }
 
-static void to_json(Json& json, const TotalExecution& total) {
+static void to_json(Json& json, const ProcessUsage& total) {
   json = {{"user_s", total.user_s},
           {"system_s", total.system_s},
           {"elapsed_s", total.elapsed_s},
           {"peak_memory_mib", total.peak_memory_mib}};
 }
-static void from_json(const Json& json, TotalExecution& total) {
+static void from_json(const Json& json, ProcessUsage& total) {
   total = {.user_s = json.at("user_s"),
            .system_s = json.at("system_s"),
            .elapsed_s = json.at("elapsed_s"),
@@ -145,13 +138,9 @@ static void from_json(const Json& json, Finding& finding) {
 }
 
 static void to_json(Json& json, const CaseResult& result) {
-  json = {{"stage", result.stage},
-          {"name", result.name},
-          {"shape", result.shape},
-          {"seed", result.seed},
-          {"exact", result.exact},
-          {"error", result.error},
-          {"verdict", to_string(result.verdict)}};
+  json = {{"stage", result.stage},    {"name", result.name},   {"shape", result.shape},
+          {"seed", result.seed},      {"exact", result.exact}, {"error", result.error},
+          {"verdict", result.verdict}};
 }
 static void from_json(const Json& json, CaseResult& result) {
   result = {.stage = json.at("stage"),
@@ -160,18 +149,18 @@ static void from_json(const Json& json, CaseResult& result) {
             .seed = json.at("seed"),
             .exact = json.at("exact"),
             .error = json.at("error"),
-            .verdict = verdict_from(json.at("verdict"))};
+            .verdict = json.at("verdict")};
 }
 
 static void to_json(Json& json, const RunResult& run) {
   json = {{"network", run.network},
           {"batch", run.batch},
           {"stage", run.stage},
-          {"device", to_string(run.device)},
+          {"device", run.device},
           {"layers", run.layers}};
   if (run.total) json["total"] = *run.total;
   if (run.accuracy) json["accuracy"] = *run.accuracy;
-  json["verdict"] = to_string(run.verdict);
+  json["verdict"] = run.verdict;
   if (run.device == Device::kGpu) {
     json["start_up_ms"] = run.start_up_ms;
     json["empty_launch_ms"] = run.empty_launch_ms;
@@ -181,12 +170,12 @@ static void from_json(const Json& json, RunResult& run) {
   run = {.network = json.at("network"),
          .batch = json.at("batch"),
          .stage = json.at("stage"),
-         .device = device_from(json.at("device")),
+         .device = json.at("device"),
          .layers = json.at("layers"),
          .total = {},
          .accuracy = {},
-         .verdict = verdict_from(json.at("verdict"))};
-  if (json.contains("total")) run.total = json["total"].get<TotalExecution>();
+         .verdict = json.at("verdict")};
+  if (json.contains("total")) run.total = json["total"].get<ProcessUsage>();
   if (json.contains("accuracy")) run.accuracy = json["accuracy"].get<AccuracyResult>();
   run.start_up_ms = json.value("start_up_ms", 0.0);
   run.empty_launch_ms = json.value("empty_launch_ms", 0.0);
@@ -230,7 +219,7 @@ std::string to_json(const Result& result) {
                {"created", result.created},     {"machine", result.machine},
                {"cases", result.cases},         {"runs", result.runs},
                {"findings", result.findings},   {"references", result.references},
-               {"isolation", result.isolation}, {"verdict", to_string(result.verdict)}};
+               {"isolation", result.isolation}, {"verdict", result.verdict}};
   if (result.score) json["score"] = *result.score;
   if (!result.sources.empty()) json["sources"] = result.sources;
   // What a crashed program printed may hold any bytes; they must not keep a result from being kept.
@@ -254,7 +243,7 @@ Result parse_result(const std::string& text, const std::string& name) {
                   .findings = json.at("findings"),
                   .references = json.at("references"),
                   .isolation = json.value("isolation", ""),
-                  .verdict = verdict_from(json.at("verdict"))};
+                  .verdict = json.at("verdict")};
     if (json.contains("score")) result.score = json["score"].get<Score>();
     if (json.contains("sources")) result.sources = json["sources"].get<std::vector<SourceFile>>();
     return result;

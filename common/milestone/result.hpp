@@ -12,6 +12,7 @@
 #include "common/milestone/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
+#include "common/timing/process_usage.hpp"
 
 namespace convlab {
 
@@ -63,16 +64,6 @@ struct LayerResult {
   friend bool operator==(const LayerResult&, const LayerResult&) = default;
 };
 
-/// The whole program (m1, m2, …), or in a check the part of the submission's process.
-struct TotalExecution {
-  double user_s = 0.0;
-  double system_s = 0.0;
-  double elapsed_s = 0.0;
-  double peak_memory_mib = 0.0;
-
-  friend bool operator==(const TotalExecution&, const TotalExecution&) = default;
-};
-
 struct AccuracyResult {
   int correct = 0;
   int total = 0;
@@ -114,7 +105,7 @@ struct RunResult {
   StageInfo stage{};
   Device device = Device::kCpu;
   std::vector<LayerResult> layers{};
-  std::optional<TotalExecution> total{};
+  std::optional<ProcessUsage> total{};  ///< of m1, m2, …, or in a check of the submission
   std::optional<AccuracyResult> accuracy{};
   Verdict verdict = Verdict::kMeasured;
   double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels, in no time above

@@ -43,7 +43,7 @@ std::string encode(const ServeReply& reply) {
                {"copies", reply.kernels.copies},
                {"finished", reply.kernels.finished},
                {"stages", reply.stages},
-               {"device", static_cast<int>(reply.device)},
+               {"device", reply.device},
                {"no_gpu", reply.no_gpu.substr(0, kMaxText)},
                {"sample", reply.sample}};
   if (reply.report) json["report"] = *reply.report;
@@ -91,9 +91,7 @@ std::optional<ServeReply> decode_reply(const std::string& text) {
                        .finished = json.value("finished", false)};
     }
     reply.stages = json.at("stages").get<std::vector<StageInfo>>();
-    const int device = json.value("device", 0);
-    if (device < 0 || device > static_cast<int>(Device::kEmulated)) return std::nullopt;
-    reply.device = static_cast<Device>(device);
+    reply.device = json.value("device", Device::kCpu);
     reply.no_gpu = json.value("no_gpu", "");
     reply.sample = json.value("sample", OpSample{});
     if (json.contains("report")) reply.report = json["report"].get<DeviceReport>();

@@ -2,14 +2,17 @@
 
 namespace convlab {
 
-/// What the whole process has used since it started: the course's "total execution time".
+/// What a process has used since it started: the course's "total execution time".
 struct ProcessUsage {
   double user_s = 0.0;
   double system_s = 0.0;
   double elapsed_s = 0.0;
   double peak_memory_mib = 0.0;
+
+  friend bool operator==(const ProcessUsage&, const ProcessUsage&) = default;
 };
 
+/// Of this process.
 ProcessUsage process_usage();
 
 }  // namespace convlab

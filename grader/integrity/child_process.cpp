@@ -399,8 +399,8 @@ std::string ChildProcess::output_tail() const {
   return printed_last_;
 }
 
-TotalExecution ChildProcess::usage() const {
-  TotalExecution usage;
+ProcessUsage ChildProcess::usage() const {
+  ProcessUsage usage;
   usage.elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
   if (program() <= 0) return usage;
   const std::string place = "/proc/" + std::to_string(program());

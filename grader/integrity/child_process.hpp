@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/milestone/channel.hpp"
-#include "common/milestone/result.hpp"
+#include "common/timing/process_usage.hpp"
 #include "grader/integrity/sandbox.hpp"
 
 namespace convlab::grader {
@@ -77,7 +77,7 @@ class ChildProcess {
   [[nodiscard]] std::string output_tail() const;
 
   /// Of the process so far, from the system's books; `elapsed_s` since its start.
-  [[nodiscard]] TotalExecution usage() const;
+  [[nodiscard]] ProcessUsage usage() const;
 
   /// How far the kernel isolates it; known once it has started.
   [[nodiscard]] const Isolation& isolation();

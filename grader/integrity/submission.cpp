@@ -246,8 +246,8 @@ void Submission::set_environment(std::vector<std::string> variables) {
   restart();
 }
 
-TotalExecution Submission::usage() const {
-  return process_ ? process_->usage() : TotalExecution{};
+ProcessUsage Submission::usage() const {
+  return process_ ? process_->usage() : ProcessUsage{};
 }
 
 }  // namespace convlab::grader

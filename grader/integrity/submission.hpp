@@ -114,7 +114,7 @@ class Submission {
   void restart() { process_.reset(); }
 
   /// What the program has used since it started.
-  [[nodiscard]] TotalExecution usage() const;
+  [[nodiscard]] ProcessUsage usage() const;
 
  private:
   struct Region {

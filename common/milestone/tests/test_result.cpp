@@ -43,7 +43,7 @@ Result example() {
                                {.host_ms = 0.1, .slowed = true}},
                    .first_op_ms = 7.5},
                   {.shape = shape, .op_ms = {3}, .layer_ms = {3}, .error = {}}},
-       .total = convlab::TotalExecution{.user_s = 1.0, .peak_memory_mib = 12.5},
+       .total = convlab::ProcessUsage{.user_s = 1.0, .peak_memory_mib = 12.5},
        .accuracy =
            convlab::AccuracyResult{.correct = 88, .total = 100, .expected = 88, .undecided = 1},
        .verdict = convlab::Verdict::kPassed});
@@ -111,7 +111,7 @@ TEST_CASE("result: a file that is no result is named, with the reason") {
   std::string wrong_verdict = convlab::to_json(example());
   const std::string word = "\"failed\"";
   wrong_verdict.replace(wrong_verdict.rfind(word), word.size(), "\"perfect\"");
-  CHECK(message_of(wrong_verdict).find("'perfect' is not a known value") != std::string::npos);
+  CHECK(message_of(wrong_verdict).find("'perfect' is not a known verdict") != std::string::npos);
 }
 
 TEST_CASE("result: every truncation of a file is refused") {
