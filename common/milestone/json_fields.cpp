@@ -1,7 +1,5 @@
 #include "common/milestone/json_fields.hpp"
 
-#include "common/error/error.hpp"
-
 namespace convlab {
 
 void to_json(Json& json, Device device) {
@@ -9,14 +7,7 @@ void to_json(Json& json, Device device) {
 }
 
 void from_json(const Json& json, Device& device) {
-  const auto name = json.get<std::string>();
-  for (const Device known : {Device::kCpu, Device::kGpu, Device::kEmulated}) {
-    if (name == to_string(known)) {
-      device = known;
-      return;
-    }
-  }
-  throw EnvironmentError("'" + name + "' is not a known device");
+  device = value_named(json, {Device::kCpu, Device::kGpu, Device::kEmulated});
 }
 
 void to_json(Json& json, const ConvShape& shape) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "common/device/device_info.hpp"
+#include "common/error/error.hpp"
 #include "common/milestone/device_report.hpp"
 #include "common/milestone/result.hpp"
 #include "common/tensor/conv_shape.hpp"
@@ -16,6 +19,16 @@ namespace convlab {
 
 /// Keeps the order in which fields are written.
 using Json = nlohmann::ordered_json;
+
+/// The one of `values` that to_string calls as the JSON does. @throws EnvironmentError if none is
+template <class Enum>
+Enum value_named(const Json& json, std::initializer_list<Enum> values) {
+  const auto name = json.get<std::string>();
+  for (const Enum value : values) {
+    if (name == to_string(value)) return value;
+  }
+  throw EnvironmentError("'" + name + "' is not a known value");
+}
 
 void to_json(Json& json, Device device);
 

@@ -28,14 +28,7 @@ static void to_json(Json& json, Verdict verdict) {
   json = to_string(verdict);
 }
 static void from_json(const Json& json, Verdict& verdict) {
-  const auto name = json.get<std::string>();
-  for (const Verdict known : {Verdict::kMeasured, Verdict::kPassed, Verdict::kFailed}) {
-    if (name == to_string(known)) {
-      verdict = known;
-      return;
-    }
-  }
-  throw EnvironmentError("'" + name + "' is not a known verdict");
+  verdict = value_named(json, {Verdict::kMeasured, Verdict::kPassed, Verdict::kFailed});
 }
 
 static void to_json(Json& json, const MachineInfo& machine) {

@@ -29,10 +29,6 @@ OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
   return sample;
 }
 
-}  // namespace
-
-namespace {
-
 // Counts the kernels of one phase.
 int launches(DeviceSession* device, const char* name, const std::function<void()>& phase) {
   bool counts = device != nullptr;
@@ -48,10 +44,6 @@ int launches(DeviceSession* device, const char* name, const std::function<void()
   for (const ProfileEntry& kernel : device->stop_profile().kernels) count += kernel.calls;
   return count;
 }
-
-}  // namespace
-
-namespace {
 
 using Places = std::vector<std::byte*>;
 

@@ -1,8 +1,5 @@
 #include "common/milestone/score.hpp"
 
-#include <array>
-
-#include "common/error/error.hpp"
 #include "common/milestone/json_fields.hpp"
 
 namespace convlab {
@@ -39,18 +36,13 @@ double Score::total() const {
   return sum;
 }
 
-namespace {
-
-Credit credit_from(const Json& json) {
-  const auto text = json.get<std::string>();
-  for (const Credit credit :
-       {Credit::kEarned, Credit::kPartial, Credit::kUndecided, Credit::kNotMeasured}) {
-    if (text == to_string(credit)) return credit;
-  }
-  throw EnvironmentError("'" + text + "' is not a known credit");
+static void to_json(Json& json, Credit credit) {
+  json = to_string(credit);
 }
-
-}  // namespace
+static void from_json(const Json& json, Credit& credit) {
+  credit = value_named(
+      json, {Credit::kEarned, Credit::kPartial, Credit::kUndecided, Credit::kNotMeasured});
+}
 
 static void to_json(Json& json, const SpeedMeasure& speed) {
   json = {{"reference", speed.reference},
@@ -79,7 +71,7 @@ static void to_json(Json& json, const ScoreItem& item) {
   if (item.batch > 0) json["batch"] = item.batch;
   json.update({{"points", item.points},
                {"earned", item.earned},
-               {"credit", to_string(item.credit)},
+               {"credit", item.credit},
                {"yours", item.yours},
                {"reference", item.reference},
                {"why", item.why}});
@@ -91,7 +83,7 @@ static void from_json(const Json& json, ScoreItem& item) {
           .batch = json.value("batch", 0),
           .points = json.at("points"),
           .earned = json.at("earned"),
-          .credit = credit_from(json.at("credit")),
+          .credit = json.at("credit"),
           .yours = json.at("yours"),
           .reference = json.at("reference"),
           .why = json.at("why"),

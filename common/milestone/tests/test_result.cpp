@@ -111,7 +111,7 @@ TEST_CASE("result: a file that is no result is named, with the reason") {
   std::string wrong_verdict = convlab::to_json(example());
   const std::string word = "\"failed\"";
   wrong_verdict.replace(wrong_verdict.rfind(word), word.size(), "\"perfect\"");
-  CHECK(message_of(wrong_verdict).find("'perfect' is not a known verdict") != std::string::npos);
+  CHECK(message_of(wrong_verdict).find("'perfect' is not a known value") != std::string::npos);
 }
 
 TEST_CASE("result: every truncation of a file is refused") {
