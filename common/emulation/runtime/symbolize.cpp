@@ -33,9 +33,11 @@ std::string program_path() {
   return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-/// Whether the place is the workbook's: the runtime, or its wrappers of CUDA's functions.
+/// Whether the place is not the user's: the runtime, its wrappers of CUDA's functions, the standard
+/// library.
 bool is_common(const std::string& place) {
-  return place.find("common/emulation/include/") != std::string::npos ||
+  return place.starts_with("/usr/") ||
+         place.find("common/emulation/include/") != std::string::npos ||
          place.find("common/emulation/runtime/") != std::string::npos ||
          place.find("common/device/") != std::string::npos;
 }

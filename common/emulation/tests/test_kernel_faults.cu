@@ -137,7 +137,7 @@ __device__ int recurse(int depth, volatile int* sink) {
   return recurse(depth - 1, sink) + frame[depth % 64];
 }
 __global__ void large_array(int* out, int bytes) {
-  volatile char array[400000];  // steps over the guard pages of several stacks
+  volatile char array[4000000];  // steps over the guard pages of several stacks
   for (int i = 0; i < bytes; ++i) array[i] = static_cast<char>(i + *out);
   *out = array[bytes - 1];
 }
