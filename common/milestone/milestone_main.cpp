@@ -70,7 +70,10 @@ std::string examples(const Milestone& milestone) {
          program + " --list              the stages of this milestone\n" +
          (milestone.device == Device::kCpu
               ? ""
-              : "  " + program + " 100 --device emulated    on the CPU, even if there is a GPU\n") +
+              : "  " + program + " 100 --device emulated\n" +
+                    "                                   on the CPU, even if there is a GPU\n" +
+                    "  " + program +
+                    " 1000 --profile      where the time goes, for your report\n") +
          "  " + program + " 1000 --all --json build/" + id +
          ".json\n\n"
          "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"

@@ -17,7 +17,7 @@ const std::vector<Diagnosis>& catalogue() {
       // No output.
       {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
        "Read the chapter beside it, write the loops, build and check again; "
-       "build/bin/grader hint gives one hint at a time."},
+       "build/bin/grader hint and the milestone's name give one hint at a time."},
       {"E-no-stage", "the file registers no stage",
        "The object at the end of the hand-out, CpuStage or ConvolutionStage, is gone, a static "
        "constructor ended early, or a file for the course's own interface does not define its "

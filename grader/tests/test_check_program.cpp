@@ -71,7 +71,8 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
         "           again.\n"
         "    cause  This is where everybody starts.\n"
         "    next   Read the chapter beside it, write the loops, build and check again;\n"
-        "           build/bin/grader hint gives one hint at a time.\n"
+        "           build/bin/grader hint and the milestone's name give one hint at a\n"
+        "           time.\n"
         "    more   docs/diagnoses.md#e-not-implemented\n"
         "\n"
         "NOT PASSED  Details: " +
