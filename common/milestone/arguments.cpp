@@ -1,5 +1,6 @@
 #include "common/milestone/arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "common/error/error.hpp"
@@ -15,6 +16,16 @@ int parse_batch(const std::string& text) {
                      ", not '" + text + "'.");
   }
   return batch;
+}
+
+std::vector<int> parse_batches(const std::string& text) {
+  std::vector<int> batches;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    batches.push_back(parse_batch(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return batches;
 }
 
 }  // namespace convlab

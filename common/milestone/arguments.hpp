@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace convlab {
 
@@ -10,5 +11,8 @@ inline constexpr int kMaxBatch = 10'000;
 /// A batch as a user types it. @throws UsageError in one sentence unless it is a whole number from
 /// 1 to kMaxBatch.
 int parse_batch(const std::string& text);
+
+/// "100,1000": as many batches as there are commas, and one more. @throws UsageError likewise
+std::vector<int> parse_batches(const std::string& text);
 
 }  // namespace convlab

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 #include "common/file/whole_file.hpp"
 #include "common/milestone/arguments.hpp"
@@ -37,13 +36,6 @@ struct Options {
   bool no_speed = false;
   bool no_build = false;
 };
-
-std::vector<int> parse_batches(const std::string& text) {
-  std::vector<int> batches;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) batches.push_back(parse_batch(part));
-  return batches;
-}
 
 // A program that is older than its source is the classic way to check yesterday's work.
 bool is_stale(const CourseMilestone& milestone, const std::filesystem::path& program) {
@@ -298,8 +290,10 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
   command->add_flag("--no-build", options->no_build, "Check what was built last");
   command->add_option("--seed", options->seed, "Repeat the cases of an earlier check");
-  command->add_option("--time-limit", options->time_limit_s,
-                      "Seconds that one convolution may take (default: from its size)");
+  command
+      ->add_option("--time-limit", options->time_limit_s,
+                   "Seconds that one convolution may take (default: from its size)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--program", options->program)->group("");  // for tests: another executable
   command->footer(
       "Examples:\n"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "common/milestone/arguments.hpp"
 #include "grader/cli/bounded_command.hpp"
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
@@ -119,6 +120,7 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
+  parse_batches(options.batches);  // what is wrong with them no save would mend
   struct sigaction action {};
   action.sa_handler = ask_to_stop;
   ::sigaction(SIGINT, &action, nullptr);
