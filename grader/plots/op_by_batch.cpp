@@ -157,6 +157,7 @@ class Writer {
       return a.place.time.median > b.place.time.median;
     });
     std::vector<double> heights;
+    heights.reserve(labels.size());
     for (const Label& label : labels) heights.push_back(std::log10(label.place.time.median));
     heights = spread_labels(heights, kLabelHeight * decades_per_pixel_y());
     const auto beside = [&](double at, double pixels) {

@@ -56,6 +56,7 @@ std::vector<PlottedRun> plotted_runs(const std::vector<Result>& results,
     }
   }
   std::vector<PlottedRun> runs;
+  runs.reserve(latest.size());
   for (const auto& [key, item] : latest) runs.push_back(item);
   return runs;
 }
