@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,11 +79,18 @@ std::string pci_bus_id(const cudaDeviceProp& properties) {
 Profile difference(const emulation::Activity& before, const emulation::Activity& after) {
   Profile profile;
   profile.timed = false;
-  for (const auto& [kernel, launches] : after.launches) {
-    const auto old = before.launches.find(kernel);
-    const int calls = launches - (old == before.launches.end() ? 0 : old->second);
-    if (calls > 0) profile.kernels.push_back({kernel, calls, 0});
-  }
+  const auto entries = [](const std::map<std::string, int>& old_counts,
+                          const std::map<std::string, int>& new_counts) {
+    std::vector<ProfileEntry> list;
+    for (const auto& [name, count] : new_counts) {
+      const auto old = old_counts.find(name);
+      const int calls = count - (old == old_counts.end() ? 0 : old->second);
+      if (calls > 0) list.push_back({name, calls, 0});
+    }
+    return list;
+  };
+  profile.kernels = entries(before.launches, after.launches);
+  profile.api_calls = entries(before.calls, after.calls);
   for (const auto& [direction, copies] : after.copies) {
     const auto old = before.copies.find(direction);
     const auto base = old == before.copies.end() ? emulation::Activity::Copies{} : old->second;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -34,25 +35,30 @@ cudaError_t check_device(int device) {
 }  // namespace
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  note_call(__func__);
   if (count == nullptr) return record_error(cudaErrorInvalidValue);
   *count = 1;
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* device) {
+  note_call(__func__);
   if (device == nullptr) return record_error(cudaErrorInvalidValue);
   *device = 0;
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
+  note_call(__func__);
   return check_device(device);
 }
 cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
+  note_call(__func__);
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
   if (properties == nullptr) return record_error(cudaErrorInvalidValue);
   const DeviceModel& model = device_model();
@@ -102,6 +108,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  note_call(__func__);
   cudaDeviceProp p;
   if (const cudaError_t problem = cudaGetDeviceProperties(&p, device); problem != cudaSuccess)
     return problem;
@@ -187,6 +194,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceSynchronize() {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (StreamScheduler::instance().capturing())
     return record_error(cudaErrorStreamCaptureUnsupported);
@@ -195,10 +203,12 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 cudaError_t cudaThreadSynchronize() {
+  note_call(__func__);
   return cudaDeviceSynchronize();
 }
 
 cudaError_t cudaDeviceReset() {
+  note_call(__func__);
   StreamScheduler::instance().finish_all();
   DeviceMemory::instance().release_all();
   clear_errors();
@@ -206,49 +216,60 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit /*limit*/, std::size_t /*value*/) {
+  note_call(__func__);
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  note_call(__func__);
   if (value == nullptr) return record_error(cudaErrorInvalidValue);
   *value = limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U;
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache /*config*/) {
+  note_call(__func__);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  note_call(__func__);
   if (config == nullptr) return record_error(cudaErrorInvalidValue);
   *config = cudaFuncCachePreferNone;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
+  note_call(__func__);
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  note_call(__func__);
   if (config == nullptr) return record_error(cudaErrorInvalidValue);
   *config = cudaSharedMemBankSizeFourByte;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  note_call(__func__);
   if (can == nullptr) return record_error(cudaErrorInvalidValue);
   if (device != 0 || peer != 0) return record_error(cudaErrorInvalidDevice);
   *can = 0;
   return cudaSuccess;
 }
 cudaError_t cudaProfilerStart() {
+  note_call(__func__);
   return cudaSuccess;
 }
 cudaError_t cudaProfilerStop() {
+  note_call(__func__);
   return cudaSuccess;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
+  note_call(__func__);
   return cudaRuntimeGetVersion(version);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
+  note_call(__func__);
   if (version == nullptr) return record_error(cudaErrorInvalidValue);
   *version = kVersion;
   return cudaSuccess;

@@ -203,34 +203,41 @@ Copy line(void* to, const void* from, std::size_t bytes) {
 // ---- allocation ---------------------------------------------------------------------------------
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  note_call(__func__);
   return allocate(pointer, bytes, MemoryKind::kDevice);
 }
 
 cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned int /*flags*/) {
+  note_call(__func__);
   return allocate(pointer, bytes, MemoryKind::kManaged);
 }
 
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned int /*flags*/) {
+  note_call(__func__);
   return allocate(pointer, bytes, MemoryKind::kPinned);
 }
 
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags) {
+  note_call(__func__);
   return cudaMallocHost(pointer, bytes, flags);
 }
 
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
+  note_call(__func__);
   if (streams().resolve(stream) == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   return allocate(pointer, bytes, MemoryKind::kDevice);
 }
 
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
                             std::size_t height) {
+  note_call(__func__);
   if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
   *pitch = (width_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(pointer, *pitch * height, MemoryKind::kDevice);
 }
 
 cudaError_t cudaFree(void* pointer) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr) return cudaSuccess;
   // Freeing waits for the whole device.
@@ -241,6 +248,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
@@ -252,29 +260,34 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   streams().finish_all();
   return release(pointer, MemoryKind::kPinned, "cudaFreeHost");
 }
 
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
+  note_call(__func__);
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
   const bool added = pinned_ranges().add(static_cast<std::byte*>(pointer), bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
+  note_call(__func__);
   const bool removed = pinned_ranges().remove(static_cast<std::byte*>(pointer));
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int /*flags*/) {
+  note_call(__func__);
   if (device == nullptr || side_of(host) == Side::kHost) return record_error(cudaErrorInvalidValue);
   *device = host;
   return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (free == nullptr || total == nullptr) return record_error(cudaErrorInvalidValue);
   *free = memory().free();
@@ -284,6 +297,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 
 cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*device*/,
                                  cudaStream_t /*stream*/) {
+  note_call(__func__);
   const auto allocation = memory().find(pointer);
   const bool managed = allocation && allocation->kind == MemoryKind::kManaged;
   return record_error(managed && outside(pointer, bytes).empty() ? cudaSuccess
@@ -292,10 +306,12 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*d
 
 cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise /*advice*/,
                           int device) {
+  note_call(__func__);
   return cudaMemPrefetchAsync(pointer, bytes, device, nullptr);
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  note_call(__func__);
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
   auto* const address = const_cast<void*>(pointer);
@@ -317,17 +333,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // ---- copies -------------------------------------------------------------------------------------
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  note_call(__func__);
   return copy_memory(line(to, from, bytes), kind, false, nullptr, "cudaMemcpy");
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
+  note_call(__func__);
   return copy_memory(line(to, from, bytes), kind, true, stream, "cudaMemcpyAsync");
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width_bytes, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream) {
+  note_call(__func__);
   return copy_memory({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
                       from_pitch, width_bytes, height},
                      kind, true, stream, "cudaMemcpy2DAsync");
@@ -335,26 +354,31 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind) {
+  note_call(__func__);
   return copy_memory({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
                       from_pitch, width_bytes, height},
                      kind, false, nullptr, "cudaMemcpy2D");
 }
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
+  note_call(__func__);
   return set_memory(to, bytes, value, bytes, 1, nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  note_call(__func__);
   return set_memory(to, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height) {
+  note_call(__func__);
   return set_memory(to, pitch, value, width_bytes, height, nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                               std::size_t height, cudaStream_t stream) {
+  note_call(__func__);
   return set_memory(to, pitch, value, width_bytes, height, stream);
 }
 

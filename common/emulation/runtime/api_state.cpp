@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -60,11 +61,13 @@ cudaError_t refuse(cudaError_t error, const std::string& report) {
 using namespace convlab::emulation;
 
 cudaError_t cudaGetLastError() {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {
+  note_call(__func__);
   return sticky_error() != cudaSuccess ? sticky_error() : last_error;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -28,6 +29,7 @@ cudaError_t with_stream(cudaStream_t handle, Body body) {
 }  // namespace
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (stream == nullptr || flags > cudaStreamNonBlocking)
     return record_error(cudaErrorInvalidValue);
@@ -36,25 +38,30 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) 
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  note_call(__func__);
   return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags,
                                          int /*priority*/) {
+  note_call(__func__);
   return cudaStreamCreateWithFlags(stream, flags);
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  note_call(__func__);
   if (least != nullptr) *least = 0;
   if (greatest != nullptr) *greatest = 0;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  note_call(__func__);
   return record_error(streams().destroy(stream));
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  note_call(__func__);
   return with_stream(handle, [](CUstream_st& stream) {
     if (stream.capture) return cudaErrorStreamCaptureUnsupported;
     streams().finish(stream);
@@ -63,6 +70,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  note_call(__func__);
   return with_stream(handle, [](CUstream_st& stream) {
     if (!streams().poll(stream.last)) return cudaErrorNotReady;
     return after_synchronization();
@@ -70,6 +78,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int /*flags*/) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (event == nullptr) return cudaErrorInvalidResourceHandle;
     streams().wait_event(stream, *event);
@@ -78,6 +87,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (function == nullptr) return cudaErrorInvalidValue;
     streams().submit(stream, [function, data] { function(data); });
@@ -87,6 +97,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
 
 cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* data,
                                   unsigned int /*flags*/) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (callback == nullptr) return cudaErrorInvalidValue;
     streams().submit(stream, [=] { callback(handle, sticky_error(), data); });
@@ -97,6 +108,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
 // ---- events -------------------------------------------------------------------------------------
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (event == nullptr) return record_error(cudaErrorInvalidValue);
   *event = new CUevent_st;
@@ -105,20 +117,24 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  note_call(__func__);
   return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
+  note_call(__func__);
   return cudaEventCreateWithFlags(event, flags);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  note_call(__func__);
   if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   delete event;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (event == nullptr) return cudaErrorInvalidResourceHandle;
     streams().record(stream, *event);
@@ -127,6 +143,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   streams().finish(*event);
@@ -134,6 +151,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   if (!streams().poll(event->record)) return cudaErrorNotReady;
@@ -141,6 +159,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (milliseconds == nullptr) return record_error(cudaErrorInvalidValue);
   if (start == nullptr || stop == nullptr || !start->timed || !stop->timed || !start->record ||
@@ -154,16 +173,19 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 // ---- graphs -------------------------------------------------------------------------------------
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*mode*/) {
+  note_call(__func__);
   return with_stream(handle, [](CUstream_st& stream) { return streams().begin_capture(stream); });
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     return graph == nullptr ? cudaErrorInvalidValue : streams().end_capture(stream, graph);
   });
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (status == nullptr) return cudaErrorInvalidValue;
     *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
@@ -173,6 +195,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
+  note_call(__func__);
   if (executable == nullptr || graph == nullptr) return record_error(cudaErrorInvalidValue);
   *executable = new CUgraphExec_st{graph->actions};
   return cudaSuccess;
@@ -180,12 +203,14 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
+  note_call(__func__);
   if (error_node != nullptr) *error_node = nullptr;
   if (log != nullptr && log_bytes != 0) *log = '\0';
   return cudaGraphInstantiate(executable, graph, 0ULL);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
+  note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (executable == nullptr) return cudaErrorInvalidValue;
     streams().submit(stream, [actions = executable->actions] {
@@ -196,6 +221,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
+  note_call(__func__);
   // Nodes have no handles of their own here, only a number.
   if (graph == nullptr || count == nullptr || nodes != nullptr)
     return record_error(cudaErrorInvalidValue);
@@ -204,11 +230,13 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::si
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  note_call(__func__);
   delete executable;
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  note_call(__func__);
   delete graph;
   return cudaSuccess;
 }
