@@ -53,8 +53,8 @@ inline void convolve_block(const RowTask& task, int column) {
         Doubles x[vectors];
         Doubles x_magnitude[vectors];
         for (int v = 0; v < vectors; ++v) {
-          x[v] = load(task.values + at + v * kLanes);
-          x_magnitude[v] = load(task.magnitudes + at + v * kLanes);
+          x[v] = load(task.values + at + std::int64_t{v} * kLanes);
+          x_magnitude[v] = load(task.magnitudes + at + std::int64_t{v} * kLanes);
         }
         for (int m = 0; m < kMapBlock; ++m) {
           for (int v = 0; v < vectors; ++v) {
@@ -73,7 +73,7 @@ inline void convolve_block(const RowTask& task, int column) {
   }
   for (int m = 0; m < kMapBlock; ++m) {
     for (int v = 0; v < vectors; ++v) {
-      const std::int64_t to = std::int64_t{m} * task.width + column + v * kLanes;
+      const std::int64_t to = std::int64_t{m} * task.width + column + std::int64_t{v} * kLanes;
       store(task.out_values + to, sums[m][v]);
       store(task.out_magnitudes + to, magnitudes[m][v]);
     }
@@ -144,13 +144,13 @@ void dense(const double* values, const double* magnitudes, const float* weights,
       const double weight = static_cast<double>(row[k]);
       const double weight_magnitude = weight < 0.0 ? -weight : weight;
       for (int part = 0; part < kParts; ++part) {
-        const std::int64_t at = std::int64_t{k} * kImageLanes + part * kLanes;
+        const std::int64_t at = std::int64_t{k} * kImageLanes + std::int64_t{part} * kLanes;
         sum[part] += load(values + at) * weight;
         magnitude[part] += load(magnitudes + at) * weight_magnitude;
       }
     }
     for (int part = 0; part < kParts; ++part) {
-      const std::int64_t to = std::int64_t{unit} * kImageLanes + part * kLanes;
+      const std::int64_t to = std::int64_t{unit} * kImageLanes + std::int64_t{part} * kLanes;
       store(out_values + to, sum[part]);
       store(out_magnitudes + to, magnitude[part]);
     }

@@ -50,7 +50,8 @@ Dataset batch_of(const Dataset& dataset, const std::vector<int>& order, int firs
   const int size = dataset.height * dataset.width;
   batch.images.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(size));
   for (int i = 0; i < count; ++i) {
-    const auto index = static_cast<std::size_t>(order[static_cast<std::size_t>(first + i)]);
+    const std::size_t place = static_cast<std::size_t>(first) + static_cast<std::size_t>(i);
+    const auto index = static_cast<std::size_t>(order[place]);
     const std::uint8_t* source = dataset.images.data() + index * static_cast<std::size_t>(size);
     std::uint8_t* target = batch.images.data() + static_cast<std::ptrdiff_t>(i) * size;
     if (augment) {

@@ -12,9 +12,10 @@ namespace convlab::training {
 namespace {
 
 Parameter vector_of(std::string name, std::vector<float> values) {
+  const auto size = static_cast<int>(values.size());
   return {.name = std::move(name),
           .encoding = Encoding::kFloat32,
-          .dims = {static_cast<int>(values.size())},
+          .dims = {size},
           .values = std::move(values)};
 }
 
@@ -34,9 +35,10 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
     all.parameters.push_back(vector_of(moment_name(i), checkpoint.optimizer.moments[i]));
   }
   const std::int64_t steps = checkpoint.optimizer.steps;
-  all.parameters.push_back(vector_of(
-      "progress", {static_cast<float>(checkpoint.epochs_done), static_cast<float>(steps / kBase),
-                   static_cast<float>(steps % kBase)}));
+  const std::int64_t whole = steps / kBase;
+  all.parameters.push_back(
+      vector_of("progress", {static_cast<float>(checkpoint.epochs_done), static_cast<float>(whole),
+                             static_cast<float>(steps % kBase)}));
   all.parameters.push_back(
       vector_of("settings", {checkpoint.settings.begin(), checkpoint.settings.end()}));
   write_weights(file, all);

@@ -17,6 +17,7 @@ constexpr int kImages = 32;
 // Where `rows` rows of `pitch` floats begin.
 std::vector<std::int64_t> row_offsets(int rows, std::int64_t pitch) {
   std::vector<std::int64_t> offsets;
+  offsets.reserve(static_cast<std::size_t>(rows));
   for (int r = 0; r < rows; ++r) offsets.push_back(r * pitch);
   return offsets;
 }
@@ -25,7 +26,8 @@ std::vector<float> transposed(const float* matrix, int rows, int columns) {
   std::vector<float> result(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
   for (int r = 0; r < rows; ++r) {
     for (int c = 0; c < columns; ++c) {
-      result[static_cast<std::size_t>(c * rows + r)] = matrix[r * columns + c];
+      const std::ptrdiff_t to = std::ptrdiff_t{c} * rows + r;
+      result[static_cast<std::size_t>(to)] = matrix[std::ptrdiff_t{r} * columns + c];
     }
   }
   return result;

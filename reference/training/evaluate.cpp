@@ -28,10 +28,8 @@ int count_correct(const Network& network, const Dataset& dataset) {
            float* output) { convolve(shape, input, weights, output); });
     const std::vector<int> classes = argmax(logits, preset.classes);
     for (int i = 0; i < count; ++i) {
-      if (classes[static_cast<std::size_t>(i)] ==
-          dataset.labels[static_cast<std::size_t>(first + i)]) {
-        ++correct;
-      }
+      const auto image = static_cast<std::size_t>(i);
+      if (classes[image] == dataset.labels[static_cast<std::size_t>(first) + image]) ++correct;
     }
   }
   return correct;

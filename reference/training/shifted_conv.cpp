@@ -60,8 +60,10 @@ void ShiftedConv::set_weights(const float* weights) {
     for (int c = 0; c < channels; ++c) {
       for (int k = 0; k < area; ++k) {
         const float weight = *weights++;
-        forward_weights_[static_cast<std::size_t>((c * area + k) * maps + m)] = weight;
-        backward_weights_[static_cast<std::size_t>((m * area + k) * channels + c)] = weight;
+        const std::int64_t forward = (std::int64_t{c} * area + k) * maps + m;
+        const std::int64_t backward = (std::int64_t{m} * area + k) * channels + c;
+        forward_weights_[static_cast<std::size_t>(forward)] = weight;
+        backward_weights_[static_cast<std::size_t>(backward)] = weight;
       }
     }
   }
@@ -84,7 +86,7 @@ void ShiftedConv::forward(const float* input, float* output, Scratch& scratch) c
     for (int y = 0; y < shape_.out_height(); ++y) {
       const float* row =
           scratch.wide.data() + m * wide_size_ + std::int64_t{y} * shape_.stride * shape_.width;
-      for (int x = 0; x < out_width; ++x) *output++ = row[x * shape_.stride];
+      for (int x = 0; x < out_width; ++x) *output++ = row[std::ptrdiff_t{x} * shape_.stride];
     }
   }
 }
@@ -97,7 +99,7 @@ void ShiftedConv::spread_gradient(const float* d_output, Scratch& scratch) const
     for (int y = 0; y < shape_.out_height(); ++y) {
       float* row = scratch.gradient.data() + m * pitch + border_ +
                    std::int64_t{y} * shape_.stride * shape_.width;
-      for (int x = 0; x < out_width; ++x) row[x * shape_.stride] = *d_output++;
+      for (int x = 0; x < out_width; ++x) row[std::ptrdiff_t{x} * shape_.stride] = *d_output++;
     }
   }
 }
