@@ -15,16 +15,16 @@ namespace convlab::training::CONVLAB_ISA {
 namespace {
 
 #if defined(__AVX512F__)
-constexpr int kLanes = 16;
+constexpr std::int64_t kLanes = 16;
 constexpr int kSumRows = 8;  // 8×3 sums of 32 registers
 constexpr int kSumVectors = 3;
 constexpr int kDotRows = 4;  // 4×6 sums of 32 registers
 constexpr int kDotTerms = 6;
 #else
 #if defined(__AVX2__)
-constexpr int kLanes = 8;
+constexpr std::int64_t kLanes = 8;
 #else
-constexpr int kLanes = 4;
+constexpr std::int64_t kLanes = 4;
 #endif
 constexpr int kSumRows = 4;  // 4×3 sums of 16 registers
 constexpr int kSumVectors = 3;
