@@ -9,7 +9,8 @@ namespace convlab::grader {
 
 /// Which files a program may reach, kept by Landlock (Linux 5.13): it reads what belongs to the
 /// system, uses devices, and writes into its own folder only. Homes, temporary folders and the
-/// course, where answers and other people's work lie, it cannot read.
+/// course, where answers and other people's work lie, it cannot read, nor what /proc tells of other
+/// processes.
 class FileRules {
  public:
   /// @param program  may be executed, and its emulated sibling
@@ -33,6 +34,7 @@ class FileRules {
   };
   void add(const std::filesystem::path& path, std::uint64_t access);
   void add_system(const std::filesystem::path& secret);
+  void add_machine();
   void add_devices();
 
   std::string folder_;
