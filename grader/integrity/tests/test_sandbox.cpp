@@ -111,12 +111,16 @@ TEST_CASE("sandbox: leaves what NVIDIA's driver needs to start, and no more of t
   CHECK(attempt("local-helper", file).code == ENOENT);
 }
 
-TEST_CASE("sandbox: without a /proc of its own the driver still finds itself") {
+TEST_CASE("sandbox: without a /proc of its own the driver still finds itself, and nobody else") {
   REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", "proc", 1) == 0);
   const grader::Isolation isolation = grader::probe_isolation();
   const Ending named = attempt("name-thread");
+  const Ending read = attempt("read", "/proc/" + std::to_string(::getpid()) + "/cmdline");
+  const Ending looked = attempt("read", "/proc/meminfo");
   ::unsetenv("CONVLAB_ISOLATION_WITHOUT");
   CHECK(succeeded(named));
+  CHECK(succeeded(looked));
+  if (isolation.files == 0) CHECK_FALSE(succeeded(read));
   if (isolation.namespaces == 0) CHECK(isolation.own_proc == ECANCELED);
   CHECK(isolation.namespaces == grader::probe_isolation().namespaces);
 }
