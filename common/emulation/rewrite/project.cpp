@@ -54,7 +54,9 @@ class Project {
 
   ProjectResult run() {
     Unit& main = load(fs::weakly_canonical(options_.source));
-    for (const auto& [path, unit] : units_) collect_kernels(unit->source, kernels_);
+    std::vector<const Source*> sources;
+    for (const auto& [path, unit] : units_) sources.push_back(&unit->source);
+    names_ = collect_names(sources);
     main.needs_copy = true;
     mark_copies();
     for (const auto& [path, unit] : units_)
@@ -105,7 +107,7 @@ class Project {
   /// A header must be copied if it changes or includes one that does.
   void mark_copies() {
     for (const auto& [path, unit] : units_) {
-      const Rewritten rewritten = rewrite(unit->text, unit->source, kernels_);
+      const Rewritten rewritten = rewrite(unit->text, unit->source, names_);
       if (rewritten.changed || !rewritten.diagnostics.empty()) unit->needs_copy = true;
     }
     for (bool grows = true; grows;) {
@@ -129,7 +131,7 @@ class Project {
       else if (inclusion.beside)
         includes.push_back({inclusion.name, inclusion.unit->path.string()});
     }
-    const Rewritten rewritten = rewrite(unit.text, unit.source, kernels_, includes);
+    const Rewritten rewritten = rewrite(unit.text, unit.source, names_, includes);
     for (const Diagnostic& diagnostic : rewritten.diagnostics)
       result_.errors.push_back(unit.path.string() + ":" + std::to_string(diagnostic.line) +
                                ": error: " + diagnostic.message);
@@ -140,7 +142,7 @@ class Project {
 
   const ProjectOptions& options_;
   std::map<std::string, std::unique_ptr<Unit>> units_;
-  KernelTable kernels_;
+  Names names_;
   ProjectResult result_;
   int copies_ = 0;
 };

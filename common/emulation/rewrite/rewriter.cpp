@@ -35,13 +35,15 @@ struct Callee {
 
 class FileRewriter {
  public:
-  FileRewriter(std::string_view text, const Source& source, const KernelTable& kernels)
-      : text_(text), source_(source), kernels_(kernels) {}
+  FileRewriter(std::string_view text, const Source& source, const Names& names)
+      : text_(text), source_(source), names_(names) {}
 
   Rewritten run(const std::vector<Include>& includes) {
     replace_includes(includes);
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
+    for (Diagnostic& diagnostic : find_wrong_calls(source_, names_.macros, names_.functions))
+      diagnostics_.push_back(std::move(diagnostic));
     return finish();
   }
 
@@ -56,7 +58,7 @@ class FileRewriter {
     } else if ((token.is("__constant__") || token.is("__device__")) && token.directive == 0 &&
                source_.scope(i) == Scope::kFile) {
       symbol(i, token.is("__constant__"));
-    } else if (token.is("__launch_bounds__") && token.directive == 0) {
+    } else if (token.is("__launch_bounds__")) {
       launch_bounds(i);
     } else if (token.is("__noinline__")) {
       replace(i, "__attribute__((noinline))");
@@ -66,7 +68,9 @@ class FileRewriter {
                "static_assert(false, \"inline PTX cannot run in device emulation\"); ");
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
-      refuse_plain_call(i);
+      if (token.directive == 0 && source_.scope(i) != Scope::kFunction)
+        if (const auto bounds = launch_bounds_of(source_, i, names_.macros))
+          check_at_body(i, "(" + *bounds + ")");
     }
   }
 
@@ -186,8 +190,8 @@ class FileRewriter {
   [[nodiscard]] CalleeKind kind_of(const Callee& callee, std::size_t open) const {
     if (!callee.is_name) return CalleeKind::kPointer;
     const bool explicit_arguments = callee.template_begin < callee.end;
-    const auto known = kernels_.find(source_[callee.name].text);
-    if (known == kernels_.end())
+    const auto known = names_.kernels.find(source_[callee.name].text);
+    if (known == names_.kernels.end())
       return explicit_arguments || source_[open].directive != 0 ? CalleeKind::kTemplate
                                                                 : CalleeKind::kPointer;
     const Kernel& kernel = known->second;
@@ -396,14 +400,21 @@ class FileRewriter {
     insert(source_[end].end(), after);
   }
 
-  /// Has the kernel check its launch bounds where its body begins. A declaration has no body.
+  /// Has the kernel check its launch bounds where its body begins.
   void launch_bounds(std::size_t keyword) {
     if (!source_.is(keyword + 1, "(") || !opens(keyword + 1)) return;
     const std::size_t close = source_.partner(keyword + 1);
-    for (std::size_t i = close + 1; i < source_.size() && !source_.is(i, ";"); ++i) {
+    check_at_body(close, source_.text(keyword + 1, close + 1));
+  }
+
+  /// In the body that follows token i; a declaration has none.
+  void check_at_body(std::size_t i, const std::string& bounds) {
+    const int directive = source_[i].directive;
+    for (++i; i < source_.size() && source_[i].directive == directive; ++i) {
+      if (source_.is(i, ";")) return;
       if (source_.is(i, "{")) {
-        insert(source_[i].end(), " " + std::string(kNamespace) + "check_launch_bounds" +
-                                     source_.text(keyword + 1, close + 1) + ";");
+        insert(source_[i].end(),
+               " " + std::string(kNamespace) + "check_launch_bounds" + bounds + ";");
         return;
       }
       if (opens(i)) i = source_.partner(i);
@@ -440,30 +451,6 @@ class FileRewriter {
         if (quoted_name.substr(1, quoted_name.size() - 2) == include.name)
           replace(i + 2, '"' + include.target + '"');
     }
-  }
-
-  /// A statement `kernel(arguments);` in a host function. Not where the name may also be another
-  /// function's, which is allowed though nobody does it.
-  void refuse_plain_call(std::size_t i) {
-    const auto known = kernels_.find(source_[i].text);
-    if (known == kernels_.end() || i == 0 || source_[i].directive != 0 ||
-        source_.scope(i) != Scope::kFunction || source_.in_device_code(i) ||
-        !source_.is(i + 1, "(") || !opens(i + 1) || !source_.is(source_.partner(i + 1) + 1, ";"))
-      return;
-    const bool begins = source_.is(i - 1, ";") || source_.is(i - 1, "{") ||
-                        source_.is(i - 1, "}") || source_.is(i - 1, "else");
-    if (begins && declarations_of(source_[i].text) <= known->second.declarations)
-      complain(i, "a kernel called without a configuration: write " + std::string(source_[i].text) +
-                      "<<<blocks, threads>>>(…)");
-  }
-
-  /// How often `name(` stands outside of functions.
-  [[nodiscard]] int declarations_of(std::string_view name) const {
-    int count = 0;
-    for (std::size_t i = 0; i + 1 < source_.size(); ++i)
-      if (source_.is(i, name) && source_.is(i + 1, "(") && source_.scope(i) != Scope::kFunction)
-        ++count;
-    return count;
   }
 
   /// A header of a library that needs a GPU becomes an #error, which #if may still skip.
@@ -521,16 +508,24 @@ class FileRewriter {
 
   std::string_view text_;
   const Source& source_;
-  const KernelTable& kernels_;
+  const Names& names_;
   std::vector<Edit> edits_;
   std::vector<Diagnostic> diagnostics_;
 };
 
 }  // namespace
 
-Rewritten rewrite(std::string_view text, const Source& source, const KernelTable& kernels,
+Names collect_names(const std::vector<const Source*>& sources) {
+  Names names;
+  for (const Source* source : sources) collect_kernels(*source, names.kernels);
+  for (const Source* source : sources) collect_macros(*source, names.macros);
+  for (const Source* source : sources) collect_functions(*source, names.macros, names.functions);
+  return names;
+}
+
+Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
                   const std::vector<Include>& includes) {
-  return FileRewriter(text, source, kernels).run(includes);
+  return FileRewriter(text, source, names).run(includes);
 }
 
 std::vector<std::string> quoted_includes(const Source& source) {

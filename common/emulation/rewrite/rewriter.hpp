@@ -4,15 +4,20 @@
 #include <string_view>
 #include <vector>
 
+#include "common/emulation/rewrite/functions.hpp"
+#include "common/emulation/rewrite/macros.hpp"
 #include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
 
-/// Something that device emulation cannot run.
-struct Diagnostic {
-  std::size_t line;
-  std::string message;
+/// What is known of the names in a source and in all that it includes.
+struct Names {
+  KernelTable kernels;
+  MacroTable macros;
+  FunctionTable functions;
 };
+
+Names collect_names(const std::vector<const Source*>& sources);
 
 struct Rewritten {
   std::string text;  ///< as many lines as the original, each thing on its own line
@@ -28,11 +33,11 @@ struct Include {
 
 /// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
 /// launches, __shared__ and extern __shared__ variables, __launch_bounds__, __noinline__; registers
-/// __device__ and __constant__ variables; refuses what cannot be emulated. Line numbers stay as
-/// they are.
-/// @param kernels   of this file and of all that it includes
+/// __device__ and __constant__ variables; refuses what cannot be emulated and what nvcc would
+/// refuse. Line numbers stay as they are.
+/// @param names     of this file and of all that it includes
 /// @param includes  quoted includes to replace
-Rewritten rewrite(std::string_view text, const Source& source, const KernelTable& kernels,
+Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
                   const std::vector<Include>& includes = {});
 
 /// Names in the file's #include "…" directives, in order.

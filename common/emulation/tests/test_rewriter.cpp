@@ -14,8 +14,6 @@
 
 namespace {
 
-using convlab::rewrite::collect_kernels;
-using convlab::rewrite::KernelTable;
 using convlab::rewrite::Rewritten;
 using convlab::rewrite::Source;
 using convlab::rewrite::Token;
@@ -23,9 +21,7 @@ using convlab::rewrite::tokenize;
 
 Rewritten rewritten(const std::string& text) {
   const Source source(text);
-  KernelTable kernels;
-  collect_kernels(source, kernels);
-  return convlab::rewrite::rewrite(text, source, kernels);
+  return convlab::rewrite::rewrite(text, source, convlab::rewrite::collect_names({&source}));
 }
 
 std::string only_complaint(const std::string& text) {
@@ -120,11 +116,100 @@ TEST_CASE("a kernel called as a function is refused, another function of its nam
             "2: a kernel called without a configuration: write k<<<blocks, threads>>>"));
   CHECK(
       has(only_complaint(kernel + "void f(bool b) {\n  if (b) {} else\n  k(p + g(1));\n}"), "4: "));
+  CHECK(has(only_complaint(kernel + "__device__ void f() { k(p); }"),
+            "2: calling the kernel k from the __device__ function f is not allowed"));
   for (const char* fine :
        {"void f() { k<<<1, 1>>>(nullptr); }", "void k(int p) {}\nvoid f() { k(3); }",
         "struct S { void k(int); void f() { k(3); } };", "void f(S& s) { s.k(3); S::k(3); }",
-        "void f() { int k(3); use(k); }", "#define RUN k(p);", "__device__ void f() { k(p); }"})
+        "void f() { int k(3); use(k); }", "#define RUN k(p);",
+        "void f() { void (*k)(int*) = &other; k(p); }",
+        "void f(std::function<void(int*)> k) { k(p); }"})
     CHECK(rewritten(kernel + fine).diagnostics.empty());
+}
+
+TEST_CASE("a function of the host called by a kernel is refused, and the other way round") {
+  const std::string host = "float pad(float x) { return x; }\n";
+  CHECK(only_complaint(host + "__global__ void k(float* p) {\n  p[0] = 2 * pad(p[1]);\n}") ==
+        "3: calling the __host__ function pad from the __global__ function k is not allowed: write "
+        "__device__ before pad, or __host__ __device__ if the host calls it too");
+  CHECK(has(only_complaint("template <class T>\nstatic T pad(T x);\n"
+                           "template <int N> __device__ void f() { int x = N + pad<int>(3); }"),
+            "3: calling the __host__ function pad from the __device__ function f"));
+  CHECK(has(only_complaint("namespace a {\nfloat pad(float x);\nnamespace {\n"
+                           "__global__ void k(float* p) { p[0] = pad(1); }\n}\n}"),
+            "4: calling the __host__ function pad"));
+  CHECK(only_complaint(
+            "__device__ int index(int i) { return i; }\nint main() { return index(1); }") ==
+        "2: calling the __device__ function index from the __host__ function main is not allowed: "
+        "write __host__ __device__ before index, or call it in a kernel");
+  CHECK(only_complaint("__global__ void k(float* p) { cudaMemcpy(p, q, 4, d); }") ==
+        "1: calling cudaMemcpy from the __global__ function k is not allowed: it is a function of "
+        "the host");
+  CHECK(has(only_complaint("__global__ void k(int* p) { *p = rand() % 10; }"), "1: calling rand"));
+  CHECK(has(only_complaint("__global__ void k() {\n  std::cout << 1;\n}"),
+            "2: std::cout in the __global__ function k: only the host has it"));
+}
+
+TEST_CASE("a call that may be allowed is not refused") {
+  const std::string host = "float pad(float x) { return x; }\n";
+  for (const char* fine :
+       {// Shadowed by a parameter, a variable, a member or a lambda.
+        "template <class F> __global__ void k(F pad) { pad(1); }",
+        "__global__ void k(float (*pad)(float)) { pad(1); }",
+        "__global__ void k() { Pad pad(3); pad(1); }",
+        "__global__ void k() { auto pad = f; pad(1); }",
+        "__global__ void k(S s, S* t) { s.pad(1); t->pad(1); S::pad(1); }",
+        "struct S { float pad(float); __device__ float f() { return pad(1); } };",
+        // Other declarations of the name.
+        "__device__ int pad(int x);\n__global__ void k() { pad(1); }",
+        "struct pad { int x; };\n__global__ void k() { pad(1); }",
+        "#define pad(x) (x)\n__global__ void k() { pad(1); }",
+        "namespace a { __device__ float pad(float); __global__ void k() { pad(1); } }",
+        // Where nvcc only warns, or sees nothing.
+        "__host__ __device__ float f() { return pad(1); }",
+        "__global__ void k() {\n#ifndef __CUDA_ARCH__\n  pad(1);\n#endif\n}",
+        "__global__ void k() { decltype(pad(1)) x = sizeof(pad(1)); }",
+        "#define K __global__ void k() { pad(1); }",
+        // Device code inside of a host function.
+        "void f() { run([=] __device__(int i) { return __ldg(p + i); }); pad(1); }"})
+    CHECK(rewritten(host + fine).diagnostics.empty());
+  for (const char* fine :
+       {"constexpr float pad(float x) { return x; }\n__global__ void k() { pad(1); }",
+        "#define BOTH __host__ __device__\nBOTH float pad(float x);\n__global__ void k() { pad(1); "
+        "}",
+        "SOME_API float pad(float x);\n__global__ void k() { pad(1); }",
+        "#ifdef __CUDACC__\n__device__\n#endif\nfloat pad(float);\n__global__ void k() { pad(1); }",
+        "auto pad = [](float x) { return x; };\n__global__ void k() { pad(1); }",
+        "float max(float a, float b, float c);\n__global__ void k() { max(1, 2); }",
+        "__global__ void k() { printf(\"x\"); assert(true); free(malloc(3)); }",
+        "__device__ int f();\nvoid g() { auto l = [] MACRO (int) { return f(); }; }"})
+    CHECK(rewritten(fine).diagnostics.empty());
+}
+
+TEST_CASE("launch bounds are checked wherever they come from") {
+  const auto checks = [](const std::string& text, const std::string& bounds) {
+    return has(rewritten(text).text,
+               "{ ::convlab::emulation::check_launch_bounds(" + bounds + ");");
+  };
+  CHECK(checks("__global__ void __launch_bounds__(TILE * TILE, 2) k() {}", "TILE * TILE, 2"));
+  CHECK(checks("template <int N> __launch_bounds__(N) __global__ void k() {}", "N"));
+  CHECK(checks("#define B __launch_bounds__(64)\n__global__ B void k() {}", "64"));
+  CHECK(
+      checks("#define B(n, m) __launch_bounds__((n) * 2, m)\n__global__ void B(f(3, 4), 1) k() {}",
+             "( f ( 3 , 4 ) ) * 2, 1"));
+  CHECK(checks("#define A __launch_bounds__(N)\n#define K __global__ void A\nK k(int* p) {}", "N"));
+  CHECK(
+      checks("#define DEFINE(name, n) \\\n  __global__ void __launch_bounds__(n) name() { }", "n"));
+  // A declaration has no body, a macro that makes a whole kernel checks in its own, and of two
+  // definitions neither is certain.
+  for (const char* none :
+       {"#define B __launch_bounds__(64)\n__global__ B void k();\nint f() { return 1; }",
+        "#define B __launch_bounds__(64)\n#undef B\n#define B\n__global__ B void k() { }"})
+    CHECK_FALSE(has(rewritten(none).text, "check_launch_bounds"));
+  CHECK(
+      has(rewritten("#define D(n) __global__ void __launch_bounds__(n) k() { }\nD(3)\nvoid f() { }")
+              .text,
+          "D(3)\nvoid f() { }"));
 }
 
 TEST_CASE("a library that needs a GPU becomes an error of the preprocessor in its own line") {

@@ -102,6 +102,9 @@ constexpr Refusal kRefusals[] = {
     {"dynamic parallelism", "error with file and line"},
     {"grid-wide synchronisation", "error with file and line"},
     {"`__shared__` outside of a function", "error with file and line"},
+    {"a function of the host called in a kernel", "error with file and line, as from nvcc"},
+    {"a function of the device called by the host", "error with file and line, as from nvcc"},
+    {"a kernel called without `<<<…>>>`", "error with file and line, as from nvcc"},
 };
 
 std::string table() {

@@ -210,6 +210,33 @@ const Register kLaunchBounds{"errors", "__launch_bounds__", [] {
   return bits;
 }};
 
+#define HALF_WARPS(n) __launch_bounds__((n) * 16)
+#define BOUNDED_KERNEL __global__ void HALF_WARPS(4)
+#define DEFINE_BOUNDED(name, most) \
+  __global__ void __launch_bounds__(most) name(int* out) { out[threadIdx.x] = 5; }
+
+constexpr int half_of(int n) { return n / 2; }
+
+BOUNDED_KERNEL bounded_by_macro(int* out) { out[threadIdx.x] = 3; }
+__global__ void __launch_bounds__(half_of(2 * kMostThreads), 1) bounded_by_function(int* out) {
+  out[threadIdx.x] = 4;
+}
+DEFINE_BOUNDED(bounded_in_macro, half_of(128))
+
+const Register kMacroBounds{"errors", "__launch_bounds__ out of macros and constant expressions", [] {
+  Bits bits;
+  DeviceArray<int> out(1024);
+  for (const unsigned threads : {63, 64, 65, 1024}) {
+    bounded_by_macro<<<1, threads>>>(out.data());
+    note_launch(out, bits);
+    bounded_by_function<<<1, threads>>>(out.data());
+    note_launch(out, bits);
+    bounded_in_macro<<<1, threads>>>(out.data());
+    note_launch(out, bits);
+  }
+  return bits;
+}};
+
 const Register kSharedSum{"errors", "static and dynamic shared memory above the limit", [] {
   Bits bits;
   DeviceArray<int> out(1024);

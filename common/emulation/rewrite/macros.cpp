@@ -1,0 +1,103 @@
+#include "common/emulation/rewrite/macros.hpp"
+
+#include <algorithm>
+
+namespace convlab::rewrite {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// The arguments in parentheses from `open` on, each as its tokens; empty without a closing one.
+std::vector<Words> split_arguments(const Words& words, std::size_t open) {
+  std::vector<Words> arguments(1);
+  int depth = 0;
+  for (std::size_t i = open; i < words.size(); ++i) {
+    const bool opens = words[i] == "(" || words[i] == "[" || words[i] == "{";
+    const bool closes = words[i] == ")" || words[i] == "]" || words[i] == "}";
+    if (closes && --depth == 0) return arguments;
+    if (depth == 1 && words[i] == ",")
+      arguments.emplace_back();
+    else if (depth > 0)
+      arguments.back().push_back(words[i]);
+    if (opens) ++depth;
+  }
+  return {};
+}
+
+std::string joined(const std::vector<Words>& arguments) {
+  std::string text;
+  for (const Words& argument : arguments) {
+    if (!text.empty()) text += ", ";
+    for (std::size_t i = 0; i < argument.size(); ++i) text += (i > 0 ? " " : "") + argument[i];
+  }
+  return text;
+}
+
+Words expanded(const Macro& macro, const std::vector<Words>& arguments) {
+  Words result;
+  for (const std::string& word : macro.replacement) {
+    const auto parameter = std::find(macro.parameters.begin(), macro.parameters.end(), word);
+    const auto index = static_cast<std::size_t>(parameter - macro.parameters.begin());
+    if (index < arguments.size() && parameter != macro.parameters.end())
+      result.insert(result.end(), arguments[index].begin(), arguments[index].end());
+    else
+      result.push_back(word);
+  }
+  return result;
+}
+
+/// Looks for __launch_bounds__ in words[at], a macro's name, with its arguments behind it.
+std::optional<std::string> search(const Words& words, std::size_t at, const MacroTable& macros,
+                                  int depth) {
+  constexpr int kDeepest = 8;  // a macro does not expand itself; this is enough for any program
+  const auto found = macros.find(words[at]);
+  if (found == macros.end() || found->second.definitions > 1 || depth > kDeepest)
+    return std::nullopt;
+  std::vector<Words> arguments;
+  if (found->second.takes_arguments) arguments = split_arguments(words, at + 1);
+  const Words text = expanded(found->second, arguments);
+  if (std::find(text.begin(), text.end(), "{") != text.end()) return std::nullopt;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == "__launch_bounds__") {
+      const std::vector<Words> bounds = split_arguments(text, i + 1);
+      if (bounds.empty()) return std::nullopt;
+      return joined(bounds);
+    }
+    if (auto inner = search(text, i, macros, depth + 1)) return inner;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void collect_macros(const Source& source, MacroTable& macros) {
+  for (std::size_t i = 0; i + 2 < source.size(); ++i) {
+    const int directive = source[i].directive;
+    if (directive == 0 || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
+    const Token& name = source[i + 2];
+    Macro macro;
+    std::size_t j = i + 3;
+    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size()) {
+      macro.takes_arguments = true;
+      for (; j < source.partner(i + 3); ++j)
+        if (source[j].kind == Token::Kind::kIdentifier)
+          macro.parameters.emplace_back(source[j].text);
+      ++j;
+    }
+    for (; j < source.size() && source[j].directive == directive; ++j)
+      macro.replacement.emplace_back(source[j].text);
+    const auto [entry, added] = macros.emplace(name.text, std::move(macro));
+    if (!added) ++entry->second.definitions;
+  }
+}
+
+std::optional<std::string> launch_bounds_of(const Source& source, std::size_t use,
+                                            const MacroTable& macros) {
+  Words words{std::string(source[use].text)};
+  if (source.is(use + 1, "(") && source.partner(use + 1) < source.size())
+    for (std::size_t i = use + 1; i <= source.partner(use + 1); ++i)
+      words.emplace_back(source[i].text);
+  return search(words, 0, macros, 0);
+}
+
+}  // namespace convlab::rewrite
