@@ -58,6 +58,8 @@ void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) 
         threads_[rank].index = {x, y, z};
         threads_[rank].rank = static_cast<std::uint16_t>(rank);
       }
+  waits_.resize(count);
+  ready_stack_.resize(count);
   warps_.resize((count + kWarpSize - 1) / kWarpSize);
   warp_order_.resize(warps_.size());
   std::iota(warp_order_.begin(), warp_order_.end(), 0U);
@@ -94,7 +96,8 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   live_ = count;
   next_fresh_ = 0;
   ready_ = nullptr;
-  barrier_arrived_ = 0;
+  ready_later_ = ready_stack_.data();
+  barrier_missing_ = 0;
   barrier_count_ = 0;
   barrier_diverged_ = false;
   for (std::uint32_t w = 0; w < warps_.size(); ++w) {
@@ -131,8 +134,8 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
 
 // Inlined: every frame between the kernel and the switch is touched twice by every thread.
 [[gnu::always_inline]] inline EmulatedThread* BlockRunner::take_ready() {
-  if (EmulatedThread* const next = ready_; next != nullptr) [[unlikely]] {
-    ready_ = next->next_ready;
+  if (EmulatedThread* const next = ready_; next != nullptr) {
+    ready_ = *--ready_later_;
     next->state = State::kRunning;
     return next;
   }
@@ -144,7 +147,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
 
 [[gnu::always_inline]] inline void BlockRunner::push_ready(EmulatedThread& thread) {
   thread.state = State::kReady;
-  thread.next_ready = ready_;
+  *ready_later_++ = ready_;
   ready_ = &thread;
 }
 
@@ -155,21 +158,32 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   switch_context(left, thread.context);
 }
 
-/// Hands the processor on until somebody makes the calling thread ready. (Its own arrival may have
-/// made it ready: then it takes its place in the batch.)
+/// Hands the processor on until somebody makes the calling thread ready. The switch comes last, so
+/// that nothing need be saved for afterwards: that is most of what waiting costs.
 [[gnu::always_inline]] inline void BlockRunner::wait() {
   EmulatedThread* const self = thread_;
-  EmulatedThread* const next = take_ready();
-  if (next == self) [[unlikely]]
-    return;
-  if (next != nullptr) [[likely]] {
-    if (EmulatedThread* const soon = ready_ != nullptr ? ready_ : *released_) [[likely]]
+  if (EmulatedThread* const next = take_ready()) [[likely]] {
+    if (EmulatedThread* const soon = next_ready()) [[likely]]
       prefetch_stack(soon->context);
     resume(*next, self->context);
   } else {
-    first_entered_ = fibers_.take();
-    switch_context(self->context, first_entered_->context);
+    carry_on();
   }
+}
+
+/// The same for a thread whose own arrival may have made it ready: then it takes its place.
+[[gnu::always_inline]] inline void BlockRunner::wait_in_turn() {
+  if (next_ready() == thread_)
+    take_ready();
+  else
+    wait();
+}
+
+/// Nobody may go on: the next carrier begins another thread.
+[[gnu::noinline]] void BlockRunner::carry_on() {
+  EmulatedThread* const self = thread_;
+  first_entered_ = fibers_.take();
+  switch_context(self->context, first_entered_->context);
 }
 
 // ---- the carrying fiber -------------------------------------------------------------------------
@@ -206,8 +220,7 @@ void BlockRunner::run_fresh_thread(Fiber& self) {
   threadIdx = thread.index;
   thread.state = State::kRunning;
   thread.context.stack = &self.stack;
-  thread.site = {};
-  thread.call = "";
+  waits_[thread.rank] = {};
   call_->run_thread(call_->arguments.get());
   on_exit();
 }
@@ -219,7 +232,7 @@ void BlockRunner::on_exit() {
   --live_;
   Warp& warp = warps_[thread.rank / kWarpSize];
   warp.live &= ~(1U << (thread.rank % kWarpSize));
-  if (barrier_arrived_ != 0 && barrier_arrived_ == live_) open_barrier();
+  if (barrier_missing_ != 0 && --barrier_missing_ == 0) open_barrier();
   check_waiting(warp);
 }
 
@@ -228,35 +241,36 @@ void BlockRunner::on_exit() {
 [[gnu::always_inline]] inline void BlockRunner::barrier(const char* name, bool predicate,
                                                         CallSite site) {
   EmulatedThread& thread = *thread_;
-  thread.call = name;
-  thread.site = site;
   thread.state = State::kAtBarrier;
   EmulatedThread* const next = *released_;
-  const bool in_step = barrier_arrived_ != 0 && barrier_arrived_ + 1 != live_ &&
-                       site == barrier_site_ && ready_ == nullptr && next != nullptr;
+  const bool in_step =
+      barrier_missing_ > 1 && site == barrier_.site && ready_ == nullptr && next != nullptr;
   if (in_step) [[likely]] {
-    // One of many that come here one after the other. Nothing is needed after the switch, so that
-    // nothing need be saved; this is most of what a barrier costs.
-    ++barrier_arrived_;
+    // One of many that come here one after the other.
+    --barrier_missing_;
     barrier_count_ += predicate ? 1 : 0;
     ++released_;
     if (EmulatedThread* const soon = *released_) [[likely]]
       prefetch_stack(soon->context);
     resume(*next, thread.context);
   } else {
-    arrive(predicate, site);
+    arrive(name, predicate, site);
   }
 }
 
-[[gnu::noinline]] void BlockRunner::arrive(bool predicate, CallSite site) {
-  if (barrier_arrived_ == 0)
-    barrier_site_ = site;
-  else if (!same_place(site, barrier_site_))
+[[gnu::noinline]] void BlockRunner::arrive(const char* name, bool predicate, CallSite site) {
+  if (barrier_missing_ == 0) {
+    barrier_missing_ = live_;
+    barrier_ = {name, site};
+  } else if (!same_place(site, barrier_.site)) {
     barrier_diverged_ = true;
-  ++barrier_arrived_;
+    thread_->state = State::kAtOtherBarrier;
+    waits_[thread_->rank] = {name, site};
+  }
+  --barrier_missing_;
   barrier_count_ += predicate ? 1 : 0;
-  if (barrier_arrived_ == live_) open_barrier();
-  wait();
+  if (barrier_missing_ == 0) open_barrier();
+  wait_in_turn();
 }
 
 void BlockRunner::open_barrier() {
@@ -266,8 +280,8 @@ void BlockRunner::open_barrier() {
     fault_.has_thread = false;
     abandon();
   }
-  barrier_result_ = {static_cast<int>(barrier_arrived_), static_cast<int>(barrier_count_)};
-  barrier_arrived_ = 0;
+  barrier_result_ = {static_cast<int>(live_), static_cast<int>(barrier_count_)};
+  opened_ = barrier_;
   barrier_count_ = 0;
   // Who has exited drops out once, here, instead of being looked at in every step.
   if (survivors_.size() != live_ + 1) {
@@ -280,59 +294,66 @@ void BlockRunner::open_barrier() {
   released_ = survivors_.data();
 }
 
-BarrierResult block_barrier(const char* name, bool predicate, CallSite site) {
+void block_barrier(const char* name, bool predicate, CallSite site) {
   BlockRunner::of_kernel().barrier(name, predicate, site);
-  return BlockRunner::current()->barrier_result();
 }
 
-namespace {
-
-// Apart from collective, whose stack frame every lane touches: a message would double it.
-[[noreturn, gnu::cold, gnu::noinline]] void refuse_caller(const WarpOperation& operation,
-                                                          std::uint32_t mask, std::uint32_t lane,
-                                                          CallSite site) {
-  std::array<char, 128> message;
-  std::snprintf(message.data(), message.size(),
-                "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
-                lane, mask);
-  fail_kernel(KernelFault::kLaunchFailure, message.data(), site);
-}
-
-[[gnu::noinline]] void begin_exchange(Warp& warp, const WarpOperation& operation,
-                                      std::uint32_t mask) {
-  PendingExchange& pending = warp.pending.emplace_back();
-  pending.operation = operation;
-  pending.exchange.mask = mask;
-}
-
-}  // namespace
-
+// What a lane hands in goes through registers up to the switch, and only the usual case is in
+// collective itself: a stack frame would be touched by every lane.
 inline void BlockRunner::collective(const WarpOperation& operation, std::uint32_t mask,
                                     const void* input, void* output, CallSite site) {
-  EmulatedThread& thread = *thread_;
-  const std::uint32_t lane = thread.rank % kWarpSize;
-  Warp& warp = warps_[thread.rank / kWarpSize];
-  thread.call = operation.name;
-  thread.site = site;
-  if (((mask >> lane) & 1U) == 0) [[unlikely]]
-    refuse_caller(operation, mask, lane, site);
-  const auto same = [&](const PendingExchange& pending) {
-    return pending.exchange.mask == mask && pending.operation.function == operation.function &&
-           (pending.operation.name == operation.name ||
-            std::strcmp(pending.operation.name, operation.name) == 0);
-  };
-  // Nearly always the only one; two parts of a warp may be in different operations.
-  std::size_t index = 0;
-  while (index < warp.pending.size() && !same(warp.pending[index])) ++index;
-  if (index == warp.pending.size()) [[unlikely]]
-    begin_exchange(warp, operation, mask);
-  WarpExchange& exchange = warp.pending[index].exchange;
+  const std::uint32_t rank = thread_->rank;
+  Warp& warp = warps_[rank / kWarpSize];
+  const bool usual = ((mask >> (rank % kWarpSize)) & 1U) != 0 && !warp.pending.empty() &&
+                     warp.pending.front().exchange.mask == mask &&
+                     warp.pending.front().operation == operation;
+  if (usual) [[likely]]
+    post(warp, warp.pending.front(), input, output, {operation.name, site});
+  else
+    meet(operation, mask, input, output, site);
+}
+
+[[gnu::always_inline]] inline void BlockRunner::post(Warp& warp, PendingExchange& pending,
+                                                     const void* input, void* output,
+                                                     const Wait& wait_in) {
+  waits_[thread_->rank] = wait_in;
+  const std::uint32_t lane = thread_->rank % kWarpSize;
+  thread_->state = State::kInWarp;
+  WarpExchange& exchange = pending.exchange;
   exchange.present |= 1U << lane;
   exchange.inputs[lane] = input;
   exchange.outputs[lane] = output;
-  thread.state = State::kInWarp;
-  if (exchange.present == (mask & warp.live)) complete(warp, index);
-  wait();
+  if (exchange.present == (exchange.mask & warp.live)) [[unlikely]]
+    complete_and_wait(warp, pending);
+  else
+    wait();
+}
+
+/// A lane that comes first, or while a part of its warp is in another operation.
+[[gnu::noinline]] void BlockRunner::meet(const WarpOperation& operation, std::uint32_t mask,
+                                         const void* input, void* output, CallSite site) {
+  BlockRunner& self = *current_;
+  const std::uint32_t rank = self.thread_->rank;
+  const std::uint32_t lane = rank % kWarpSize;
+  if (((mask >> lane) & 1U) == 0) {
+    std::array<char, 128> message;
+    std::snprintf(message.data(), message.size(),
+                  "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
+                  lane, mask);
+    fail_kernel(KernelFault::kLaunchFailure, message.data(), site);
+  }
+  Warp& warp = self.warps_[rank / kWarpSize];
+  const auto same = [&](const PendingExchange& pending) {
+    return pending.exchange.mask == mask && pending.operation.function == operation.function &&
+           std::strcmp(pending.operation.name, operation.name) == 0;
+  };
+  auto pending = std::find_if(warp.pending.begin(), warp.pending.end(), same);
+  if (pending == warp.pending.end()) {
+    pending = warp.pending.emplace(pending);
+    pending->operation = operation;
+    pending->exchange.mask = mask;
+  }
+  self.post(warp, *pending, input, output, {operation.name, site});
 }
 
 void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
@@ -340,11 +361,15 @@ void warp_collective(const WarpOperation& operation, std::uint32_t mask, const v
   BlockRunner::of_kernel().collective(operation, mask, input, output, site);
 }
 
-void BlockRunner::complete(Warp& warp, std::size_t index) {
-  PendingExchange& pending = warp.pending[index];
+[[gnu::noinline]] void BlockRunner::complete_and_wait(Warp& warp, PendingExchange& pending) {
+  complete(warp, pending);
+  wait_in_turn();
+}
+
+void BlockRunner::complete(Warp& warp, PendingExchange& pending) {
   pending.operation.function(pending.exchange);
   const std::uint32_t present = pending.exchange.present;
-  if (index + 1 != warp.pending.size()) pending = warp.pending.back();
+  if (&pending != &warp.pending.back()) pending = warp.pending.back();
   warp.pending.pop_back();
   const auto first = static_cast<std::uint32_t>(&warp - warps_.data()) * kWarpSize;
   for (std::uint32_t i = kWarpSize; i-- > 0;)
@@ -353,17 +378,16 @@ void BlockRunner::complete(Warp& warp, std::size_t index) {
 
 void BlockRunner::check_waiting(Warp& warp) {
   for (std::size_t i = 0; i < warp.pending.size();) {
-    const WarpExchange& exchange = warp.pending[i].exchange;
-    if (exchange.present == (exchange.mask & warp.live))
-      complete(warp, i);
+    PendingExchange& pending = warp.pending[i];
+    if (pending.exchange.present == (pending.exchange.mask & warp.live))
+      complete(warp, pending);
     else
       ++i;
   }
 }
 
 std::uint32_t BlockRunner::converge(CallSite site) {
-  thread_->call = "__activemask";
-  thread_->site = site;
+  waits_[thread_->rank] = {"__activemask", site};
   thread_->state = State::kConverging;
   wait();
   return warps_[thread_->rank / kWarpSize].converged;
@@ -376,7 +400,8 @@ bool BlockRunner::resolve_convergence() {
     const std::uint32_t first = leader.rank / kWarpSize * kWarpSize;
     const auto end = std::min<std::size_t>(first + kWarpSize, threads_.size());
     const auto together = [&](const EmulatedThread& thread) {
-      return thread.state == State::kConverging && same_place(thread.site, leader.site);
+      return thread.state == State::kConverging &&
+             same_place(last_wait(thread).site, last_wait(leader).site);
     };
     std::uint32_t mask = 0;
     for (std::size_t i = first; i < end; ++i)
@@ -400,14 +425,23 @@ void BlockRunner::take_turn() {
 
 // ---- the end of a failed block ------------------------------------------------------------------
 
-/// Threads that a barrier has released keep its state until they wait again or exit.
+/// Threads that a barrier has released keep its state until they wait again or exit, and where they
+/// wait is noted for all of them together.
 void BlockRunner::settle_states() {
+  const auto go_on = [&](EmulatedThread& thread, State state) {
+    if (thread.state != State::kAtBarrier) return;
+    thread.state = state;
+    waits_[thread.rank] = opened_;
+  };
   for (EmulatedThread* const* rest = released_; *rest != nullptr; ++rest)
-    if ((*rest)->state == State::kAtBarrier) (*rest)->state = State::kReady;
+    go_on(**rest, State::kReady);
   const bool all_wait =
       fault_.kind == Fault::Kind::kDeadlock || fault_.kind == Fault::Kind::kDivergence;
-  if (!all_wait && thread_ != nullptr && thread_->state == State::kAtBarrier)
-    thread_->state = State::kRunning;
+  if (!all_wait && thread_ != nullptr) go_on(*thread_, State::kRunning);
+  for (EmulatedThread& thread : threads_) {
+    if (thread.state == State::kAtBarrier) waits_[thread.rank] = barrier_;
+    if (thread.state == State::kAtOtherBarrier) thread.state = State::kAtBarrier;
+  }
 }
 
 std::uint32_t BlockRunner::awaited_lanes(const EmulatedThread& thread) const {

@@ -12,13 +12,15 @@
 
 namespace convlab::emulation {
 
-/// One thread of the running block, in one cache line: a barrier visits each of them.
-struct alignas(64) EmulatedThread {
+/// One thread of the running block. Small: a barrier visits each of them, and with their stacks
+/// they should fit the first-level cache.
+struct alignas(32) EmulatedThread {
   enum class State : std::uint8_t {
     kFresh,
     kRunning,
     kReady,
     kAtBarrier,
+    kAtOtherBarrier,  ///< a divergent barrier: not the one that others wait in
     kInWarp,
     kConverging,
     kExited
@@ -28,11 +30,14 @@ struct alignas(64) EmulatedThread {
   std::uint16_t rank = 0;
   State state = State::kExited;  ///< until the block is over, as settle_states says
   Context context;               ///< its own stack, once it has waited
-  EmulatedThread* next_ready = nullptr;
-  const char* call = "";  ///< what it waits in, or waited in last
+};
+static_assert(sizeof(EmulatedThread) == 32);
+
+/// What a thread waits in, or waited in last.
+struct Wait {
+  const char* call = "";
   CallSite site;
 };
-static_assert(sizeof(EmulatedThread) == 64);
 
 /// A warp operation for which some lanes have arrived.
 struct PendingExchange {
@@ -75,6 +80,10 @@ class BlockRunner {
   [[nodiscard]] const Fault& fault() const { return fault_; }
   [[nodiscard]] const KernelCall& call() const { return *call_; }
   [[nodiscard]] const std::vector<EmulatedThread>& threads() const { return threads_; }
+  /// Of a block that is over.
+  [[nodiscard]] const Wait& last_wait(const EmulatedThread& thread) const {
+    return waits_[thread.rank];
+  }
   /// The mask of the warp operation that the thread waits in.
   [[nodiscard]] std::uint32_t awaited_lanes(const EmulatedThread& thread) const;
   [[nodiscard]] uint3 block_index() const { return block_index_; }
@@ -108,12 +117,24 @@ class BlockRunner {
   void on_exit();
 
   void wait();
+  void wait_in_turn();
+  void carry_on();
+  /// Who goes on next, or null if only a fresh thread can.
+  [[nodiscard]] EmulatedThread* next_ready() const {
+    return ready_ != nullptr ? ready_ : *released_;
+  }
   EmulatedThread* take_ready();
   void push_ready(EmulatedThread& thread);
   void resume(EmulatedThread& thread, Context& left);
-  void arrive(bool predicate, CallSite site);
+  void arrive(const char* name, bool predicate, CallSite site);
   void open_barrier();
-  void complete(Warp& warp, std::size_t pending);
+  void post(Warp& warp, PendingExchange& pending, const void* input, void* output,
+            const Wait& wait);
+  // Static, so that its arguments need no stack: it goes on where collective leaves off.
+  static void meet(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                   void* output, CallSite site);
+  void complete(Warp& warp, PendingExchange& pending);
+  void complete_and_wait(Warp& warp, PendingExchange& pending);
   bool resolve_convergence();
   void check_waiting(Warp& warp);
 
@@ -121,6 +142,17 @@ class BlockRunner {
 
   void arrange_threads();
   void shuffle_threads();
+
+  // What every barrier of every thread touches, in one cache line.
+  alignas(64) EmulatedThread* thread_ = nullptr;
+  /// After a barrier has opened: who has not gone on yet, up to a null. It needs no other
+  /// bookkeeping, because a barrier opens when every live thread waits in it.
+  EmulatedThread* const* released_ = nullptr;
+  EmulatedThread* ready_ = nullptr;  ///< released by a warp operation, last of all; goes on first
+  Wait barrier_;  ///< of those who wait, as the first of them came; then of the next barrier
+  std::uint32_t barrier_missing_ = 0;  ///< threads still to come, 0 when nobody waits
+  std::uint32_t barrier_count_ = 0;    ///< those who came with a predicate that is true
+  bool inside_ = false;
 
   const KernelCall* call_ = nullptr;
   TakeTurn take_turn_ = nullptr;
@@ -130,29 +162,24 @@ class BlockRunner {
   bool has_turn_ = false;
 
   std::vector<EmulatedThread> threads_;
+  std::vector<Wait> waits_;  ///< by rank; of threads in the block's barrier only when it is over
   std::vector<Warp> warps_;
   std::vector<std::uint32_t> warp_order_;
   std::array<std::uint32_t, kWarpSize> lane_order_ = {};
   std::vector<EmulatedThread*> order_;  ///< in starting order, warp after warp; then a null
   std::uint32_t next_fresh_ = 0;
   std::uint32_t live_ = 0;
-  EmulatedThread* ready_ = nullptr;  ///< released by a warp operation; these go on first
-  /// After a barrier has opened: who has not gone on yet, up to a null. It needs no other
-  /// bookkeeping, because a barrier opens when every live thread waits in it.
-  EmulatedThread* const* released_ = nullptr;
+  EmulatedThread** ready_later_ = nullptr;  ///< above those released before it, and a null
+  std::vector<EmulatedThread*> ready_stack_;
   std::vector<EmulatedThread*> survivors_;  ///< order_ without the threads that have exited
-  EmulatedThread* thread_ = nullptr;
   Fiber* first_entered_ = nullptr;  ///< the last fiber that was taken: tells a new one who it is
 
-  std::uint32_t barrier_arrived_ = 0;
-  std::uint32_t barrier_count_ = 0;
-  CallSite barrier_site_;
+  Wait opened_;  ///< the barrier that those in released_ waited in
   bool barrier_diverged_ = false;
   BarrierResult barrier_result_ = {};
 
   Stack main_stack_;
   Context main_;
-  bool inside_ = false;
   FiberPool fibers_;
   SharedMemory shared_;
   Fault fault_;

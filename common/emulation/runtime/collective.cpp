@@ -27,6 +27,10 @@ std::uint32_t converged_lanes(CallSite site) {
   return runner().converge(site);
 }
 
+BarrierResult barrier_result() {
+  return runner().barrier_result();
+}
+
 int lane_id() {
   return static_cast<int>(runner().thread().rank % kWarpSize);
 }

@@ -57,15 +57,16 @@ std::string thread_groups(const BlockRunner& runner) {
     if (state == State::kReady) state = State::kRunning;
     const bool waits =
         state == State::kAtBarrier || state == State::kInWarp || state == State::kConverging;
-    const bool begun = waits || (state == State::kRunning && thread.site.file != nullptr);
-    std::string call = thread.call;
+    const Wait& last = runner.last_wait(thread);
+    const bool begun = waits || (state == State::kRunning && last.site.file != nullptr);
+    std::string call = last.call;
     if (state == State::kInWarp) {
       std::array<char, 24> mask;
       std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)", runner.awaited_lanes(thread));
       call += mask.data();
     }
     if (!begun) call.clear();
-    const std::string where = begun ? place(thread.site) : std::string();
+    const std::string where = begun ? place(last.site) : std::string();
     groups[{state, call, where}].push_back(&thread);
   }
   std::string text;
@@ -85,6 +86,7 @@ std::string thread_groups(const BlockRunner& runner) {
         text += where.empty() ? "running" : "running, last seen in " + call + " at " + where;
         break;
       case State::kAtBarrier:
+      case State::kAtOtherBarrier:
       case State::kInWarp:
       case State::kConverging:
         text += "waiting in " + call + " at " + where;

@@ -15,7 +15,13 @@ struct CallSite {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  friend constexpr bool operator==(const CallSite& a, const CallSite& b) = default;
+  // One comparison for both numbers: every barrier compares.
+  [[nodiscard]] constexpr std::uint64_t position() const {
+    return std::uint64_t{column} << 32U | line;
+  }
+  friend constexpr bool operator==(const CallSite& a, const CallSite& b) {
+    return a.file == b.file && a.position() == b.position();
+  }
 
 #if defined(__clang__)
   // clang before 16 has no std::source_location, but its built-ins name the outermost call.

@@ -92,6 +92,8 @@ using WarpFunction = void (*)(WarpExchange&);
 struct WarpOperation {
   WarpFunction function;
   const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
+
+  friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) = default;
 };
 
 /// Waits until all lanes of `mask` that have not exited have posted the same operation with the
@@ -106,16 +108,20 @@ void warp_collective(const WarpOperation& operation, std::uint32_t mask, const v
 /// before no other lane of the block can go on. What __activemask() and coalesced_threads() return.
 [[nodiscard]] std::uint32_t converged_lanes(CallSite site);
 
+/// Waits until every thread of the block that has not exited has arrived. Threads that meet here
+/// from different call sites make a divergent barrier, which fails the kernel.
+/// @param name  as the student wrote it, for reports: "__syncthreads_or"
+void block_barrier(const char* name, bool predicate, CallSite site);
+
 /// What a block barrier found out about the predicates handed in.
 struct BarrierResult {
   int arrived;  ///< threads that met: the block without those that have exited
   int count;    ///< how many of them came with predicate != 0
 };
 
-/// Waits until every thread of the block that has not exited has arrived. Threads that meet here
-/// from different call sites make a divergent barrier, which fails the kernel.
-/// @param name  as the student wrote it, for reports: "__syncthreads_or"
-BarrierResult block_barrier(const char* name, bool predicate, CallSite site);
+/// Of the barrier that the calling thread has come out of. (Apart from block_barrier, which has
+/// nothing to do after it has switched to another thread.)
+[[nodiscard]] BarrierResult barrier_result();
 
 /// Position of the calling thread in its warp, 0 to 31, and of the warp in its block.
 [[nodiscard]] int lane_id();

@@ -183,16 +183,19 @@ inline void __syncthreads(convlab::emulation::CallSite site = convlab::emulation
 }
 inline int __syncthreads_count(
     int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  return convlab::emulation::block_barrier("__syncthreads_count", predicate != 0, site).count;
+  convlab::emulation::block_barrier("__syncthreads_count", predicate != 0, site);
+  return convlab::emulation::barrier_result().count;
 }
 inline int __syncthreads_and(
     int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  const auto result = convlab::emulation::block_barrier("__syncthreads_and", predicate != 0, site);
+  convlab::emulation::block_barrier("__syncthreads_and", predicate != 0, site);
+  const auto result = convlab::emulation::barrier_result();
   return result.count == result.arrived ? 1 : 0;
 }
 inline int __syncthreads_or(
     int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  return convlab::emulation::block_barrier("__syncthreads_or", predicate != 0, site).count != 0;
+  convlab::emulation::block_barrier("__syncthreads_or", predicate != 0, site);
+  return convlab::emulation::barrier_result().count != 0;
 }
 inline void __syncwarp(unsigned mask = convlab::emulation::kFullMask,
                        convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
