@@ -5,6 +5,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <vector>
 
 namespace convlab {
 namespace {
@@ -20,7 +21,29 @@ std::string sentence(const CLI::ParseError& error) {
          text.substr(value + equals.size()) + "'.";
 }
 
+/// A word that is not known is the likelier mistake than one that is missing.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty())
+    return CLI::ExtrasError(unknown).what();
+  return sentence(error);
+}
+
+/// "grader check" for a mistake in the arguments of its subcommand.
+std::string command_name(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* command : app.get_subcommands()) name += " " + command->get_name();
+  return name;
+}
+
 }  // namespace
+
+CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& description) {
+  // CLI11 would take -4 as a huge number.
+  return app.add_option("--seed", seed, description)->check([](const std::string& text) {
+    return text.starts_with('-') ? "a seed is not negative, as " + text + " is" : "";
+  });
+}
 
 int run_program(CLI::App& app, int argc, const char* const* argv,
                 const std::function<ExitCode()>& body) {
@@ -38,7 +61,7 @@ int run_program(CLI::App& app, int argc, const char* const* argv,
     std::cout << app.help() << "\n";
     exit_code = ExitCode::kPassed;
   } catch (const CLI::ParseError& error) {
-    complain(sentence(error) + "\nSee " + app.get_name() + " --help.");
+    complain(complaint(app, error) + "\nSee " + command_name(app) + " --help.");
     exit_code = ExitCode::kUsage;
   } catch (const Error& error) {
     complain(error.what());

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "common/command_line/run_program.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/milestone/arguments.hpp"
 #include "common/network/preset.hpp"
@@ -289,7 +290,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
   command->add_flag("--no-build", options->no_build, "Check what was built last");
-  command->add_option("--seed", options->seed, "Repeat the cases of an earlier check");
+  add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command
       ->add_option("--time-limit", options->time_limit_s,
                    "Seconds that one convolution may take (default: from its size)")

@@ -62,11 +62,7 @@ void describe(CLI::App& app, Options& options) {
          [&settings](const std::string& name) { settings.method = method_from(name); },
          "adam or momentum")
       ->default_str(to_string(settings.method));
-  app.add_option("--seed", settings.seed, "Same seed, same weights")
-      ->check([](const std::string& text) {
-        return text.rfind('-', 0) == 0 ? "a seed is not negative, as " + text + " is" : "";
-      })
-      ->capture_default_str();
+  add_seed(app, settings.seed, "Same seed, same weights")->capture_default_str();
   app.add_option("--limit", settings.limit, "Only the first so many images (0: all)")
       ->capture_default_str();
   app.add_flag("--augment", settings.augment, "Mirror and shift the training images at random");

@@ -82,6 +82,26 @@ TEST_CASE("run_program: a wrong command line is a sentence and exit code 2") {
   CHECK_THAT(unknown.err, Catch::Matchers::ContainsSubstring("--goats"));
 }
 
+TEST_CASE(
+    "run_program: an unknown option comes before a missing argument, with the command's name") {
+  CLI::App app("Keeps animals.", "farm");
+  std::string name;
+  std::uint64_t seed = 0;
+  CLI::App* command = app.add_subcommand("shear", "Shears one");
+  command->add_option("NAME", name)->required();
+  convlab::add_seed(*command, seed, "Which");
+  const auto complaint = [&](const std::vector<const char*>& argv) {
+    const Captured captured;
+    CHECK(convlab::run_program(app, static_cast<int>(argv.size()), argv.data(), nothing) == 2);
+    return captured.err();
+  };
+  CHECK(complaint({"farm", "shear", "--nope"}) ==
+        "farm: The following argument was not expected: --nope\nSee farm shear --help.\n");
+  CHECK(complaint({"farm", "shear"}) == "farm: NAME is required\nSee farm shear --help.\n");
+  CHECK_THAT(complaint({"farm", "shear", "dolly", "--seed", "-4"}),
+             Catch::Matchers::ContainsSubstring("a seed is not negative, as -4 is"));
+}
+
 TEST_CASE("run_program: an exception is a sentence and its exit code") {
   const Outcome short_of =
       run({}, []() -> ExitCode { throw convlab::NotImplementedError("Nothing here yet."); });
