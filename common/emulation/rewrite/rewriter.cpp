@@ -60,6 +60,8 @@ class FileRewriter {
       symbol(i, token.is("__constant__"));
     } else if (token.is("__launch_bounds__")) {
       launch_bounds(i);
+    } else if (token.is("void")) {
+      untyped_kernel(i);
     } else if (token.is("__noinline__")) {
       replace(i, "__attribute__((noinline))");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
@@ -183,6 +185,46 @@ class FileRewriter {
         break;
     }
     replace_range(source_[close].offset, 3, ")");
+  }
+
+  /// (void*)kernel and reinterpret_cast<void*>(kernel), also with const: what the kernel takes is
+  /// noted where its name still stands there.
+  void untyped_kernel(std::size_t keyword) {
+    std::size_t open = keyword - 1;
+    if (keyword > 1 && source_.is(open, "const")) --open;
+    std::size_t star = keyword + 1;
+    if (source_.is(star, "const")) ++star;
+    if (keyword < 1 || !source_.is(star, "*")) return;
+    const bool c_style = source_.is(open, "(") && source_.is(star + 1, ")");
+    const bool named = open > 0 && source_.is(open, "<") &&
+                       source_.is(open - 1, "reinterpret_cast") && source_.is(star + 1, ">") &&
+                       source_.is(star + 2, "(");
+    if (!c_style && !named) return;
+    const std::size_t begin = star + (c_style ? 2 : 3);
+    const std::size_t end = end_of_kernel_name(begin);
+    if (end == begin || source_.is(end, "(") || (named && !source_.is(end, ")"))) return;
+    const std::size_t first = c_style ? open : open - 1;
+    replace_range(
+        source_[first].offset, source_[begin].offset - source_[first].offset,
+        std::string(kNamespace) + "untyped_kernel(" + std::string(lines_in(first, begin), '\n'));
+    insert(source_[end - 1].end(), ", " + quoted(source_.text(begin, end)) + (c_style ? ")" : ""));
+  }
+
+  /// One past a kernel's name with its namespaces, template arguments and a & in front, or `begin`.
+  [[nodiscard]] std::size_t end_of_kernel_name(std::size_t begin) const {
+    std::size_t i = begin;
+    if (source_.is(i, "&")) ++i;
+    if (source_.is(i, "::")) ++i;
+    while (source_.is(i + 1, "::")) i += 2;
+    if (i >= source_.size() || names_.kernels.find(source_[i].text) == names_.kernels.end())
+      return begin;
+    ++i;
+    if (!source_.is(i, "<") || source_.is_triple(i, '<')) return i;
+    for (std::size_t j = i + 1; j < source_.size() && !source_.is(j, ";"); ++j) {
+      if (opens(j)) j = source_.partner(j);
+      if (source_.is(j, ">") && source_.opening_angle(j) == i) return j + 1;
+    }
+    return begin;
   }
 
   enum class CalleeKind { kPointer, kFunction, kTemplate };

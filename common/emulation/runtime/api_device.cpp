@@ -254,6 +254,15 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = 0;
   return cudaSuccess;
 }
+cudaError_t cudaDeviceEnablePeerAccess(int /*peer*/, unsigned int /*flags*/) {
+  note_call(__func__);
+  return record_error(
+      cudaErrorInvalidDevice);  // a device is no peer of its own, and there is no other
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  note_call(__func__);
+  return record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
+}
 cudaError_t cudaProfilerStart() {
   note_call(__func__);
   return cudaSuccess;

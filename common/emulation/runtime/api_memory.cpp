@@ -1,16 +1,14 @@
 // Memory, copies and symbols of the runtime API.
 
 #include <cstdint>
-#include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -29,36 +27,6 @@ DeviceMemory& memory() {
 
 constexpr std::size_t kPitchAlignment = 512;
 
-/// Host memory that cudaHostRegister has pinned, by its first byte.
-class PinnedRanges {
- public:
-  bool add(std::byte* begin, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    return ranges_.emplace(begin, bytes).second;
-  }
-  bool remove(std::byte* begin) {
-    const std::lock_guard lock(mutex_);
-    return ranges_.erase(begin) != 0;
-  }
-  bool contain(const void* address) const {
-    const std::lock_guard lock(mutex_);
-    const auto* byte = static_cast<const std::byte*>(address);
-    auto after = ranges_.upper_bound(byte);
-    if (after == ranges_.begin()) return false;
-    --after;
-    return byte < after->first + after->second;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::map<const std::byte*, std::size_t> ranges_;
-};
-
-PinnedRanges& pinned_ranges() {
-  static PinnedRanges ranges;
-  return ranges;
-}
-
 cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
@@ -74,73 +42,6 @@ cudaError_t release(void* pointer, MemoryKind kind, const char* function) {
                                            ", not the start of memory to free (freed twice?)");
 }
 
-// ---- what a copy may touch ----------------------------------------------------------------------
-
-enum class Side { kHost, kDevice, kBoth };
-
-Side side_of(const void* address) {
-  if (const auto allocation = memory().find(address))
-    return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
-  if (memory().contains(address) || find_symbol(address)) return Side::kDevice;
-  return pinned_ranges().contain(address) ? Side::kBoth : Side::kHost;
-}
-
-bool source_may_be(cudaMemcpyKind kind, Side side) {
-  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
-  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-  return from_host == (side == Side::kHost);
-}
-
-bool target_may_be(cudaMemcpyKind kind, Side side) {
-  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
-  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
-  return to_host == (side == Side::kHost);
-}
-
-/// A sentence about device memory that does not hold [address, address + bytes), or nothing.
-std::string outside(const void* address, std::size_t bytes) {
-  if (!memory().contains(address)) return {};
-  const auto allocation = memory().find(address);
-  const auto* byte = static_cast<const std::byte*>(address);
-  if (allocation && bytes <= static_cast<std::size_t>(allocation->begin + allocation->bytes - byte))
-    return {};
-  return std::to_string(bytes) + " bytes that start " + memory().describe(address);
-}
-
-struct Copy {
-  std::byte* to;
-  std::size_t to_pitch;
-  const std::byte* from;
-  std::size_t from_pitch;
-  std::size_t width;
-  std::size_t height;
-
-  [[nodiscard]] std::size_t to_span() const { return (height - 1) * to_pitch + width; }
-  [[nodiscard]] std::size_t from_span() const { return (height - 1) * from_pitch + width; }
-
-  void run() const {
-    const DeviceAccess access({to, from});
-    for (std::size_t row = 0; row < height; ++row)
-      std::memmove(to + row * to_pitch, from + row * from_pitch, width);
-  }
-};
-
-cudaError_t check_copy(const Copy& copy, cudaMemcpyKind kind, const char* function) {
-  if (copy.to == nullptr || copy.from == nullptr) return record_error(cudaErrorInvalidValue);
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
-    return record_error(cudaErrorInvalidMemcpyDirection);
-  if (!source_may_be(kind, side_of(copy.from)) || !target_may_be(kind, side_of(copy.to)))
-    return refuse(cudaErrorInvalidValue,
-                  std::string(function) +
-                      ": the direction of the copy does not fit the pointers (target: " +
-                      describe_address(copy.to) + "; source: " + describe_address(copy.from) + ")");
-  for (const std::string& problem :
-       {outside(copy.to, copy.to_span()), outside(copy.from, copy.from_span())})
-    if (!problem.empty())
-      return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
-  return cudaSuccess;
-}
-
 /// The part that all copies share. Host memory that is not pinned is read before the call returns,
 /// and written before it returns, as CUDA promises.
 cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaStream_t handle,
@@ -148,15 +49,13 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (copy.width == 0 || copy.height == 0) return cudaSuccess;
-  if (copy.width > copy.to_pitch || copy.width > copy.from_pitch)
-    return record_error(copy.height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
-  const cudaError_t problem = check_copy(copy, kind, function);
+  if (copy.is_empty()) return cudaSuccess;
+  const cudaError_t problem = check(copy, kind, function);
   if (problem != cudaSuccess) return problem;
   const Side from = side_of(copy.from);
   const Side to = side_of(copy.to);
   note_copy(from == Side::kDevice, to == Side::kDevice,
-            static_cast<std::int64_t>(copy.width * copy.height));
+            static_cast<std::int64_t>(copy.width * copy.height * copy.depth));
   if (!asynchronous && streams().capturing()) return record_error(cudaErrorStreamCaptureImplicit);
   if (stream->capture == nullptr && asynchronous && settings().lazy_streams &&
       from == Side::kHost) {
@@ -167,7 +66,8 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
       copy.run();
     });
   } else {
-    streams().submit(*stream, [copy] { copy.run(); });
+    streams().submit(
+        *stream, [copy] { copy.run(); }, cudaGraphNodeTypeMemcpy);
   }
   const bool on_device = from == Side::kDevice && to == Side::kDevice;
   const bool waits = stream->capture == nullptr && (asynchronous ? to == Side::kHost : !on_device);
@@ -176,26 +76,37 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   return after_synchronization();
 }
 
-cudaError_t set_memory(void* to, std::size_t pitch, int value, std::size_t width,
-                       std::size_t height, cudaStream_t handle) {
+cudaError_t set_memory(const Fill& fill, cudaStream_t handle) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (width == 0 || height == 0) return cudaSuccess;
-  if (to == nullptr || side_of(to) == Side::kHost || width > pitch)
-    return record_error(cudaErrorInvalidValue);
-  const std::string problem = outside(to, (height - 1) * pitch + width);
-  if (!problem.empty()) return refuse(cudaErrorInvalidValue, "cudaMemset touches " + problem);
-  streams().submit(*stream, [=] {
-    const DeviceAccess access({to});
-    for (std::size_t row = 0; row < height; ++row)
-      std::memset(static_cast<std::byte*>(to) + row * pitch, value, width);
-  });
+  if (fill.is_empty()) return cudaSuccess;
+  const cudaError_t problem = check(fill, "cudaMemset");
+  if (problem != cudaSuccess) return problem;
+  streams().submit(
+      *stream, [fill] { fill.run(); }, cudaGraphNodeTypeMemset);
   return cudaSuccess;
 }
 
-Copy line(void* to, const void* from, std::size_t bytes) {
-  return {static_cast<std::byte*>(to), bytes, static_cast<const std::byte*>(from), bytes, bytes, 1};
+/// Rows of `width` bytes that begin `pitch` bytes apart, all of one value.
+Fill rows(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+  return {static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
+}
+
+Fill layers(const cudaPitchedPtr& to, int value, const cudaExtent& extent) {
+  Fill fill = rows(to.ptr, to.pitch, value, extent.width, extent.height);
+  fill.depth = extent.depth;
+  fill.stride = to.pitch * to.ysize;
+  return fill;
+}
+
+/// cudaMemcpy3D for linear memory. Arrays belong to textures and are not emulated.
+cudaError_t copy_box(const cudaMemcpy3DParms* parameters, bool asynchronous, cudaStream_t stream,
+                     const char* function) {
+  if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
+  const cudaError_t problem = refuse_arrays(*parameters, function);
+  if (problem != cudaSuccess) return problem;
+  return copy_memory(box(*parameters), parameters->kind, asynchronous, stream, function);
 }
 
 }  // namespace
@@ -236,6 +147,14 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   return allocate(pointer, *pitch * height, MemoryKind::kDevice);
 }
 
+cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  note_call(__func__);
+  if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
+  *pointer = {nullptr, 0, extent.width, extent.height};
+  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width,
+                         extent.height * extent.depth);
+}
+
 cudaError_t cudaFree(void* pointer) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
@@ -269,13 +188,13 @@ cudaError_t cudaFreeHost(void* pointer) {
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
   note_call(__func__);
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
-  const bool added = pinned_ranges().add(static_cast<std::byte*>(pointer), bytes);
+  const bool added = pin_memory(pointer, bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   note_call(__func__);
-  const bool removed = pinned_ranges().remove(static_cast<std::byte*>(pointer));
+  const bool removed = unpin_memory(pointer);
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
@@ -316,7 +235,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
   auto* const address = const_cast<void*>(pointer);
   const auto allocation = memory().find(pointer);
-  const bool registered = pinned_ranges().contain(pointer);
+  const bool registered = is_pinned(pointer);
   const bool device_only =
       find_symbol(pointer) || (allocation && allocation->kind == MemoryKind::kDevice);
   if (device_only)
@@ -362,24 +281,59 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
   note_call(__func__);
-  return set_memory(to, bytes, value, bytes, 1, nullptr);
+  return set_memory(rows(to, bytes, value, bytes, 1), nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   note_call(__func__);
-  return set_memory(to, bytes, value, bytes, 1, stream);
+  return set_memory(rows(to, bytes, value, bytes, 1), stream);
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height) {
   note_call(__func__);
-  return set_memory(to, pitch, value, width_bytes, height, nullptr);
+  return set_memory(rows(to, pitch, value, width_bytes, height), nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                               std::size_t height, cudaStream_t stream) {
   note_call(__func__);
-  return set_memory(to, pitch, value, width_bytes, height, stream);
+  return set_memory(rows(to, pitch, value, width_bytes, height), stream);
+}
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
+  note_call(__func__);
+  return copy_box(parameters, false, nullptr, "cudaMemcpy3D");
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  note_call(__func__);
+  return copy_box(parameters, true, stream, "cudaMemcpy3DAsync");
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
+  note_call(__func__);
+  return set_memory(layers(to, value, extent), nullptr);
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent,
+                              cudaStream_t stream) {
+  note_call(__func__);
+  return set_memory(layers(to, value, extent), stream);
+}
+
+cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
+                           std::size_t bytes) {
+  note_call(__func__);
+  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
+  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, false, nullptr, "cudaMemcpyPeer");
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
+                                std::size_t bytes, cudaStream_t stream) {
+  note_call(__func__);
+  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
+  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, true, stream, "cudaMemcpyPeerAsync");
 }
 
 // ---- symbols ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Streams, events and graphs of the runtime API.
+// Streams, events and stream capture of the runtime API.
 
 #include <chrono>
 #include <utility>
@@ -69,6 +69,24 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   });
 }
 
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
+  note_call(__func__);
+  return with_stream(handle, [&](const CUstream_st& stream) {
+    if (flags == nullptr) return cudaErrorInvalidValue;
+    *flags = stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  note_call(__func__);
+  return with_stream(handle, [&](const CUstream_st&) {
+    if (priority == nullptr) return cudaErrorInvalidValue;
+    *priority = 0;  // the only one, see cudaDeviceGetStreamPriorityRange
+    return cudaSuccess;
+  });
+}
+
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   note_call(__func__);
   return with_stream(handle, [](CUstream_st& stream) {
@@ -90,7 +108,8 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
   note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (function == nullptr) return cudaErrorInvalidValue;
-    streams().submit(stream, [function, data] { function(data); });
+    streams().submit(
+        stream, [function, data] { function(data); }, cudaGraphNodeTypeHost);
     return cudaSuccess;
   });
 }
@@ -100,7 +119,8 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
   note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
     if (callback == nullptr) return cudaErrorInvalidValue;
-    streams().submit(stream, [=] { callback(handle, sticky_error(), data); });
+    streams().submit(
+        stream, [=] { callback(handle, sticky_error(), data); }, cudaGraphNodeTypeHost);
     return cudaSuccess;
   });
 }
@@ -142,6 +162,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   });
 }
 
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
+                                     unsigned int /*flags*/) {
+  note_call(__func__);
+  return cudaEventRecord(event, stream);
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
@@ -170,7 +196,8 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   return cudaSuccess;
 }
 
-// ---- graphs -------------------------------------------------------------------------------------
+// ---- capture
+// -------------------------------------------------------------------------------------
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*mode*/) {
   note_call(__func__);
@@ -191,52 +218,4 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
     *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;
   });
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                 unsigned long long /*flags*/) {
-  note_call(__func__);
-  if (executable == nullptr || graph == nullptr) return record_error(cudaErrorInvalidValue);
-  *executable = new CUgraphExec_st{graph->actions};
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                 cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
-  note_call(__func__);
-  if (error_node != nullptr) *error_node = nullptr;
-  if (log != nullptr && log_bytes != 0) *log = '\0';
-  return cudaGraphInstantiate(executable, graph, 0ULL);
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
-    if (executable == nullptr) return cudaErrorInvalidValue;
-    streams().submit(stream, [actions = executable->actions] {
-      for (const Action& action : actions) action();
-    });
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  note_call(__func__);
-  // Nodes have no handles of their own here, only a number.
-  if (graph == nullptr || count == nullptr || nodes != nullptr)
-    return record_error(cudaErrorInvalidValue);
-  *count = graph->actions.size();
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  note_call(__func__);
-  delete executable;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  note_call(__func__);
-  delete graph;
-  return cudaSuccess;
 }

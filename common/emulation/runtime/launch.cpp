@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
@@ -83,13 +85,9 @@ void run_kernel(const KernelCall& call) {
   if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
 }
 
-}  // namespace
-
-cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
-                          cudaStream_t handle) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+/// What a launch puts into its stream, or what is wrong with it.
+cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
+                        Action& action) {
   call.shared_limit = opt_ins().of(call.function);
   const cudaError_t problem = check_configuration(call);
   if (problem != cudaSuccess) return record_error(problem);
@@ -107,13 +105,101 @@ cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int 
                                 "illegal memory access: argument " +
                                     std::to_string(foreign->position) + " of " + place(call) +
                                     " points to host memory; copy the data to the device first"};
-    StreamScheduler::instance().submit(*stream, [failure] {
+    action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);
-    });
+    };
     return cudaSuccess;
   }
   note_launch(call.name);
-  StreamScheduler::instance().submit(*stream, [call = std::move(call)] { run_kernel(call); });
+  action = [call = std::move(call)] { run_kernel(call); };
+  return cudaSuccess;
+}
+
+/// Kernels that were cast to void*, by their addresses.
+class UntypedKernels {
+ public:
+  void add(const void* function, const UntypedKernel& kernel) {
+    const std::lock_guard lock(mutex_);
+    // Only the first name came from the source; cudaLaunchKernel adds its own.
+    kernels_.emplace(function, kernel);
+  }
+  std::optional<UntypedKernel> find(const void* function) {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(function);
+    if (found == kernels_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, UntypedKernel> kernels_;
+};
+
+UntypedKernels& untyped_kernels() {
+  static UntypedKernels instance;
+  return instance;
+}
+
+}  // namespace
+
+cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
+                          cudaStream_t handle) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  Action action;
+  const cudaError_t problem = plan_kernel(std::move(call), pointers, pointer_count, action);
+  if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
+  return problem;
+}
+
+void register_kernel(const void* function, const UntypedKernel& kernel) {
+  untyped_kernels().add(function, kernel);
+}
+
+cudaError_t plan_untyped(const void* function, void** arguments, const LaunchSetup& setup,
+                         Action& action) {
+  if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
+  const auto kernel = untyped_kernels().find(function);
+  if (!kernel)
+    return refuse(cudaErrorInvalidDeviceFunction,
+                  "no kernel is known at this address: emulation learns what a kernel takes where "
+                  "its name is cast, as in cudaLaunchKernel((void*)kernel, …)");
+  if (kernel->parameters != 0 && arguments == nullptr) return record_error(cudaErrorInvalidValue);
+  std::vector<PointerArgument> pointers(static_cast<std::size_t>(kernel->parameters) + 1);
+  KernelCall call;
+  call.name = kernel->name;
+  call.site = setup.site;
+  call.function = function;
+  call.grid = setup.grid;
+  call.block = setup.block;
+  call.dynamic_shared_bytes = setup.dynamic_shared;
+  const int count = kernel->bind(function, arguments, call, pointers.data());
+  return plan_kernel(std::move(call), pointers.data(), count, action);
+}
+
+cudaError_t launch_untyped(const void* function, void** arguments, const LaunchSetup& setup,
+                           cudaStream_t handle) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  Action action;
+  const cudaError_t problem = plan_untyped(function, arguments, setup, action);
+  if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
+  return problem;
+}
+
+cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0)
+      return refuse(cudaErrorNotSupported,
+                    "synchronization of a whole grid cannot be emulated: launch two kernels");
+    const auto& cluster = attribute.val.clusterDim;
+    if (attribute.id == cudaLaunchAttributeClusterDimension &&
+        cluster.x * cluster.y * cluster.z != 1)
+      return refuse(cudaErrorNotSupported, "clusters of blocks cannot be emulated");
+  }
   return cudaSuccess;
 }
 
@@ -138,12 +224,6 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(opt_ins().of(function));
   attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
   return cudaSuccess;
-}
-
-cudaError_t refuse_untyped_launch() {
-  return refuse(cudaErrorInvalidDeviceFunction,
-                "cudaLaunchKernel with a kernel cast to void* cannot be emulated: pass the kernel "
-                "itself, or launch it with <<<>>>");
 }
 
 }  // namespace convlab::emulation

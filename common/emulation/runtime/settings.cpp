@@ -1,7 +1,9 @@
 #include "common/emulation/runtime/settings.hpp"
 
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <sstream>
 
@@ -42,6 +44,22 @@ int parse_compute_capability(const std::string& text) {
   return value;
 }
 
+std::terminate_handler former_handler = nullptr;
+
+/// A program with a main of its own catches no error of ours, and nothing else would tell its user.
+[[noreturn]] void end_with_sentence() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const UsageError& error) {
+    std::fflush(nullptr);
+    std::fprintf(stderr, "emulated device: %s\n", error.what());
+    std::_Exit(static_cast<int>(error.exit_code()));
+  } catch (...) {
+  }
+  former_handler();
+  std::abort();
+}
+
 }  // namespace
 
 void parse_order(const std::string& text, Settings& settings) {
@@ -80,7 +98,14 @@ Settings read_settings() {
 }
 
 const Settings& settings() {
-  static const Settings instance = read_settings();
+  // The handler stays only as long as the variables may be wrong.
+  static const Settings instance = [] {
+    if (const auto handler = std::set_terminate(end_with_sentence); handler != end_with_sentence)
+      former_handler = handler;
+    Settings result = read_settings();
+    std::set_terminate(former_handler);
+    return result;
+  }();
   return instance;
 }
 

@@ -89,12 +89,17 @@ void StreamScheduler::run(const std::shared_ptr<Operation>& operation) {
   }
 }
 
-void StreamScheduler::submit(CUstream_st& stream, Action action) {
+void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeType type) {
   const std::lock_guard lock(mutex_);
-  if (stream.capture)
-    stream.capture->actions.push_back(std::move(action));
-  else
+  if (!stream.capture) {
     append(stream, std::move(action));
+    return;
+  }
+  // Captured work keeps the order in which it was submitted.
+  CUgraph_st& graph = *stream.capture;
+  const CUgraphNode_st* const last = graph.nodes.empty() ? nullptr : graph.nodes.back().get();
+  CUgraphNode_st* const node = graph.add(type, std::move(action));
+  if (last != nullptr) node->before.push_back(last);
 }
 
 void StreamScheduler::record(CUstream_st& stream, CUevent_st& event) {
@@ -181,6 +186,7 @@ cudaError_t StreamScheduler::end_capture(CUstream_st& stream, cudaGraph_t* graph
     if (other->capture == captured) other->capture = nullptr;
   stream.capture_origin = false;
   *graph = new CUgraph_st(std::move(*captured));
+  for (const auto& node : (*graph)->nodes) node->graph = *graph;
   return cudaSuccess;
 }
 

@@ -3,17 +3,14 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
+#include "common/emulation/runtime/graph.hpp"
 
 namespace convlab::emulation {
-
-/// A piece of work of the device: a kernel, a copy, a call-back.
-using Action = std::function<void()>;
 
 /// Work in a stream, with what must come before it.
 struct Operation {
@@ -25,12 +22,6 @@ struct Operation {
 }  // namespace convlab::emulation
 
 // The handles of the API point to these.
-struct CUgraph_st {
-  std::vector<convlab::emulation::Action> actions;  ///< in the order of capture
-};
-struct CUgraphExec_st {
-  std::vector<convlab::emulation::Action> actions;
-};
 struct CUstream_st {
   bool blocking = true;  ///< keeps order with the legacy default stream
   std::shared_ptr<convlab::emulation::Operation> last;
@@ -60,7 +51,7 @@ class StreamScheduler {
   cudaError_t destroy(cudaStream_t stream);
 
   /// Puts work into a stream, or into the graph that the stream is capturing.
-  void submit(CUstream_st& stream, Action action);
+  void submit(CUstream_st& stream, Action action, cudaGraphNodeType type = cudaGraphNodeTypeKernel);
   void record(CUstream_st& stream, CUevent_st& event);
   void wait_event(CUstream_st& stream, const CUevent_st& event);
 

@@ -90,6 +90,33 @@ bool host_waits(bool synchronizes) {
   return pinned[kThreads - 1] == 9;
 }
 
+/// A graph whose second node reads what the first one fills: only an edge keeps the order.
+bool nodes_are_ordered(bool with_edge) {
+  int* first = nullptr;
+  int* second = nullptr;
+  std::vector<int> host(kThreads);
+  cudaMalloc(&first, kThreads * sizeof(int));
+  cudaMalloc(&second, kThreads * sizeof(int));
+  cudaMemset(first, 0, kThreads * sizeof(int));
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t filled = nullptr;
+  cudaGraphNode_t added = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  int value = 5;
+  void* fill_arguments[] = {&first, &value};
+  void* add_arguments[] = {&first, &second};
+  cudaKernelNodeParams parameters{(void*)fill, dim3(1), dim3(kThreads), 0, fill_arguments, nullptr};
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddKernelNode(&filled, graph, nullptr, 0, &parameters);
+  parameters.func = (void*)add;
+  parameters.kernelParams = add_arguments;
+  cudaGraphAddKernelNode(&added, graph, with_edge ? &filled : nullptr, with_edge ? 1 : 0, &parameters);
+  cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphLaunch(executable, nullptr);
+  cudaMemcpy(host.data(), second, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  return host == std::vector<int>(kThreads, 6);
+}
+
 const std::map<std::string, std::function<bool()>> kCases = {
     {"block_next", [] { return neighbours_are_right(&read_neighbour<1, true>, 1, kThreads); }},
     {"block_next_bug", [] { return neighbours_are_right(&read_neighbour<1, false>, 1, kThreads); }},
@@ -99,6 +126,8 @@ const std::map<std::string, std::function<bool()>> kCases = {
     {"warp_next_bug", [] { return neighbours_are_right(&read_lane<1, false>, 1, 32); }},
     {"stream", [] { return streams_are_ordered(true); }},
     {"stream_bug", [] { return streams_are_ordered(false); }},
+    {"graph", [] { return nodes_are_ordered(true); }},
+    {"graph_bug", [] { return nodes_are_ordered(false); }},
     {"host", [] { return host_waits(true); }},
     {"host_bug", [] { return host_waits(false); }},
 };

@@ -186,6 +186,25 @@ TEST_CASE("a call that may be allowed is not refused") {
     CHECK(rewritten(fine).diagnostics.empty());
 }
 
+TEST_CASE("a kernel cast to a pointer without a type is noted") {
+  const std::string kernel =
+      "__global__ void k(int* p) { }\nnamespace a { template <int N> __global__ void t(); }\n";
+  const auto becomes = [&](const std::string& text, const std::string& other) {
+    return has(rewritten(kernel + text).text, "\n" + other);
+  };
+  const std::string note = "::convlab::emulation::untyped_kernel(";
+  CHECK(becomes("void* p = (void*)k;", "void* p = " + note + "k, \"k\");"));
+  CHECK(becomes("f((const void*)&k, 1);", "f(" + note + "&k, \"&k\"), 1);"));
+  CHECK(becomes("f((void*) a::t<(3 > 2) + g<1>()>);",
+                "f(" + note + "a::t<(3 > 2) + g<1>()>, \"a::t<(3 > 2) + g<1>()>\"));"));
+  CHECK(becomes("f(reinterpret_cast<void*>(k));", "f(" + note + "k, \"k\"));"));
+  CHECK(becomes("f(reinterpret_cast<const void*>(a::t<1>));",
+                "f(" + note + "a::t<1>, \"a::t<1>\"));"));
+  for (const char* other : {"void* k;", "f((void*)data);", "f((void**)k);", "f((void*)k(1));",
+                            "void f(void*, void (*k)(int));", "f((void)k);"})
+    CHECK_FALSE(has(rewritten(kernel + other).text, "untyped_kernel"));
+}
+
 TEST_CASE("launch bounds are checked wherever they come from") {
   const auto checks = [](const std::string& text, const std::string& bounds) {
     return has(rewritten(text).text,

@@ -59,19 +59,26 @@ constexpr bool is_data_pointer() {
   return std::is_pointer_v<Argument> && !std::is_function_v<std::remove_pointer_t<Argument>>;
 }
 
+/// Notes the pointers among the arguments. @return how many
+template <typename... Arguments>
+int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
+  int count = 0;
+  int position = 0;
+  [[maybe_unused]] const auto note = [&](const auto& argument) {
+    ++position;
+    if constexpr (is_data_pointer<std::remove_cvref_t<decltype(argument)>>())
+      pointers[count++] = {position, argument};
+  };
+  (note(arguments), ...);
+  return count;
+}
+
 template <typename Callable, typename... Arguments>
 cudaError_t start_kernel(const LaunchSetup& setup, cudaStream_t stream, const Callable& callable,
                          const Arguments&... arguments) {
   using Bound = BoundKernel<Callable, Arguments...>;
   PointerArgument pointers[sizeof...(Arguments) + 1];
-  int pointer_count = 0;
-  int position = 0;
-  [[maybe_unused]] const auto note = [&](const auto& argument) {
-    ++position;
-    if constexpr (is_data_pointer<std::remove_cvref_t<decltype(argument)>>())
-      pointers[pointer_count++] = {position, argument};
-  };
-  (note(arguments), ...);
+  const int pointer_count = find_pointers(pointers, arguments...);
   KernelCall call;
   call.name = setup.name;
   call.site = setup.site;
@@ -82,6 +89,52 @@ cudaError_t start_kernel(const LaunchSetup& setup, cudaStream_t stream, const Ca
   call.run_thread = &Bound::run_thread;
   call.arguments = std::shared_ptr<const Bound>(new Bound{callable, {arguments...}});
   return submit_kernel(std::move(call), pointers, pointer_count, stream);
+}
+
+/// A kernel of which only the address is left, with what the address no longer tells.
+struct UntypedKernel {
+  const char* name;
+  int parameters;
+  /// Copies *arguments[0], *arguments[1], … into the call and notes the pointers among them in an
+  /// array of `parameters`. @return how many those are
+  int (*bind)(const void* function, void** arguments, KernelCall& call, PointerArgument* pointers);
+};
+
+/// Makes the kernel known to launch_untyped.
+void register_kernel(const void* function, const UntypedKernel& kernel);
+
+/// Launches a registered kernel with pointers to its arguments; any other address is refused.
+/// @param setup  its name and function are not used
+cudaError_t launch_untyped(const void* function, void** arguments, const LaunchSetup& setup,
+                           cudaStream_t stream);
+
+template <typename... Parameters>
+int bind_arguments(const void* function, void** arguments, KernelCall& call,
+                   PointerArgument* pointers) {
+  using Kernel = void (*)(Parameters...);
+  using Bound = BoundKernel<Kernel, std::remove_cv_t<Parameters>...>;
+  const auto bind = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+    call.run_thread = &Bound::run_thread;
+    const auto bound = std::shared_ptr<const Bound>(
+        new Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
+                  {*static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...}});
+    call.arguments = bound;
+    return find_pointers(pointers, std::get<Index>(bound->arguments)...);
+  };
+  return bind(std::index_sequence_for<Parameters...>{});
+}
+
+/// What the rewrite makes of (void*)kernel: cudaLaunchKernel and graph nodes take that.
+template <typename... Parameters>
+void* untyped_kernel(void (*kernel)(Parameters...), const char* name) {
+  auto* const address = reinterpret_cast<void*>(kernel);
+  register_kernel(address, {name, sizeof...(Parameters), &bind_arguments<Parameters...>});
+  return address;
+}
+/// A variable that bears a kernel's name.
+template <typename T>
+void* untyped_kernel(T* pointer, const char* /*name*/) {
+  return const_cast<void*>(static_cast<const volatile void*>(pointer));
 }
 
 /// Literal 0 or NULL as the argument of a deduced kernel: an int if the kernel takes that,

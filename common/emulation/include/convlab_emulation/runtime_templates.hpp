@@ -117,6 +117,13 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_
   return convlab::emulation::best_block_size(least_grid_size, block_size, same, &dynamic_shared,
                                              block_size_limit);
 }
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel* kernel,
+                                                                   int block_size,
+                                                                   std::size_t dynamic_shared,
+                                                                   unsigned int /*flags*/) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, dynamic_shared);
+}
 template <typename Kernel, typename SharedForBlock>
 cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid_size, int* block_size,
                                                            Kernel* /*kernel*/,
@@ -134,19 +141,51 @@ cudaError_t cudaLaunchKernel(
     void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
     std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  const auto go = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    return convlab::emulation::start_kernel(
-        {"cudaLaunchKernel", site, reinterpret_cast<const void*>(kernel), grid, block,
-         dynamic_shared},
-        stream, kernel, *static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...);
-  };
-  return go(std::index_sequence_for<Parameters...>{});
+  return convlab::emulation::launch_untyped(
+      convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernel"), arguments,
+      {nullptr, site, nullptr, grid, block, dynamic_shared}, stream);
 }
-/// A kernel cast to a pointer without a type has lost what it takes: refused.
-inline cudaError_t cudaLaunchKernel(const void* /*kernel*/, dim3 /*grid*/, dim3 /*block*/,
-                                    void** /*arguments*/, std::size_t /*dynamic_shared*/ = 0,
-                                    cudaStream_t /*stream*/ = nullptr) {
-  return convlab::emulation::refuse_untyped_launch();
+/// A kernel cast to void*: the rewrite has noted what it takes where the cast is.
+inline cudaError_t cudaLaunchKernel(
+    const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t dynamic_shared = 0,
+    cudaStream_t stream = nullptr,
+    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+  return convlab::emulation::launch_untyped(
+      kernel, arguments, {nullptr, site, nullptr, grid, block, dynamic_shared}, stream);
+}
+
+namespace convlab::emulation {
+
+/// The first argument of cudaLaunchKernelEx, with the place of the call, for which a parameter pack
+/// leaves no room at the end.
+struct ConfigurationHere {
+  // NOLINTNEXTLINE(google-explicit-constructor): the conversion is the purpose
+  ConfigurationHere(const cudaLaunchConfig_t* from, CallSite place = Here::current())
+      : config(*from), site(place) {}
+  const cudaLaunchConfig_t& config;
+  CallSite site;
+
+  [[nodiscard]] LaunchSetup setup() const {
+    return {nullptr, site, nullptr, config.gridDim, config.blockDim, config.dynamicSmemBytes};
+  }
+};
+
+}  // namespace convlab::emulation
+
+inline cudaError_t cudaLaunchKernelExC(convlab::emulation::ConfigurationHere here,
+                                       const void* kernel, void** arguments) {
+  const cudaError_t problem = convlab::emulation::check_launch_attributes(here.config);
+  if (problem != cudaSuccess) return problem;
+  return convlab::emulation::launch_untyped(kernel, arguments, here.setup(), here.config.stream);
+}
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(convlab::emulation::ConfigurationHere here,
+                               void (*kernel)(Parameters...), Arguments&&... arguments) {
+  return [&](Parameters... values) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
+    return cudaLaunchKernelExC(
+        here, convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernelEx"), pointers);
+  }(std::forward<Arguments>(arguments)...);
 }
 
 // NOLINTEND(readability-identifier-naming)

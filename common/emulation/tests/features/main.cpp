@@ -101,6 +101,8 @@ constexpr Refusal kRefusals[] = {
     {"textures and surfaces", "error with file and line"},
     {"dynamic parallelism", "error with file and line"},
     {"grid-wide synchronisation", "error with file and line"},
+    {"clusters of blocks", "`cudaErrorNotSupported` and a report"},
+    {"`cudaArray_t`", "`cudaErrorNotSupported` and a report"},
     {"`__shared__` outside of a function", "error with file and line"},
     {"a function of the host called in a kernel", "error with file and line, as from nvcc"},
     {"a function of the device called by the host", "error with file and line, as from nvcc"},

@@ -85,6 +85,78 @@ const Register kAsync{"memory", "cudaMallocAsync, cudaFreeAsync", [] {
   return Bits(host.begin(), host.end());
 }};
 
+const Register kBoxes{"memory", "cudaMalloc3D, cudaMemcpy3D, cudaMemset3D", [] {
+  const cudaExtent extent = make_cudaExtent(20 * sizeof(int), 7, 5);
+  cudaPitchedPtr device{};
+  require(cudaMalloc3D(&device, extent), "cudaMalloc3D");
+  require(cudaMemset3D(device, 3, extent), "cudaMemset3D");
+  std::vector<int> host(20 * 7 * 5);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<int>(i);
+  cudaMemcpy3DParms in{};
+  in.srcPtr = make_cudaPitchedPtr(host.data(), 20 * sizeof(int), 20, 7);
+  in.srcPos = make_cudaPos(4 * sizeof(int), 1, 2);
+  in.dstPtr = device;
+  in.dstPos = make_cudaPos(2 * sizeof(int), 3, 1);
+  in.extent = make_cudaExtent(9 * sizeof(int), 4, 2);
+  in.kind = cudaMemcpyHostToDevice;
+  require(cudaMemcpy3D(&in), "cudaMemcpy3D");
+  cudaMemcpy3DParms out{};
+  out.srcPtr = device;
+  out.dstPtr = make_cudaPitchedPtr(host.data(), 20 * sizeof(int), 20, 7);
+  out.extent = extent;
+  out.kind = cudaMemcpyDeviceToHost;
+  require(cudaMemcpy3DAsync(&out), "cudaMemcpy3DAsync");
+  require(cudaDeviceSynchronize(), "copy");
+  require(cudaFree(device.ptr), "cudaFree");
+  return Bits(host.begin(), host.end());
+}};
+
+const Register kPeer{"memory", "cudaMemcpyPeer on one device", [] {
+  DeviceArray<int> from(std::vector<int>(64, 9));
+  DeviceArray<int> to(64);
+  require(cudaMemcpyPeer(to.data(), 0, from.data(), 0, 128), "cudaMemcpyPeer");
+  require(cudaMemcpyPeerAsync(to.data() + 40, 0, from.data(), 0, 32), "cudaMemcpyPeerAsync");
+  Bits bits = to.bits();
+  int can = 7;
+  require(cudaDeviceCanAccessPeer(&can, 0, 0), "cudaDeviceCanAccessPeer");
+  bits.push_back(static_cast<std::uint32_t>(can));
+  bits.push_back(static_cast<std::uint32_t>(cudaDeviceEnablePeerAccess(0, 0)));
+  cudaGetLastError();
+  return bits;
+}};
+
+const Register kAttributes{"memory", "cudaHostRegister, cudaPointerGetAttributes", [] {
+  DeviceArray<int> device(64);
+  int* managed = nullptr;
+  int* pinned = nullptr;
+  std::vector<int> host(64, 4);
+  require(cudaMallocManaged(reinterpret_cast<void**>(&managed), 256), "cudaMallocManaged");
+  require(cudaHostAlloc(reinterpret_cast<void**>(&pinned), 256, cudaHostAllocMapped), "cudaHostAlloc");
+  Bits bits;
+  const auto note = [&](const void* pointer) {
+    cudaPointerAttributes attributes{};
+    require(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+    bits.push_back(static_cast<std::uint32_t>(attributes.type));
+    bits.push_back(attributes.devicePointer != nullptr);
+    bits.push_back(attributes.hostPointer != nullptr);
+  };
+  for (const int* pointer : {device.data() + 3, managed, pinned, host.data()}) note(pointer);
+  require(cudaHostRegister(host.data(), 256, cudaHostRegisterMapped), "cudaHostRegister");
+  note(host.data());
+  int* mapped = nullptr;
+  require(cudaHostGetDevicePointer(reinterpret_cast<void**>(&mapped), host.data(), 0), "pointer");
+  triple<<<1, 64>>>(mapped, 50);
+  require(cudaDeviceSynchronize(), "kernel");
+  bits.insert(bits.end(), host.begin(), host.end());
+  bits.push_back(static_cast<std::uint32_t>(cudaHostRegister(host.data(), 256, 0)));
+  require(cudaHostUnregister(host.data()), "cudaHostUnregister");
+  bits.push_back(static_cast<std::uint32_t>(cudaHostUnregister(host.data())));
+  cudaGetLastError();
+  require(cudaFree(managed), "cudaFree");
+  require(cudaFreeHost(pinned), "cudaFreeHost");
+  return bits;
+}};
+
 // ---- streams ------------------------------------------------------------------------------------
 
 const Register kEvents{"streams", "order by events across streams", [] {
@@ -126,6 +198,30 @@ const Register kGraph{"streams", "graphs by stream capture", [] {
   bits.insert(bits.end(), after.begin(), after.end());
   require(cudaGraphExecDestroy(executable), "destroy");
   require(cudaGraphDestroy(graph), "destroy");
+  require(cudaStreamDestroy(stream), "stream");
+  return bits;
+}};
+
+const Register kHostFunctions{"streams", "cudaLaunchHostFunc, cudaStreamAddCallback", [] {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0), "stream");
+  unsigned flags = 0;
+  require(cudaStreamGetFlags(stream, &flags), "cudaStreamGetFlags");
+  int* pinned = nullptr;
+  require(cudaMallocHost(reinterpret_cast<void**>(&pinned), 64 * sizeof(int)), "cudaMallocHost");
+  for (int i = 0; i < 64; ++i) pinned[i] = 1;
+  triple<<<1, 64, 0, stream>>>(pinned, 64);
+  require(cudaLaunchHostFunc(stream, [](void* data) { static_cast<int*>(data)[1] += 100; }, pinned), "host");
+  triple<<<1, 64, 0, stream>>>(pinned, 64);
+  require(cudaStreamAddCallback(stream, [](cudaStream_t, cudaError_t error, void* data) {
+    static_cast<int*>(data)[2] += 1000 + static_cast<int>(error);
+  }, pinned, 0), "callback");
+  triple<<<1, 64, 0, stream>>>(pinned, 32);
+  require(cudaStreamSynchronize(stream), "stream");
+  Bits bits(pinned, pinned + 64);
+  bits.push_back(flags);
+  bits.push_back(static_cast<std::uint32_t>(cudaStreamQuery(stream)));
+  require(cudaFreeHost(pinned), "cudaFreeHost");
   require(cudaStreamDestroy(stream), "stream");
   return bits;
 }};

@@ -1,0 +1,153 @@
+#include "common/emulation/runtime/copy.hpp"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+DeviceMemory& memory() {
+  return DeviceMemory::instance();
+}
+
+/// Host memory that cudaHostRegister has pinned, by its first byte.
+struct PinnedRanges {
+  std::mutex mutex;
+  std::map<const std::byte*, std::size_t> ranges;
+};
+
+PinnedRanges& pinned() {
+  static PinnedRanges ranges;
+  return ranges;
+}
+
+bool source_may_be(cudaMemcpyKind kind, Side side) {
+  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
+  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
+  return from_host == (side == Side::kHost);
+}
+
+bool target_may_be(cudaMemcpyKind kind, Side side) {
+  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
+  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
+  return to_host == (side == Side::kHost);
+}
+
+}  // namespace
+
+bool pin_memory(void* begin, std::size_t bytes) {
+  const std::lock_guard lock(pinned().mutex);
+  return pinned().ranges.emplace(static_cast<std::byte*>(begin), bytes).second;
+}
+
+bool unpin_memory(void* begin) {
+  const std::lock_guard lock(pinned().mutex);
+  return pinned().ranges.erase(static_cast<std::byte*>(begin)) != 0;
+}
+
+bool is_pinned(const void* address) {
+  const std::lock_guard lock(pinned().mutex);
+  const auto* byte = static_cast<const std::byte*>(address);
+  auto after = pinned().ranges.upper_bound(byte);
+  if (after == pinned().ranges.begin()) return false;
+  --after;
+  return byte < after->first + after->second;
+}
+
+Side side_of(const void* address) {
+  if (const auto allocation = memory().find(address))
+    return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
+  if (memory().contains(address) || find_symbol(address)) return Side::kDevice;
+  return is_pinned(address) ? Side::kBoth : Side::kHost;
+}
+
+std::string outside(const void* address, std::size_t bytes) {
+  if (!memory().contains(address)) return {};
+  const auto allocation = memory().find(address);
+  const auto* byte = static_cast<const std::byte*>(address);
+  if (allocation && bytes <= static_cast<std::size_t>(allocation->begin + allocation->bytes - byte))
+    return {};
+  return std::to_string(bytes) + " bytes that start " + memory().describe(address);
+}
+
+void Copy::run() const {
+  const DeviceAccess access({to, from});
+  for (std::size_t layer = 0; layer < depth; ++layer)
+    for (std::size_t row = 0; row < height; ++row)
+      std::memmove(to + layer * to_stride + row * to_pitch,
+                   from + layer * from_stride + row * from_pitch, width);
+}
+
+void Fill::run() const {
+  const DeviceAccess access({to});
+  for (std::size_t layer = 0; layer < depth; ++layer)
+    for (std::size_t row = 0; row < height; ++row) {
+      std::byte* const begin = to + layer * stride + row * pitch;
+      if (element_bytes == 1) {
+        std::memset(begin, static_cast<int>(value), width);
+        continue;
+      }
+      for (std::size_t i = 0; i < width; i += element_bytes)
+        std::memcpy(begin + i, &value, element_bytes);
+    }
+}
+
+cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
+  if (copy.width > copy.to_pitch || copy.width > copy.from_pitch)
+    return record_error(copy.height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
+  if (copy.to == nullptr || copy.from == nullptr) return record_error(cudaErrorInvalidValue);
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    return record_error(cudaErrorInvalidMemcpyDirection);
+  if (!source_may_be(kind, side_of(copy.from)) || !target_may_be(kind, side_of(copy.to)))
+    return refuse(cudaErrorInvalidValue,
+                  std::string(function) +
+                      ": the direction of the copy does not fit the pointers (target: " +
+                      describe_address(copy.to) + "; source: " + describe_address(copy.from) + ")");
+  for (const std::string& problem :
+       {outside(copy.to, copy.to_span()), outside(copy.from, copy.from_span())})
+    if (!problem.empty())
+      return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
+  return cudaSuccess;
+}
+
+cudaError_t check(const Fill& fill, const char* function) {
+  if (fill.to == nullptr || side_of(fill.to) == Side::kHost || fill.width > fill.pitch)
+    return record_error(cudaErrorInvalidValue);
+  const std::string problem = outside(fill.to, fill.span());
+  if (!problem.empty())
+    return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
+  return cudaSuccess;
+}
+
+Copy line(void* to, const void* from, std::size_t bytes) {
+  return {static_cast<std::byte*>(to), bytes, static_cast<const std::byte*>(from), bytes, bytes};
+}
+
+Copy box(const cudaMemcpy3DParms& p) {
+  const auto offset = [](const cudaPitchedPtr& at, const cudaPos& position) {
+    return (position.z * at.ysize + position.y) * at.pitch + position.x;
+  };
+  return {static_cast<std::byte*>(p.dstPtr.ptr) + offset(p.dstPtr, p.dstPos),
+          p.dstPtr.pitch,
+          static_cast<const std::byte*>(p.srcPtr.ptr) + offset(p.srcPtr, p.srcPos),
+          p.srcPtr.pitch,
+          p.extent.width,
+          p.extent.height,
+          p.extent.depth,
+          p.dstPtr.pitch * p.dstPtr.ysize,
+          p.srcPtr.pitch * p.srcPtr.ysize};
+}
+
+cudaError_t refuse_arrays(const cudaMemcpy3DParms& parameters, const char* function) {
+  if (parameters.srcArray == nullptr && parameters.dstArray == nullptr) return cudaSuccess;
+  return refuse(cudaErrorNotSupported, std::string(function) +
+                                           ": a cudaArray_t cannot be emulated: copy between "
+                                           "memory from cudaMalloc3D and the host");
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,77 @@
+#pragma once
+
+// What copies and fills of memory have in common: whose memory it is, and what they may touch.
+
+#include <cstddef>
+#include <string>
+
+#include "common/emulation/include/convlab_emulation/runtime_types.hpp"
+#include "common/emulation/runtime/stream.hpp"
+
+namespace convlab::emulation {
+
+/// Who may use an address.
+enum class Side { kHost, kDevice, kBoth };
+Side side_of(const void* address);
+
+/// Host memory that cudaHostRegister pins. @return false if it starts where another range does
+bool pin_memory(void* begin, std::size_t bytes);
+bool unpin_memory(void* begin);
+bool is_pinned(const void* address);
+
+/// A sentence about device memory that does not hold [address, address + bytes), or nothing.
+std::string outside(const void* address, std::size_t bytes);
+
+/// Rows of bytes in layers. Pitches lead from row to row, strides from layer to layer.
+struct Copy {
+  std::byte* to = nullptr;
+  std::size_t to_pitch = 0;
+  const std::byte* from = nullptr;
+  std::size_t from_pitch = 0;
+  std::size_t width = 0;
+  std::size_t height = 1;
+  std::size_t depth = 1;
+  std::size_t to_stride = 0;
+  std::size_t from_stride = 0;
+
+  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0 || depth == 0; }
+  [[nodiscard]] std::size_t to_span() const {
+    return (depth - 1) * to_stride + (height - 1) * to_pitch + width;
+  }
+  [[nodiscard]] std::size_t from_span() const {
+    return (depth - 1) * from_stride + (height - 1) * from_pitch + width;
+  }
+  void run() const;
+};
+
+/// The same value in every element of 1, 2 or 4 bytes.
+struct Fill {
+  std::byte* to = nullptr;
+  std::size_t pitch = 0;
+  unsigned value = 0;
+  std::size_t element_bytes = 1;
+  std::size_t width = 0;  ///< in bytes
+  std::size_t height = 1;
+  std::size_t depth = 1;
+  std::size_t stride = 0;
+
+  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0 || depth == 0; }
+  [[nodiscard]] std::size_t span() const {
+    return (depth - 1) * stride + (height - 1) * pitch + width;
+  }
+  void run() const;
+};
+
+/// What is wrong with a copy or a fill that is not empty, told and recorded, or cudaSuccess.
+/// @param function  the caller's name for the report
+cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function);
+cudaError_t check(const Fill& fill, const char* function);
+
+/// `bytes` in a row.
+Copy line(void* to, const void* from, std::size_t bytes);
+/// What cudaMemcpy3D describes.
+Copy box(const cudaMemcpy3DParms& parameters);
+/// Tells that cudaArray_t, which textures need, is not emulated; cudaSuccess without one.
+cudaError_t refuse_arrays(const cudaMemcpy3DParms& parameters, const char* function);
+
+}  // namespace convlab::emulation
