@@ -25,6 +25,11 @@ namespace {
 
 using State = EmulatedThread::State;
 
+/// Keeps the compiler from dropping memory that nobody uses.
+void keep_alive(void* memory) {
+  asm volatile("" : : "r"(memory));
+}
+
 bool same_place(const CallSite& a, const CallSite& b) {
   return a.line == b.line && a.column == b.column &&
          (a.file == b.file || std::strcmp(a.file, b.file) == 0);
@@ -51,6 +56,8 @@ void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) 
   gridDim = call.grid;
   const std::uint32_t count = call.block.x * call.block.y * call.block.z;
   threads_.assign(count, EmulatedThread{});
+  is_first_block_ = true;
+  stack_shift_ = 0;
   std::uint32_t rank = 0;
   for (unsigned z = 0; z < call.block.z; ++z)
     for (unsigned y = 0; y < call.block.y; ++y)
@@ -129,6 +136,8 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
     fault_.has_thread = false;
     return false;
   }
+  if (is_first_block_) stack_shift_ = shift_to_line(threads_.front().context);
+  is_first_block_ = false;
   return true;
 }
 
@@ -214,13 +223,16 @@ void BlockRunner::carry(Fiber& self) {
   }
 }
 
-void BlockRunner::run_fresh_thread(Fiber& self) {
+// Not inlined: the shift must be given back before the next thread.
+[[gnu::noinline]] void BlockRunner::run_fresh_thread(Fiber& self) {
   EmulatedThread& thread = *order_[next_fresh_++];
   thread_ = &thread;
   threadIdx = thread.index;
   thread.state = State::kRunning;
   thread.context.stack = &self.stack;
   waits_[thread.rank] = {};
+  // Compilers round up to 16 bytes; GCC adds 8 before.
+  if (stack_shift_ != 0) keep_alive(__builtin_alloca(stack_shift_ - 8));
   call_->run_thread(call_->arguments.get());
   on_exit();
 }

@@ -143,8 +143,8 @@ class BlockRunner {
   void arrange_threads();
   void shuffle_threads();
 
-  // What every barrier of every thread touches, in one cache line.
-  alignas(64) EmulatedThread* thread_ = nullptr;
+  // What every barrier of every thread touches comes first, close together.
+  EmulatedThread* thread_ = nullptr;
   /// After a barrier has opened: who has not gone on yet, up to a null. It needs no other
   /// bookkeeping, because a barrier opens when every live thread waits in it.
   EmulatedThread* const* released_ = nullptr;
@@ -160,6 +160,8 @@ class BlockRunner {
   uint3 block_index_ = {};
   std::uint64_t position_ = 0;
   bool has_turn_ = false;
+  bool is_first_block_ = false;  ///< of its grid on this worker
+  std::size_t stack_shift_ = 0;  ///< of a thread that begins, as the first block has shown
 
   std::vector<EmulatedThread> threads_;
   std::vector<Wait> waits_;  ///< by rank; of threads in the block's barrier only when it is over

@@ -4,6 +4,7 @@
 // x86-64 and aarch64; other machines (and CONVLAB_EMULATION_UCONTEXT) take ucontext, about 80 ns.
 
 #include <cstddef>
+#include <cstdint>
 
 #include "common/emulation/runtime/sanitizer.hpp"
 
@@ -57,6 +58,19 @@ extern "C" void convlab_switch_stack(void** save, void* load);
 [[gnu::always_inline]] inline void prefetch_stack([[maybe_unused]] const Context& soon) {
 #if !CONVLAB_EMULATION_USES_UCONTEXT
   __builtin_prefetch(soon.place);
+#endif
+}
+
+/// How many bytes lower the same flow of control should have begun, so that what it left on its
+/// stack when it was suspended begins with a cache line and touches as few of them as it can.
+[[nodiscard]] inline std::size_t shift_to_line([[maybe_unused]] const Context& suspended) {
+#if CONVLAB_ADDRESS_SANITIZER
+  return 0;  // it lays out every allocation on the stack itself
+#else
+  constexpr std::uintptr_t kLine = 64;
+  constexpr std::uintptr_t kStackAlignment = 16;
+  return reinterpret_cast<std::uintptr_t>(suspended.place) % kLine / kStackAlignment *
+         kStackAlignment;
 #endif
 }
 
