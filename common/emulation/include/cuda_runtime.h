@@ -12,6 +12,8 @@
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
+#include "common/emulation/include/convlab_emulation/device_simd.hpp"
+#include "common/emulation/include/convlab_emulation/device_special.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_templates.hpp"
