@@ -55,9 +55,8 @@ class FileRewriter {
       if (!source_.is_triple(i + 1, '<') && !(i > 0 && source_.is(i - 1, "operator"))) launch(i);
     } else if (token.is("__shared__")) {
       shared_variable(i);
-    } else if ((token.is("__constant__") || token.is("__device__")) && token.directive == 0 &&
-               source_.scope(i) == Scope::kFile) {
-      symbol(i, token.is("__constant__"));
+    } else if (qualifies_variable(i) && token.directive == 0 && source_.scope(i) == Scope::kFile) {
+      symbol(i);
     } else if (token.is("__launch_bounds__")) {
       launch_bounds(i);
     } else if (token.is("void")) {
@@ -413,8 +412,13 @@ class FileRewriter {
     return source_[end].line - source_[begin].line;
   }
 
+  [[nodiscard]] bool qualifies_variable(std::size_t i) const {
+    return source_.is(i, "__device__") || source_.is(i, "__constant__") ||
+           source_.is(i, "__managed__");
+  }
+
   /// Registers a variable of the device; functions and declarations are left alone.
-  void symbol(std::size_t keyword, bool constant) {
+  void symbol(std::size_t keyword) {
     const std::size_t begin = declaration_begin(keyword);
     if (source_.is(begin, "extern") || (begin > 0 && source_.is(begin - 1, ">"))) return;
     const std::size_t end = statement_end(keyword);
@@ -426,18 +430,21 @@ class FileRewriter {
       else if (source_.is(i, "(") || source_.is(i, "extern") || source_.is(i, "operator"))
         return;
     }
-    // Both qualifiers on one variable register it once.
+    // Several qualifiers on one variable register it once.
     for (std::size_t i = begin; i < keyword; ++i)
-      if (source_.is(i, "__device__") || source_.is(i, "__constant__")) return;
-    if (keyword > 0 &&
-        (source_.is(keyword - 1, "__device__") || source_.is(keyword - 1, "__constant__")))
-      return;
+      if (qualifies_variable(i)) return;
+    if (keyword > 0 && qualifies_variable(keyword - 1)) return;
+    const char* kind = "kDevice";
+    for (std::size_t i = begin; i < end; ++i) {
+      if (source_.is(i, "__constant__")) kind = "kConstant";
+      if (source_.is(i, "__managed__")) kind = "kManaged";
+    }
     std::string after;
     for (const std::size_t index : declared_names(keyword, end)) {
       const std::string name(source_[index].text);
       after += " static const " + std::string(kNamespace) + "DeviceSymbol convlab_symbol_" + name +
                "(\"" + name + "\", &" + name + ", sizeof(" + name + "), " +
-               (constant ? "true" : "false") + ");";
+               std::string(kNamespace) + "SymbolKind::" + kind + ", __BASE_FILE__);";
     }
     insert(source_[end].end(), after);
   }

@@ -12,8 +12,9 @@ namespace {
 std::mutex mutex;
 
 Activity& record() {
-  static Activity instance;
-  return instance;
+  // Never destroyed: other static objects may use the device in their destructors.
+  static auto* const instance = new Activity;
+  return *instance;
 }
 
 }  // namespace

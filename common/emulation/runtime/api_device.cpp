@@ -209,6 +209,7 @@ cudaError_t cudaThreadSynchronize() {
 
 cudaError_t cudaDeviceReset() {
   note_call(__func__);
+  if (device_was_forked()) return sticky_error();
   StreamScheduler::instance().finish_all();
   DeviceMemory::instance().release_all();
   clear_errors();

@@ -10,6 +10,7 @@
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/graph.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/launch.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
@@ -35,7 +36,7 @@ cudaError_t plan(const cudaKernelNodeParams* p, CallSite site, Action& action) {
 }
 
 cudaError_t plan(const Copy& copy, cudaMemcpyKind kind, Action& action) {
-  action = [copy] { copy.run(); };
+  action = [copy] { copy.run("a copy of a graph"); };
   if (copy.is_empty()) return record_error(cudaErrorInvalidValue);
   const cudaError_t problem = check(copy, kind, "a copy of a graph");
   if (problem != cudaSuccess) return problem;
@@ -55,7 +56,7 @@ cudaError_t plan(const cudaMemsetParams* p, Action& action) {
                   p->elementSize,
                   width,
                   p->height};
-  action = [fill] { fill.run(); };
+  action = [fill] { fill.run("a memset of a graph"); };
   return fill.is_empty() ? record_error(cudaErrorInvalidValue) : check(fill, "a memset of a graph");
 }
 
@@ -77,7 +78,7 @@ template <typename Plan>
 cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
                      std::size_t count, cudaGraphNodeType type, Plan plan) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (node == nullptr || graph == nullptr || (count != 0 && before == nullptr))
+  if (node == nullptr || !is_live(graph) || (count != 0 && before == nullptr))
     return record_error(cudaErrorInvalidValue);
   for (std::size_t i = 0; i < count; ++i)
     if (!owns(*graph, before[i])) return record_error(cudaErrorInvalidValue);
@@ -94,7 +95,7 @@ template <typename Plan>
 cudaError_t change_step(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
                         Plan plan) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (executable == nullptr) return record_error(cudaErrorInvalidValue);
+  if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
   const auto step = std::find_if(executable->steps.begin(), executable->steps.end(),
                                  [&](const auto& other) { return other.origin == node; });
   if (step == executable->steps.end() || step->type != type)
@@ -109,7 +110,7 @@ cudaError_t change_step(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGr
 template <typename Wanted>
 cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count,
                        Wanted wanted) {
-  if (graph == nullptr || count == nullptr) return record_error(cudaErrorInvalidValue);
+  if (!is_live(graph) || count == nullptr) return record_error(cudaErrorInvalidValue);
   std::size_t found = 0;
   for (const auto& node : graph->nodes) {
     if (!wanted(*node)) continue;
@@ -128,7 +129,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (graph == nullptr || flags != 0) return record_error(cudaErrorInvalidValue);
-  *graph = new CUgraph_st;
+  *graph = handles<CUgraph_st>().add(std::make_unique<CUgraph_st>());
   return cudaSuccess;
 }
 
@@ -189,7 +190,7 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        cudaGraph_t child) {
   note_call(__func__);
   return add_node(node, graph, before, count, cudaGraphNodeTypeGraph, [&](Action& action) {
-    const std::shared_ptr<CUgraphExec_st> inner = child == nullptr ? nullptr : instantiate(*child);
+    const std::shared_ptr<CUgraphExec_st> inner = is_live(child) ? instantiate(*child) : nullptr;
     if (inner == nullptr) return record_error(cudaErrorInvalidValue);
     action = [inner] {
       for (const Action& step : in_order(*inner)) step();
@@ -210,7 +211,7 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* f
                                      const cudaGraphNode_t* to, std::size_t count) {
   note_call(__func__);
   if (count == 0) return cudaSuccess;
-  if (graph == nullptr || from == nullptr || to == nullptr)
+  if (!is_live(graph) || from == nullptr || to == nullptr)
     return record_error(cudaErrorInvalidValue);
   for (std::size_t i = 0; i < count; ++i)
     if (!owns(*graph, from[i]) || !owns(*graph, to[i])) return record_error(cudaErrorInvalidValue);
@@ -253,8 +254,8 @@ cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   note_call(__func__);
-  delete graph;
-  return cudaSuccess;
+  const bool removed = handles<CUgraph_st>().remove(graph) != nullptr;
+  return record_error(removed ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -262,11 +263,13 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   note_call(__func__);
-  if (executable == nullptr || graph == nullptr) return record_error(cudaErrorInvalidValue);
-  *executable = instantiate(*graph).release();
-  return *executable != nullptr ? cudaSuccess
-                                : refuse(cudaErrorInvalidValue,
-                                         "the nodes of a graph wait for each other in a circle");
+  if (executable == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
+  *executable = nullptr;
+  auto made = instantiate(*graph);
+  if (made == nullptr)
+    return refuse(cudaErrorInvalidValue, "the nodes of a graph wait for each other in a circle");
+  *executable = handles<CUgraphExec_st>().add(std::move(made));
+  return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
@@ -316,7 +319,7 @@ cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraph
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* result) {
   note_call(__func__);
-  if (executable == nullptr || graph == nullptr) return record_error(cudaErrorInvalidValue);
+  if (!is_live(executable) || !is_live(graph)) return record_error(cudaErrorInvalidValue);
   const std::unique_ptr<CUgraphExec_st> update = instantiate(*graph);
   auto outcome = cudaGraphExecUpdateSuccess;
   if (!update || update->steps.size() != executable->steps.size())
@@ -345,7 +348,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
   note_call(__func__);
-  if (executable == nullptr) return record_error(cudaErrorInvalidValue);
+  if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
   return record_error(streams().resolve(stream) == nullptr ? cudaErrorInvalidResourceHandle
                                                            : cudaSuccess);
 }
@@ -355,7 +358,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (executable == nullptr) return record_error(cudaErrorInvalidValue);
+  if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
   streams().submit(
       *stream,
       [actions = in_order(*executable)] {
@@ -367,6 +370,6 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   note_call(__func__);
-  delete executable;
-  return cudaSuccess;
+  const bool removed = handles<CUgraphExec_st>().remove(executable) != nullptr;
+  return record_error(removed ? cudaSuccess : cudaErrorInvalidValue);
 }

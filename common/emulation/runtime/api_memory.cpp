@@ -1,5 +1,6 @@
 // Memory, copies and symbols of the runtime API.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,10 +37,23 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   return record_error(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 
+/// Why memory cannot be freed.
+std::string release_problem(const void* pointer, const std::string& function) {
+  const auto allocation = memory().find(pointer);
+  if (allocation && allocation->begin != pointer)
+    return function + " wants the start of an allocation, not " + memory().describe(pointer);
+  if (allocation)
+    return function + " of " + memory().describe(pointer) + ", which " +
+           (allocation->kind == MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree") + " frees";
+  if (memory().contains(pointer))
+    return function + ": " + memory().describe(pointer) +
+           ", not the start of memory to free (freed twice?)";
+  return function + " of a pointer that no allocation of the device has given";
+}
+
 cudaError_t release(void* pointer, MemoryKind kind, const char* function) {
   if (pointer == nullptr || memory().release(pointer, kind)) return cudaSuccess;
-  return refuse(cudaErrorInvalidValue, std::string(function) + ": " + describe_address(pointer) +
-                                           ", not the start of memory to free (freed twice?)");
+  return refuse(cudaErrorInvalidValue, release_problem(pointer, function));
 }
 
 /// The part that all copies share. Host memory that is not pinned is read before the call returns,
@@ -52,8 +66,8 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   if (copy.is_empty()) return cudaSuccess;
   const cudaError_t problem = check(copy, kind, function);
   if (problem != cudaSuccess) return problem;
-  const Side from = side_of(copy.from);
-  const Side to = side_of(copy.to);
+  const Side from = copy.from_side();
+  const Side to = copy.to_side();
   note_copy(from == Side::kDevice, to == Side::kDevice,
             static_cast<std::int64_t>(copy.width * copy.height * copy.depth));
   if (!asynchronous && streams().capturing()) return record_error(cudaErrorStreamCaptureImplicit);
@@ -61,13 +75,13 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
       from == Side::kHost) {
     const auto staged =
         std::make_shared<std::vector<std::byte>>(copy.from, copy.from + copy.from_span());
-    streams().submit(*stream, [copy, staged]() mutable {
+    streams().submit(*stream, [copy, staged, function]() mutable {
       copy.from = staged->data();
-      copy.run();
+      copy.run(function);
     });
   } else {
     streams().submit(
-        *stream, [copy] { copy.run(); }, cudaGraphNodeTypeMemcpy);
+        *stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy);
   }
   const bool on_device = from == Side::kDevice && to == Side::kDevice;
   const bool waits = stream->capture == nullptr && (asynchronous ? to == Side::kHost : !on_device);
@@ -84,7 +98,7 @@ cudaError_t set_memory(const Fill& fill, cudaStream_t handle) {
   const cudaError_t problem = check(fill, "cudaMemset");
   if (problem != cudaSuccess) return problem;
   streams().submit(
-      *stream, [fill] { fill.run(); }, cudaGraphNodeTypeMemset);
+      *stream, [fill] { fill.run("cudaMemset"); }, cudaGraphNodeTypeMemset);
   return cudaSuccess;
 }
 
@@ -143,6 +157,8 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
                             std::size_t height) {
   note_call(__func__);
   if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
+  const std::size_t most = SIZE_MAX / 2 / std::max<std::size_t>(height, 1);
+  if (width_bytes > most) return record_error(cudaErrorMemoryAllocation);
   *pitch = (width_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(pointer, *pitch * height, MemoryKind::kDevice);
 }
@@ -368,8 +384,9 @@ cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const v
       kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
   auto* const to = static_cast<std::byte*>(const_cast<void*>(symbol)) + offset;
-  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, asynchronous, stream,
-                     "cudaMemcpyToSymbol");
+  Copy copy = line(to, from, bytes);
+  copy.to_symbol = true;
+  return copy_memory(copy, cudaMemcpyDefault, asynchronous, stream, "cudaMemcpyToSymbol");
 }
 
 cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,
@@ -381,15 +398,18 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_by
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
       kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
-  return copy_memory(line(to, static_cast<const std::byte*>(symbol) + offset, bytes),
-                     cudaMemcpyDefault, asynchronous, stream, "cudaMemcpyFromSymbol");
+  Copy copy = line(to, static_cast<const std::byte*>(symbol) + offset, bytes);
+  copy.from_symbol = true;
+  return copy_memory(copy, cudaMemcpyDefault, asynchronous, stream, "cudaMemcpyFromSymbol");
 }
 
 cudaError_t symbol_address(void** address, const void* symbol) {
   if (address == nullptr) return record_error(cudaErrorInvalidValue);
   const cudaError_t problem = check_symbol(symbol, 0, 0, 0, "cudaGetSymbolAddress");
-  if (problem == cudaSuccess) *address = const_cast<void*>(symbol);
-  return problem;
+  if (problem != cudaSuccess) return problem;
+  note_symbol_address(symbol);
+  *address = const_cast<void*>(symbol);
+  return cudaSuccess;
 }
 
 cudaError_t symbol_size(std::size_t* bytes, const void* symbol, std::size_t symbol_bytes) {
@@ -397,10 +417,6 @@ cudaError_t symbol_size(std::size_t* bytes, const void* symbol, std::size_t symb
   const cudaError_t problem = check_symbol(symbol, symbol_bytes, 0, 0, "cudaGetSymbolSize");
   if (problem == cudaSuccess) *bytes = symbol_bytes;
   return problem;
-}
-
-bool kernel_may_use(const void* address) {
-  return address == nullptr || side_of(address) != Side::kHost;
 }
 
 }  // namespace convlab::emulation

@@ -15,6 +15,15 @@ namespace {
 constinit thread_local cudaError_t last_error = cudaSuccess;
 std::atomic<cudaError_t> pending_fault = cudaSuccess;
 std::atomic<cudaError_t> sticky_fault = cudaSuccess;
+std::atomic<bool> forked = false;
+
+void tell_of_fork() {
+  static std::atomic<bool> told = false;
+  if (!told.exchange(true))
+    send_report(
+        "this process was made by fork() after its parent had used the device: as on a GPU, every "
+        "call fails here; fork before the first call, or start a program of its own");
+}
 
 }  // namespace
 
@@ -24,7 +33,18 @@ cudaError_t record_error(cudaError_t error) {
 }
 
 cudaError_t sticky_error() {
+  if (forked.load()) [[unlikely]]
+    tell_of_fork();
   return sticky_fault.load();
+}
+
+void lose_device_by_fork() {
+  sticky_fault.store(cudaErrorInitializationError);
+  forked.store(true);
+}
+
+bool device_was_forked() {
+  return forked.load();
 }
 
 void raise_device_fault(const KernelFailure& failure) {

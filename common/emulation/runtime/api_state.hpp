@@ -24,6 +24,10 @@ void raise_device_fault(const KernelFailure& failure);
 /// makes a fault sticky, and returns what the call has to return.
 cudaError_t after_synchronization();
 
+/// In the child of a fork() there is no device, as on a GPU. Safe where pthread_atfork calls.
+void lose_device_by_fork();
+[[nodiscard]] bool device_was_forked();
+
 /// Forgets all errors, as cudaDeviceReset does.
 void clear_errors();
 

@@ -1,11 +1,13 @@
 // Streams, events and stream capture of the runtime API.
 
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
@@ -98,7 +100,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int /*flags*/) {
   note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
-    if (event == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!is_live(event)) return cudaErrorInvalidResourceHandle;
     streams().wait_event(stream, *event);
     return cudaSuccess;
   });
@@ -131,8 +133,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (event == nullptr) return record_error(cudaErrorInvalidValue);
-  *event = new CUevent_st;
-  (*event)->timed = (flags & cudaEventDisableTiming) == 0;
+  auto made = std::make_unique<CUevent_st>();
+  made->timed = (flags & cudaEventDisableTiming) == 0;
+  *event = handles<CUevent_st>().add(std::move(made));
   return cudaSuccess;
 }
 
@@ -148,15 +151,14 @@ cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   note_call(__func__);
-  if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  delete event;
-  return cudaSuccess;
+  const bool removed = handles<CUevent_st>().remove(event) != nullptr;
+  return record_error(removed ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
-    if (event == nullptr) return cudaErrorInvalidResourceHandle;
+    if (!is_live(event)) return cudaErrorInvalidResourceHandle;
     streams().record(stream, *event);
     return cudaSuccess;
   });
@@ -171,7 +173,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
   streams().finish(*event);
   return after_synchronization();
 }
@@ -179,7 +181,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (event == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
   if (!streams().poll(event->record)) return cudaErrorNotReady;
   return after_synchronization();
 }
@@ -188,7 +190,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (milliseconds == nullptr) return record_error(cudaErrorInvalidValue);
-  if (start == nullptr || stop == nullptr || !start->timed || !stop->timed || !start->record ||
+  if (!is_live(start) || !is_live(stop) || !start->timed || !stop->timed || !start->record ||
       !stop->record)
     return record_error(cudaErrorInvalidResourceHandle);
   if (!start->record->done || !stop->record->done) return cudaErrorNotReady;
@@ -207,7 +209,11 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   note_call(__func__);
   return with_stream(handle, [&](CUstream_st& stream) {
-    return graph == nullptr ? cudaErrorInvalidValue : streams().end_capture(stream, graph);
+    if (graph == nullptr) return cudaErrorInvalidValue;
+    std::unique_ptr<CUgraph_st> captured;
+    const cudaError_t error = streams().end_capture(stream, captured);
+    *graph = captured == nullptr ? nullptr : handles<CUgraph_st>().add(std::move(captured));
+    return error;
   });
 }
 

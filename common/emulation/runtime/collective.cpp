@@ -74,7 +74,8 @@ void exceed_launch_bounds(long long most_threads, CallSite site) {
 
 void note_kernel(const char* message, CallSite site) {
   static std::mutex mutex;
-  static std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> told;
+  // Never destroyed: static objects may launch kernels in their destructors.
+  static auto& told = *new std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
   const std::string file = site.file == nullptr ? "" : site.file;
   {
     const std::lock_guard lock(mutex);

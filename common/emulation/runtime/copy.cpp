@@ -22,8 +22,9 @@ struct PinnedRanges {
 };
 
 PinnedRanges& pinned() {
-  static PinnedRanges ranges;
-  return ranges;
+  // Never destroyed: other static objects may use the device in their destructors.
+  static auto* const ranges = new PinnedRanges;
+  return *ranges;
 }
 
 bool source_may_be(cudaMemcpyKind kind, Side side) {
@@ -36,6 +37,28 @@ bool target_may_be(cudaMemcpyKind kind, Side side) {
   if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
   const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
   return to_host == (side == Side::kHost);
+}
+
+/// What a pointer of the host's points to, for a message.
+std::string target_text(const void* address) {
+  if (memory().contains(address)) return memory().describe(address);
+  if (const auto symbol = find_symbol(address); symbol && !symbol->address_known)
+    return "the device variable " + symbol->name +
+           ", which by its name only cudaMemcpyToSymbol and cudaMemcpyFromSymbol can copy";
+  return address == nullptr ? "a null pointer" : "memory of the host";
+}
+
+std::string problem(const Copy& copy) {
+  const std::string text = outside(copy.to, copy.to_span());
+  return text.empty() ? outside(copy.from, copy.from_span()) : text;
+}
+
+/// Memory may have been freed since the call, where streams are lazy or a graph runs again.
+bool is_too_late(const std::string& problem, const char* function) {
+  if (problem.empty()) return false;
+  raise_device_fault({KernelFault::kIllegalAddress,
+                      std::string(function) + ", when its turn came, touches " + problem});
+  return true;
 }
 
 }  // namespace
@@ -62,11 +85,27 @@ bool is_pinned(const void* address) {
 Side side_of(const void* address) {
   if (const auto allocation = memory().find(address))
     return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
-  if (memory().contains(address) || find_symbol(address)) return Side::kDevice;
+  if (memory().contains(address)) return Side::kDevice;
+  if (const auto symbol = find_symbol(address); symbol && symbol->address_known)
+    return symbol->kind == SymbolKind::kManaged ? Side::kBoth : Side::kDevice;
   return is_pinned(address) ? Side::kBoth : Side::kHost;
 }
 
+std::string why_no_kernel_may_use(const void* address) {
+  if (address == nullptr || side_of(address) != Side::kHost) return {};
+  if (const auto symbol = find_symbol(address))
+    return "is the host's name of the device variable " + symbol->name +
+           "; a kernel needs no argument to use it, or what cudaGetSymbolAddress gives";
+  return "points to host memory; copy the data to the device first";
+}
+
 std::string outside(const void* address, std::size_t bytes) {
+  if (const auto symbol = find_symbol(address)) {
+    const std::ptrdiff_t offset = static_cast<const std::byte*>(address) - symbol->address;
+    if (bytes <= symbol->bytes - static_cast<std::size_t>(offset)) return {};
+    return std::to_string(bytes) + " bytes that start " + std::to_string(offset) +
+           " bytes into the variable " + symbol->name + " of " + std::to_string(symbol->bytes);
+  }
   if (!memory().contains(address)) return {};
   const auto allocation = memory().find(address);
   const auto* byte = static_cast<const std::byte*>(address);
@@ -75,7 +114,8 @@ std::string outside(const void* address, std::size_t bytes) {
   return std::to_string(bytes) + " bytes that start " + memory().describe(address);
 }
 
-void Copy::run() const {
+void Copy::run(const char* function) const {
+  if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
   for (std::size_t layer = 0; layer < depth; ++layer)
     for (std::size_t row = 0; row < height; ++row)
@@ -83,7 +123,8 @@ void Copy::run() const {
                    from + layer * from_stride + row * from_pitch, width);
 }
 
-void Fill::run() const {
+void Fill::run(const char* function) const {
+  if (is_too_late(outside(to, span()), function)) return;
   const DeviceAccess access({to});
   for (std::size_t layer = 0; layer < depth; ++layer)
     for (std::size_t row = 0; row < height; ++row) {
@@ -100,24 +141,26 @@ void Fill::run() const {
 cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
   if (copy.width > copy.to_pitch || copy.width > copy.from_pitch)
     return record_error(copy.height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue);
-  if (copy.to == nullptr || copy.from == nullptr) return record_error(cudaErrorInvalidValue);
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
-  if (!source_may_be(kind, side_of(copy.from)) || !target_may_be(kind, side_of(copy.to)))
+  if (copy.to == nullptr || copy.from == nullptr)
+    return refuse(cudaErrorInvalidValue, std::string(function) + " gets a null pointer as its " +
+                                             (copy.to == nullptr ? "target" : "source"));
+  if (!source_may_be(kind, copy.from_side()) || !target_may_be(kind, copy.to_side()))
     return refuse(cudaErrorInvalidValue,
                   std::string(function) +
-                      ": the direction of the copy does not fit the pointers (target: " +
-                      describe_address(copy.to) + "; source: " + describe_address(copy.from) + ")");
-  for (const std::string& problem :
-       {outside(copy.to, copy.to_span()), outside(copy.from, copy.from_span())})
-    if (!problem.empty())
-      return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
+                      ": the direction of the copy does not fit the pointers\n  to " +
+                      target_text(copy.to) + "\n  from " + target_text(copy.from));
+  if (const std::string text = problem(copy); !text.empty())
+    return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + text);
   return cudaSuccess;
 }
 
 cudaError_t check(const Fill& fill, const char* function) {
-  if (fill.to == nullptr || side_of(fill.to) == Side::kHost || fill.width > fill.pitch)
-    return record_error(cudaErrorInvalidValue);
+  if (fill.width > fill.pitch) return record_error(cudaErrorInvalidValue);
+  if (fill.to == nullptr || side_of(fill.to) == Side::kHost)
+    return refuse(cudaErrorInvalidValue,
+                  std::string(function) + " wants device memory, not " + target_text(fill.to));
   const std::string problem = outside(fill.to, fill.span());
   if (!problem.empty())
     return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);

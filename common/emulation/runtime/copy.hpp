@@ -14,6 +14,10 @@ namespace convlab::emulation {
 enum class Side { kHost, kDevice, kBoth };
 Side side_of(const void* address);
 
+/// Why a kernel on a GPU could not use a pointer, to follow "argument 1"; empty where it can: null,
+/// device, pinned or managed memory, a symbol's address, but no other memory of the host.
+std::string why_no_kernel_may_use(const void* address);
+
 /// Host memory that cudaHostRegister pins. @return false if it starts where another range does
 bool pin_memory(void* begin, std::size_t bytes);
 bool unpin_memory(void* begin);
@@ -33,7 +37,11 @@ struct Copy {
   std::size_t depth = 1;
   std::size_t to_stride = 0;
   std::size_t from_stride = 0;
+  bool to_symbol = false;  ///< a variable of the device, by name
+  bool from_symbol = false;
 
+  [[nodiscard]] Side to_side() const { return to_symbol ? Side::kDevice : side_of(to); }
+  [[nodiscard]] Side from_side() const { return from_symbol ? Side::kDevice : side_of(from); }
   [[nodiscard]] bool is_empty() const { return width == 0 || height == 0 || depth == 0; }
   [[nodiscard]] std::size_t to_span() const {
     return (depth - 1) * to_stride + (height - 1) * to_pitch + width;
@@ -41,7 +49,8 @@ struct Copy {
   [[nodiscard]] std::size_t from_span() const {
     return (depth - 1) * from_stride + (height - 1) * from_pitch + width;
   }
-  void run() const;
+  /// A fault of the device where the memory has been freed since it was checked.
+  void run(const char* function) const;
 };
 
 /// The same value in every element of 1, 2 or 4 bytes.
@@ -59,7 +68,8 @@ struct Fill {
   [[nodiscard]] std::size_t span() const {
     return (depth - 1) * stride + (height - 1) * pitch + width;
   }
-  void run() const;
+  /// A fault of the device where the memory has been freed since it was checked.
+  void run(const char* function) const;
 };
 
 /// What is wrong with a copy or a fill that is not empty, told and recorded, or cudaSuccess.

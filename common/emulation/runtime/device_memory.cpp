@@ -2,6 +2,7 @@
 
 #include <execinfo.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <new>
 
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/poison.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
-constexpr std::size_t kLeastReserved = std::size_t{1} << 30U;
+constexpr std::size_t kLeastReserved = std::size_t{1} << 26U;
 constexpr std::size_t kFreedRemembered = 4096;
 // Asking the machine is slow next to a small allocation.
 constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
@@ -72,8 +72,9 @@ std::string relation(const std::byte* byte, const Allocation& allocation) {
 #if !CONVLAB_ADDRESS_SANITIZER
 /// The first byte somebody wrote between these ends of a page, or null.
 const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
-  static const std::vector<std::byte> untouched(kPage, kRedzone);
-  if (std::memcmp(begin, untouched.data(), static_cast<std::size_t>(end - begin)) == 0)
+  // All bytes are alike if the first is right and each equals the next one.
+  const auto bytes = static_cast<std::size_t>(end - begin);
+  if (bytes == 0 || (*begin == kRedzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
     return nullptr;
   return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
 }
@@ -88,7 +89,13 @@ DeviceMemory& DeviceMemory::instance() {
 }
 
 DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
-  for (range_bytes_ = kMostReserved; range_bytes_ >= kLeastReserved; range_bytes_ /= 2) {
+  // Half of what `ulimit -v` allows, for stacks and the program need addresses too.
+  rlimit limit = {};
+  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  const std::size_t most =
+      limited ? std::bit_floor(std::size_t{limit.rlim_cur} / 2) : kMostReserved;
+  for (range_bytes_ = std::min(most, kMostReserved); range_bytes_ >= kLeastReserved;
+       range_bytes_ /= 2) {
     void* range =
         mmap(nullptr, range_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) continue;
@@ -96,7 +103,8 @@ DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMos
     cursor_ = range_ + kPage;
     return;
   }
-  throw std::bad_alloc();
+  throw EnvironmentError(
+      "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
 }
 
 std::byte* DeviceMemory::find_gap(std::size_t bytes) {
@@ -251,6 +259,9 @@ std::string DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
+    // Another thread of the host has just made it: closed, so that no kernel can have written
+    // there.
+    if (!allocation.is_open) continue;
     const std::byte* const end = allocation.begin + allocation.bytes;
     const std::byte* const before = first_hit(allocation.pages, allocation.begin);
     const std::byte* const after = first_hit(end, allocation.pages + allocation.page_bytes);

@@ -1,24 +1,31 @@
 #include "common/emulation/runtime/grid_runner.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <numeric>
+#include <system_error>
+#include <utility>
 
+#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
+#include "common/error/error.hpp"
 
 namespace convlab::emulation {
 namespace {
 
 // Every stack takes two entries of the kernel's table of mappings, of which a process has 65 530.
 constexpr unsigned kMostWorkers = 24;
+
+// How long a kernel whose time is over may stay in a library's function.
+constexpr std::chrono::seconds kLibraryPatience(10);
 
 }  // namespace
 
@@ -31,15 +38,46 @@ GridRunner& GridRunner::instance() {
 GridRunner::GridRunner() {
   unsigned count = static_cast<unsigned>(settings().workers);
   if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
-  for (unsigned i = 0; i < count; ++i) {
-    Worker& worker = workers_.emplace_back();
-    worker.thread = std::thread([this, &worker] { work(worker); });
+  while (workers_.size() < count && add_worker()) {
   }
+  if (workers_.empty())
+    throw EnvironmentError(
+        "The machine has no room for a thread that runs kernels: too little memory or address "
+        "space "
+        "(ulimit -v), or too many threads (ulimit -u).");
+  pthread_atfork(nullptr, nullptr, lose_device_by_fork);
 }
 
-void GridRunner::work(Worker& self) {
-  prepare_worker_for_signals();
-  BlockRunner runner;
+/// @return false, and no worker more, where the machine has no room for it
+bool GridRunner::add_worker() {
+  Worker& worker = workers_.emplace_back();
+  std::promise<bool> started;
+  std::future<bool> has_started = started.get_future();
+  try {
+    worker.thread = std::thread([this, &worker, promise = std::move(started)]() mutable {
+      work(worker, std::move(promise));
+    });
+  } catch (const std::system_error&) {
+    workers_.pop_back();
+    return false;
+  }
+  if (has_started.get()) return true;
+  worker.thread.join();
+  workers_.pop_back();
+  return false;
+}
+
+void GridRunner::work(Worker& self, std::promise<bool> started) {
+  std::optional<BlockRunner> room;
+  try {
+    prepare_worker_for_signals();
+    room.emplace();
+  } catch (const std::bad_alloc&) {
+    started.set_value(false);
+    return;
+  }
+  BlockRunner& runner = *room;
+  started.set_value(true);
   std::uint64_t seen = 0;
   for (;;) {
     {
@@ -77,6 +115,9 @@ void GridRunner::record(const BlockRunner& runner, std::uint64_t position) {
   if (failure_ && failure_position_ < position) return;
   failure_position_ = position;
   failure_ = KernelFailure{runner.fault().error, describe_fault(runner)};
+  if (runner.fault().kind == Fault::Kind::kTimeout)
+    failure_->report += "\n  " + std::to_string(std::min(next_.load(), blocks_)) + " of " +
+                        std::to_string(blocks_) + " blocks of the grid had begun";
 }
 
 uint3 GridRunner::block_at(std::uint64_t position) const {
@@ -140,12 +181,17 @@ void GridRunner::wait_for_workers(std::unique_lock<std::mutex>& lock) {
   }
   if (done_.wait_for(lock, std::chrono::duration<double>(limit), finished)) return;
   cancelled_.store(true);
-  // A signal that meets a worker between two blocks has no effect; the next one will.
+  // So often that one comes between two calls of a kernel that prints without end.
+  const auto patience = std::chrono::steady_clock::now() + kLibraryPatience;
   do {
+    const bool even_in_library = std::chrono::steady_clock::now() > patience;
     for (Worker& worker : workers_)
-      if (worker.position.load() != UINT64_MAX)
-        pthread_kill(worker.thread.native_handle(), timeout_signal());
-  } while (!done_.wait_for(lock, std::chrono::milliseconds(50), finished));
+      if (worker.position.load() != UINT64_MAX) interrupt_kernel(worker.thread, even_in_library);
+  } while (!done_.wait_for(lock, std::chrono::milliseconds(1), finished));
+  const std::uint64_t begun = next_.load();
+  if (!failure_ && begun < blocks_)
+    failure_ =
+        KernelFailure{KernelFault::kLaunchTimeout, describe_time_limit(*call_, begun, blocks_)};
 }
 
 }  // namespace convlab::emulation

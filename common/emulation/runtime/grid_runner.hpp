@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -34,7 +35,8 @@ class GridRunner {
     std::atomic<std::uint64_t> position{UINT64_MAX};
   };
 
-  [[noreturn]] void work(Worker& self);
+  bool add_worker();
+  void work(Worker& self, std::promise<bool> started);
   void run_blocks(BlockRunner& runner, Worker& self);
   void record(const BlockRunner& runner, std::uint64_t position);
   [[nodiscard]] uint3 block_at(std::uint64_t position) const;

@@ -3,7 +3,10 @@
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdio>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,6 +17,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
@@ -47,8 +51,9 @@ class SharedMemoryOptIns {
 };
 
 SharedMemoryOptIns& opt_ins() {
-  static SharedMemoryOptIns instance;
-  return instance;
+  // Never destroyed: other static objects may launch kernels in their destructors.
+  static auto* const instance = new SharedMemoryOptIns;
+  return *instance;
 }
 
 std::string place(const KernelCall& call) {
@@ -56,19 +61,39 @@ std::string place(const KernelCall& call) {
          std::to_string(call.site.line);
 }
 
-cudaError_t check_configuration(const KernelCall& call) {
+std::string text(const dim3& size) {
+  std::array<char, 40> words;
+  std::snprintf(words.data(), words.size(), "(%u,%u,%u)", size.x, size.y, size.z);
+  return words.data();
+}
+
+/// Why a GPU would refuse the configuration; empty if it would not.
+std::string configuration_problem(const KernelCall& call) {
   const DeviceModel& model = device_model();
   const dim3& grid = call.grid;
   const dim3& block = call.block;
-  const std::size_t threads = std::size_t{block.x} * block.y * block.z;
-  const bool block_fits = threads != 0 && block.x <= model.max_block_x &&
-                          block.y <= model.max_block_y && block.z <= model.max_block_z &&
-                          threads <= static_cast<std::size_t>(model.max_threads_per_block);
-  const bool grid_fits = grid.x != 0 && grid.y != 0 && grid.z != 0 && grid.x <= model.max_grid_x &&
-                         grid.y <= model.max_grid_y && grid.z <= model.max_grid_z;
-  const bool shared_fits = call.dynamic_shared_bytes <= call.shared_limit;
-  // CUDA 13.0 on an H200 says "invalid argument" to all of these.
-  return block_fits && grid_fits && shared_fits ? cudaSuccess : cudaErrorInvalidValue;
+  const dim3 block_limit(model.max_block_x, model.max_block_y, model.max_block_z);
+  const dim3 grid_limit(model.max_grid_x, model.max_grid_y, model.max_grid_z);
+  const auto within = [](const dim3& size, const dim3& limit) {
+    return size.x <= limit.x && size.y <= limit.y && size.z <= limit.z;
+  };
+  const auto empty = [](const dim3& size) { return size.x == 0 || size.y == 0 || size.z == 0; };
+  if (empty(block)) return "a block of " + text(block) + " threads has none";
+  if (empty(grid)) return "a grid of " + text(grid) + " blocks has none";
+  if (!within(block, block_limit))
+    return "a block of " + text(block) + " threads; the limit is " + text(block_limit);
+  if (const unsigned threads = block.x * block.y * block.z;
+      threads > static_cast<unsigned>(model.max_threads_per_block))
+    return "a block of " + text(block) + " threads has " + std::to_string(threads) +
+           "; the limit is " + std::to_string(model.max_threads_per_block);
+  if (!within(grid, grid_limit))
+    return "a grid of " + text(grid) + " blocks; the limit is " + text(grid_limit);
+  if (call.dynamic_shared_bytes <= call.shared_limit) return {};
+  const bool may_opt_in = call.shared_limit == model.shared_per_block &&
+                          call.dynamic_shared_bytes <= model.shared_per_block_optin;
+  return std::to_string(call.dynamic_shared_bytes) +
+         " bytes of dynamic shared memory; the limit is " + std::to_string(call.shared_limit) +
+         (may_opt_in ? ", unless cudaFuncSetAttribute allows the kernel more" : "");
 }
 
 void run_kernel(const KernelCall& call) {
@@ -89,22 +114,21 @@ void run_kernel(const KernelCall& call) {
 cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                         Action& action) {
   call.shared_limit = opt_ins().of(call.function);
-  const cudaError_t problem = check_configuration(call);
-  if (problem != cudaSuccess) return record_error(problem);
+  // CUDA 13.0 on an H200 says "invalid argument" to all of these.
+  if (const std::string problem = configuration_problem(call); !problem.empty())
+    return refuse(cudaErrorInvalidValue, "invalid launch of " + place(call) + ": " + problem);
   if (constant_bytes() > device_model().constant_bytes)
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
                       " bytes; a GPU has " + std::to_string(device_model().constant_bytes));
-  const auto* const end = pointers + pointer_count;
-  const auto* const foreign = std::find_if(pointers, end, [](const PointerArgument& argument) {
-    return !kernel_may_use(const_cast<const void*>(argument.value));
-  });
-  if (foreign != end) {
+  for (int i = 0; i < pointer_count; ++i) {
+    const std::string why = why_no_kernel_may_use(const_cast<const void*>(pointers[i].value));
+    if (why.empty()) continue;
     // A GPU would fault when the kernel uses the pointer; here it is certain that it is wrong.
     const KernelFailure failure{KernelFault::kIllegalAddress,
                                 "illegal memory access: argument " +
-                                    std::to_string(foreign->position) + " of " + place(call) +
-                                    " points to host memory; copy the data to the device first"};
+                                    std::to_string(pointers[i].position) + " of " + place(call) +
+                                    " " + why};
     action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);
     };
@@ -136,8 +160,8 @@ class UntypedKernels {
 };
 
 UntypedKernels& untyped_kernels() {
-  static UntypedKernels instance;
-  return instance;
+  static auto* const instance = new UntypedKernels;  // never destroyed either
+  return *instance;
 }
 
 }  // namespace
@@ -201,6 +225,24 @@ cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
       return refuse(cudaErrorNotSupported, "clusters of blocks cannot be emulated");
   }
   return cudaSuccess;
+}
+
+void fail_with_exception(std::exception_ptr thrown) {
+  std::array<char, 256> message;
+  const auto say = [&](const char* what) {
+    std::snprintf(message.data(), message.size(),
+                  "an exception left the kernel%s%s (a GPU knows no exceptions)",
+                  *what == '\0' ? "" : ": ", what);
+  };
+  try {
+    std::rethrow_exception(std::exchange(thrown, nullptr));
+  } catch (const std::exception& error) {
+    say(error.what());
+  } catch (...) {
+    say("");
+  }
+  // The stack is left for good: nothing on it may own anything by now.
+  fail_kernel(KernelFault::kLaunchFailure, message.data(), {});
 }
 
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value) {

@@ -97,6 +97,13 @@ std::string thread_groups(const BlockRunner& runner) {
   return text;
 }
 
+std::string time_limit_text() {
+  std::ostringstream text;
+  text << "time limit: the kernel did not end within the " << settings().timeout_seconds
+       << " s of CONVLAB_EMU_TIMEOUT";
+  return text.str();
+}
+
 std::string headline(const BlockRunner& runner) {
   const Fault& fault = runner.fault();
   switch (fault.kind) {
@@ -116,25 +123,27 @@ std::string headline(const BlockRunner& runner) {
       return "stack overflow: the thread's calls and local arrays need more than " +
              std::to_string(runner.fibers().stack_bytes() / 1024) + " KiB (endless recursion?)";
     case Fault::Kind::kArithmetic:
-      return "integer division by zero (a GPU goes on with a meaningless value)";
+      return "integer division by zero, or of the least integer by -1 (a GPU goes on with a "
+             "meaningless value)";
     case Fault::Kind::kInstruction:
       return "trap instruction";
     case Fault::Kind::kDeadlock:
       return "deadlock: threads wait for others that will never come";
     case Fault::Kind::kDivergence:
       return "divergent barrier: threads of one block met in different barriers";
-    case Fault::Kind::kTimeout: {
-      std::ostringstream text;
-      text << "time limit: the kernel did not end within the " << settings().timeout_seconds
-           << " s of CONVLAB_EMU_TIMEOUT";
-      return text.str();
-    }
+    case Fault::Kind::kTimeout:
+      return time_limit_text();
   }
   return {};
 }
 
 std::mutex sink_mutex;
-ReportSink sink;
+
+ReportSink& sink() {
+  // Never destroyed: other static objects may use the device in their destructors.
+  static auto* const instance = new ReportSink;
+  return *instance;
+}
 
 }  // namespace
 
@@ -158,15 +167,21 @@ std::string describe_fault(const BlockRunner& runner) {
   return text;
 }
 
+std::string describe_time_limit(const KernelCall& call, std::uint64_t begun, std::uint64_t blocks) {
+  return time_limit_text() + "\n  in kernel " + call.name +
+         ", between two blocks: " + std::to_string(begun) + " of " + std::to_string(blocks) +
+         " had run\n  launched at " + place(call.site);
+}
+
 ReportSink set_report_sink(ReportSink new_sink) {
   const std::lock_guard lock(sink_mutex);
-  return std::exchange(sink, std::move(new_sink));
+  return std::exchange(sink(), std::move(new_sink));
 }
 
 void send_report(const std::string& report) {
   const std::lock_guard lock(sink_mutex);
-  if (sink)
-    sink(report);
+  if (sink())
+    sink()(report);
   else
     std::fprintf(stderr, "emulated device: %s\n", report.c_str());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -11,6 +12,9 @@ namespace convlab::emulation {
 /// Puts a failed block into words: what, where (kernel, block, thread, file:line), who waited
 /// where. To be called on the worker, after BlockRunner::run returned false.
 std::string describe_fault(const BlockRunner& runner);
+
+/// The same for a grid whose time was over between two of its blocks, `begun` of which have run.
+std::string describe_time_limit(const KernelCall& call, std::uint64_t begun, std::uint64_t blocks);
 
 /// Receives every report of the emulated device. As compute-sanitizer does, it goes to standard
 /// error unless somebody else takes it.

@@ -1,6 +1,7 @@
 #include "common/emulation/runtime/signals.hpp"
 
 #include <execinfo.h>
+#include <link.h>
 #include <signal.h>
 #include <ucontext.h>
 
@@ -12,6 +13,9 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -25,6 +29,36 @@ constexpr std::array kFaultSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 constexpr std::size_t kSignalStackBytes = std::size_t{64} * 1024;
 
 std::array<struct sigaction, kFaultSignals.size()> former_actions;
+
+/// The code of the system's libraries, as it was when the first kernel started.
+using Ranges = std::vector<std::pair<const std::byte*, const std::byte*>>;
+
+const Ranges& library_code() {
+  static const auto* const ranges = [] {
+    auto* const found = new Ranges;
+    const auto note = [](dl_phdr_info* object, std::size_t /*bytes*/, void* data) {
+      const std::string_view name = object->dlpi_name;
+      if (!name.starts_with("/lib") && !name.starts_with("/usr/lib")) return 0;
+      for (int i = 0; i < object->dlpi_phnum; ++i) {
+        const auto& segment = object->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader says where as an integer
+        const auto* begin = reinterpret_cast<const std::byte*>(object->dlpi_addr + segment.p_vaddr);
+        static_cast<Ranges*>(data)->emplace_back(begin, begin + segment.p_memsz);
+      }
+      return 0;
+    };
+    dl_iterate_phdr(note, found);
+    return found;
+  }();
+  return *ranges;
+}
+
+bool in_library(const void* address) {
+  const auto* byte = static_cast<const std::byte*>(address);
+  return std::any_of(library_code().begin(), library_code().end(),
+                     [&](const auto& range) { return byte >= range.first && byte < range.second; });
+}
 
 void* program_counter(void* context) {
   const auto* user = static_cast<const ucontext_t*>(context);
@@ -131,14 +165,21 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   runner->abandon();
 }
 
-void on_timeout(int /*signal*/, siginfo_t* /*info*/, void* context) {
+void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   BlockRunner* const runner = BlockRunner::current();
   if (runner == nullptr || !runner->inside_kernel()) return;
+  // A kernel that is stopped in printf or malloc would keep their locks for ever.
+  const bool must = info->si_value.sival_int != 0;
+  if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
   fault.kind = Fault::Kind::kTimeout;
   fault.error = KernelFault::kLaunchTimeout;
   runner->abandon();
+}
+
+int timeout_signal() {
+  return SIGRTMIN + 5;
 }
 
 struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
@@ -152,10 +193,6 @@ struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
 
 }  // namespace
 
-int timeout_signal() {
-  return SIGRTMIN + 5;
-}
-
 void install_signal_handlers() {
   static const int first_backtrace = [] {
     // The first one loads a library; a handler must not.
@@ -163,6 +200,7 @@ void install_signal_handlers() {
     return backtrace(frame.data(), 1);
   }();
   static_cast<void>(first_backtrace);
+  static_cast<void>(library_code());
   struct sigaction current = {};
   const struct sigaction fault = action_for(&on_fault);
   for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
@@ -171,8 +209,15 @@ void install_signal_handlers() {
     former_actions[i] = current;
     sigaction(kFaultSignals[i], &fault, nullptr);
   }
-  const struct sigaction timeout = action_for(&on_timeout);
+  struct sigaction timeout = action_for(&on_timeout);
+  timeout.sa_flags |= SA_RESTART;
   sigaction(timeout_signal(), &timeout, nullptr);
+}
+
+void interrupt_kernel(std::thread& worker, bool even_in_library) {
+  sigval value = {};
+  value.sival_int = even_in_library ? 1 : 0;
+  pthread_sigqueue(worker.native_handle(), timeout_signal(), value);
 }
 
 void prepare_worker_for_signals() {

@@ -150,8 +150,9 @@ void StreamScheduler::finish_all() {
 bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
   const std::lock_guard lock(mutex_);
   if (!operation || operation->done) return true;
-  run(operation);
-  return false;
+  // Who asks once and does not listen has not waited.
+  if (std::exchange(operation->asked, true)) run(operation);
+  return operation->done;
 }
 
 bool StreamScheduler::pending() const {
@@ -176,17 +177,16 @@ cudaError_t StreamScheduler::begin_capture(CUstream_st& stream) {
   return cudaSuccess;
 }
 
-cudaError_t StreamScheduler::end_capture(CUstream_st& stream, cudaGraph_t* graph) {
+cudaError_t StreamScheduler::end_capture(CUstream_st& stream, std::unique_ptr<CUgraph_st>& graph) {
   const std::lock_guard lock(mutex_);
-  *graph = nullptr;
   if (!stream.capture) return cudaErrorIllegalState;
   if (!stream.capture_origin) return cudaErrorStreamCaptureUnmatched;
   const std::shared_ptr<CUgraph_st> captured = stream.capture;
   for (const auto& other : streams_)
     if (other->capture == captured) other->capture = nullptr;
   stream.capture_origin = false;
-  *graph = new CUgraph_st(std::move(*captured));
-  for (const auto& node : (*graph)->nodes) node->graph = *graph;
+  graph = std::make_unique<CUgraph_st>(std::move(*captured));
+  for (const auto& node : graph->nodes) node->graph = graph.get();
   return cudaSuccess;
 }
 

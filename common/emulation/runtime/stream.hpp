@@ -17,6 +17,7 @@ struct Operation {
   Action action;
   std::vector<std::shared_ptr<Operation>> before;
   bool done = false;
+  bool asked = false;  ///< whether somebody has asked for it before it was done
 };
 
 }  // namespace convlab::emulation
@@ -59,7 +60,7 @@ class StreamScheduler {
   void finish(CUstream_st& stream);
   void finish(const CUevent_st& event);
   void finish_all();
-  /// Makes one step towards the operation's end. @return whether it is done
+  /// Whether the operation is done; the first question finds it undone, the next one does it.
   bool poll(const std::shared_ptr<Operation>& operation);
 
   /// Whether some stream still has work.
@@ -67,7 +68,7 @@ class StreamScheduler {
 
   [[nodiscard]] bool capturing() const;
   cudaError_t begin_capture(CUstream_st& stream);
-  cudaError_t end_capture(CUstream_st& stream, cudaGraph_t* graph);
+  cudaError_t end_capture(CUstream_st& stream, std::unique_ptr<CUgraph_st>& graph);
 
  private:
   StreamScheduler();

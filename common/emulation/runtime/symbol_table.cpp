@@ -5,8 +5,6 @@
 #include <mutex>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/symbols.hpp"
-
 // Bounds of the program's image, from the linker.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
@@ -21,6 +19,14 @@ namespace {
 struct Table {
   std::mutex mutex;
   std::vector<Symbol> symbols;
+
+  Symbol* find(const void* address) {
+    const auto* byte = static_cast<const std::byte*>(address);
+    const auto found = std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& symbol) {
+      return byte >= symbol.address && byte < symbol.address + symbol.bytes;
+    });
+    return found == symbols.end() ? nullptr : &*found;
+  }
 };
 
 /// Filled by constructors of static objects, so it must be there before all of them.
@@ -31,29 +37,31 @@ Table& table() {
 
 }  // namespace
 
-DeviceSymbol::DeviceSymbol(const char* name, const void* address, std::size_t bytes, bool constant,
-                           const char* file) {
+DeviceSymbol::DeviceSymbol(const char* name, const void* address, std::size_t bytes,
+                           SymbolKind kind, const char* module) {
   const std::lock_guard lock(table().mutex);
-  table().symbols.push_back({name, static_cast<const std::byte*>(address), bytes, constant, file});
+  table().symbols.push_back({name, static_cast<const std::byte*>(address), bytes, kind, module,
+                             kind == SymbolKind::kManaged});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {
-  const auto* byte = static_cast<const std::byte*>(address);
   const std::lock_guard lock(table().mutex);
-  const auto& symbols = table().symbols;
-  const auto found = std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& symbol) {
-    return byte >= symbol.address && byte < symbol.address + symbol.bytes;
-  });
-  if (found == symbols.end()) return std::nullopt;
-  return *found;
+  const Symbol* const found = table().find(address);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+void note_symbol_address(const void* address) {
+  const std::lock_guard lock(table().mutex);
+  if (Symbol* const found = table().find(address); found != nullptr) found->address_known = true;
 }
 
 std::size_t constant_bytes() {
   const std::lock_guard lock(table().mutex);
-  std::map<std::string, std::size_t> bytes_of_file;
+  std::map<std::string, std::size_t> bytes_of_module;
   std::size_t most = 0;
   for (const Symbol& symbol : table().symbols)
-    if (symbol.constant) most = std::max(most, bytes_of_file[symbol.file] += symbol.bytes);
+    if (symbol.kind == SymbolKind::kConstant)
+      most = std::max(most, bytes_of_module[symbol.module] += symbol.bytes);
   return most;
 }
 

@@ -4,21 +4,29 @@
 #include <optional>
 #include <string>
 
+#include "common/emulation/include/convlab_emulation/symbols.hpp"
+
 namespace convlab::emulation {
 
-/// A __device__ or __constant__ variable of the program.
+/// A __device__, __constant__ or __managed__ variable of the program.
 struct Symbol {
   std::string name;
   const std::byte* address;
   std::size_t bytes;
-  bool constant;
-  std::string file;  ///< that declares it
+  SymbolKind kind;
+  std::string module;  ///< the file that was compiled
+  /// Whether the host has asked for its address on the device. Before that, a GPU's host has only
+  /// the address of another variable of that name, unless it is managed.
+  bool address_known;
 };
 
 /// The variable that contains the address.
 std::optional<Symbol> find_symbol(const void* address);
 
-/// Bytes of the __constant__ variables of the file that has the most of them.
+/// Notes that the host has asked for the address of the variable that contains this.
+void note_symbol_address(const void* address);
+
+/// Bytes of the __constant__ variables of the module that has the most of them.
 std::size_t constant_bytes();
 
 /// Whether the address lies in static storage of the program, where every symbol does.

@@ -33,6 +33,21 @@ __global__ void read_lane(int* out) {
   out[t] = shared[t / 32 * 32 + (t + kDistance + 32) % 32];
 }
 
+/// Tiles that are read by all threads are loaded again and again into the same shared memory.
+template <bool kSynchronizes>
+__global__ void sum_tiles(int* out) {
+  __shared__ int tile[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  int sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    tile[t] = round;
+    __syncthreads();
+    for (int i = 0; i < kThreads; ++i) sum += tile[i];
+    if (kSynchronizes) __syncthreads();
+  }
+  out[t] = sum;
+}
+
 template <typename Kernel>
 bool neighbours_are_right(Kernel kernel, int distance, int group) {
   int* data = nullptr;
@@ -117,6 +132,57 @@ bool nodes_are_ordered(bool with_edge) {
   return host == std::vector<int>(kThreads, 6);
 }
 
+bool tiles_are_right(void (*kernel)(int*)) {
+  int* data = nullptr;
+  std::vector<int> host(kThreads);
+  cudaMalloc(&data, kThreads * sizeof(int));
+  kernel<<<1, kThreads>>>(data);
+  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  return host == std::vector<int>(kThreads, 3 * kThreads);
+}
+
+/// The host overwrites pinned memory that the device still has to read.
+bool upload_is_right(bool synchronizes) {
+  int* data = nullptr;
+  int* pinned = nullptr;
+  std::vector<int> host(kThreads);
+  cudaMalloc(&data, kThreads * sizeof(int));
+  cudaMallocHost(&pinned, kThreads * sizeof(int));
+  cudaStream_t stream = nullptr;
+  cudaStreamCreate(&stream);
+  pinned[3] = 5;
+  cudaMemcpyAsync(data, pinned, kThreads * sizeof(int), cudaMemcpyHostToDevice, stream);
+  if (synchronizes) cudaStreamSynchronize(stream);
+  pinned[3] = 6;
+  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  return host[3] == 5;
+}
+
+/// The default stream waits for other streams, but not for those that do not block.
+bool default_stream_waits(unsigned flags) {
+  int* data = nullptr;
+  std::vector<int> host(kThreads);
+  cudaMalloc(&data, kThreads * sizeof(int));
+  cudaStream_t stream = nullptr;
+  cudaStreamCreateWithFlags(&stream, flags);
+  fill<<<1, kThreads, 0, stream>>>(data, 9);
+  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  return host[7] == 9;
+}
+
+/// Asking whether a stream is done is no waiting unless the answer is heard.
+bool query_is_heard(bool heard) {
+  int* pinned = nullptr;
+  cudaMallocHost(&pinned, kThreads * sizeof(int));
+  pinned[0] = 0;
+  cudaStream_t stream = nullptr;
+  cudaStreamCreate(&stream);
+  fill<<<1, kThreads, 0, stream>>>(pinned, 9);
+  while (cudaStreamQuery(stream) == cudaErrorNotReady && heard) {
+  }
+  return pinned[0] == 9;
+}
+
 const std::map<std::string, std::function<bool()>> kCases = {
     {"block_next", [] { return neighbours_are_right(&read_neighbour<1, true>, 1, kThreads); }},
     {"block_next_bug", [] { return neighbours_are_right(&read_neighbour<1, false>, 1, kThreads); }},
@@ -128,6 +194,14 @@ const std::map<std::string, std::function<bool()>> kCases = {
     {"stream_bug", [] { return streams_are_ordered(false); }},
     {"graph", [] { return nodes_are_ordered(true); }},
     {"graph_bug", [] { return nodes_are_ordered(false); }},
+    {"tiles", [] { return tiles_are_right(&sum_tiles<true>); }},
+    {"tiles_bug", [] { return tiles_are_right(&sum_tiles<false>); }},
+    {"upload", [] { return upload_is_right(true); }},
+    {"upload_bug", [] { return upload_is_right(false); }},
+    {"default", [] { return default_stream_waits(cudaStreamDefault); }},
+    {"default_bug", [] { return default_stream_waits(cudaStreamNonBlocking); }},
+    {"query", [] { return query_is_heard(true); }},
+    {"query_bug", [] { return query_is_heard(false); }},
     {"host", [] { return host_waits(true); }},
     {"host_bug", [] { return host_waits(false); }},
 };

@@ -267,14 +267,17 @@ TEST_CASE("shared variables of all shapes are declared") {
 
 TEST_CASE("device variables are registered, functions are not") {
   const std::string text =
-      "__constant__ float m[10];\n__device__ __constant__ int n = 3;\n"
+      "__constant__ float m[10];\n__device__ __constant__ int n = 3;\n__managed__ int h;\n"
       "__device__ float f(float x) { return x; }\nextern __constant__ float other[];\n"
       "namespace a { static __device__ int counter; }\n"
       "template <int N> __device__ int variable;\nstruct S { __device__ int g(); };";
   const std::string result = rewritten(text).text;
-  CHECK(has(result, "DeviceSymbol convlab_symbol_m(\"m\", &m, sizeof(m), true);"));
-  CHECK(has(result, "convlab_symbol_n("));
-  CHECK(has(result, "convlab_symbol_counter(\"counter\", &counter, sizeof(counter), false);"));
+  const std::string kind = "::convlab::emulation::SymbolKind::";
+  CHECK(has(result, "DeviceSymbol convlab_symbol_m(\"m\", &m, sizeof(m), " + kind +
+                        "kConstant, __BASE_FILE__);"));
+  CHECK(has(result, "(\"n\", &n, sizeof(n), " + kind + "kConstant,"));
+  CHECK(has(result, "(\"h\", &h, sizeof(h), " + kind + "kManaged,"));
+  CHECK(has(result, "(\"counter\", &counter, sizeof(counter), " + kind + "kDevice,"));
   CHECK_FALSE(has(result, "convlab_symbol_f("));
   CHECK_FALSE(has(result, "convlab_symbol_other"));
   CHECK_FALSE(has(result, "convlab_symbol_variable"));

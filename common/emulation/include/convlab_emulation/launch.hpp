@@ -12,6 +12,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -43,14 +44,28 @@ struct PointerArgument {
 cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                           cudaStream_t stream);
 
+/// Ends a kernel out of which an exception came; a GPU has none.
+[[noreturn]] void fail_with_exception(std::exception_ptr thrown);
+
 template <typename Callable, typename... Arguments>
 struct BoundKernel {
   Callable callable;
   std::tuple<Arguments...> arguments;
 
-  static void run_thread(const void* self) {
-    const auto& bound = *static_cast<const BoundKernel*>(self);
-    std::apply(bound.callable, bound.arguments);
+#if !defined(__clang__)
+  [[gnu::no_icf]]  // Merged with that of an equal launch it would lose its line numbers.
+#endif
+  static void
+  run_thread(const void* self) {
+    std::exception_ptr thrown;
+    try {
+      const auto& bound = *static_cast<const BoundKernel*>(self);
+      std::apply(bound.callable, bound.arguments);
+      return;
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    fail_with_exception(std::move(thrown));
   }
 };
 

@@ -4,12 +4,14 @@
 
 namespace convlab::emulation {
 
-/// Tells the runtime of a __device__ or __constant__ variable. The rewrite puts one behind each.
-/// On a GPU a source file is a module of its own, and the limit on constant memory is a module's.
+enum class SymbolKind { kDevice, kConstant, kManaged };
+
+/// Tells the runtime of a variable of the device. The rewrite puts one behind each.
+/// @param module  the file that is compiled; on a GPU the limit on constant memory is a module's
 class DeviceSymbol {
  public:
-  DeviceSymbol(const char* name, const void* address, std::size_t bytes, bool constant,
-               const char* file = __builtin_FILE());
+  DeviceSymbol(const char* name, const void* address, std::size_t bytes, SymbolKind kind,
+               const char* module);
   DeviceSymbol(const DeviceSymbol&) = delete;
   DeviceSymbol& operator=(const DeviceSymbol&) = delete;
 };

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace convlab::emulation {
+
+/// Handles that were given to the host and not taken back, so that a wrong one is an error.
+template <typename Object>
+class Handles {
+ public:
+  Object* add(std::unique_ptr<Object> object) {
+    const std::lock_guard lock(mutex_);
+    Object* const handle = object.get();
+    objects_.emplace(handle, std::move(object));
+    return handle;
+  }
+  [[nodiscard]] bool contain(Object* handle) const {
+    const std::lock_guard lock(mutex_);
+    return objects_.contains(handle);
+  }
+  /// @return what was removed; null if the handle is none
+  std::unique_ptr<Object> remove(Object* handle) {
+    const std::lock_guard lock(mutex_);
+    auto node = objects_.extract(handle);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<Object*, std::unique_ptr<Object>> objects_;
+};
+
+/// All of one kind. Never destroyed: other static objects may use theirs in their destructors.
+template <typename Object>
+Handles<Object>& handles() {
+  static auto* const instance = new Handles<Object>;
+  return *instance;
+}
+
+template <typename Object>
+bool is_live(Object* handle) {
+  return handles<Object>().contain(handle);
+}
+
+}  // namespace convlab::emulation

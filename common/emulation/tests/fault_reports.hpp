@@ -1,0 +1,77 @@
+#pragma once
+
+// What the tests of bugs in kernels share. A bug is a kernel (or a few calls of the API), an error
+// code and words of the report; next to it stands a clean twin that must stay silent.
+
+#include <cuda_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+#include "common/emulation/runtime/report.hpp"
+#include "common/testing/catch.hpp"
+
+namespace convlab::emulation {
+
+/// Collects reports, and leaves a working device behind.
+class Reports {
+ public:
+  Reports() : former_(set_report_sink([this](const std::string& text) { all_ += text + "\n"; })) {}
+  ~Reports() {
+    cudaDeviceReset();
+    set_report_sink(former_);
+  }
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
+
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  [[nodiscard]] const std::string& text() const { return all_; }
+  [[nodiscard]] bool has(const std::string& words) const {
+    return all_.find(words) != std::string::npos;
+  }
+
+ private:
+  std::string all_;
+  ReportSink former_;
+};
+
+inline int* device_integers(int count) {
+  int* data = nullptr;
+  REQUIRE(cudaMalloc(&data, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
+  REQUIRE(cudaMemset(data, 0, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
+  return data;
+}
+
+inline bool contains(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+/// What a child process writes to standard error, and then how it ended: "exit 0" or "signal 11".
+/// For programs that have started no kernel: a device does not survive fork().
+template <typename Body>
+std::string end_of(Body body) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // the test framework's
+    dup2(ends[1], STDERR_FILENO);
+    body();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return text + (WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                                     : "exit " + std::to_string(WEXITSTATUS(status)));
+}
+
+}  // namespace convlab::emulation
