@@ -27,8 +27,13 @@ int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
 }
 
+/// Those without a name here say nothing about an emulated device.
+bool is_limit(cudaLimit limit) {
+  constexpr unsigned kLimits = 7;
+  return limit < kLimits;
+}
+
 cudaError_t check_device(int device) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
   return record_error(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
@@ -50,6 +55,7 @@ cudaError_t cudaGetDevice(int* device) {
 
 cudaError_t cudaSetDevice(int device) {
   note_call(__func__);
+  if (sticky_error() != cudaSuccess) return sticky_error();
   return check_device(device);
 }
 cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
@@ -216,14 +222,15 @@ cudaError_t cudaDeviceReset() {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit /*limit*/, std::size_t /*value*/) {
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
   note_call(__func__);
-  return cudaSuccess;
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  return record_error(is_limit(limit) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   note_call(__func__);
-  if (value == nullptr) return record_error(cudaErrorInvalidValue);
+  if (value == nullptr || !is_limit(limit)) return record_error(cudaErrorInvalidValue);
   *value = limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U;
   return cudaSuccess;
 }

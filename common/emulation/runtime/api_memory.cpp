@@ -144,6 +144,9 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned int /*fla
 
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags) {
   note_call(__func__);
+  constexpr unsigned kFlags =
+      cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+  if ((flags & ~kFlags) != 0) return record_error(cudaErrorInvalidValue);
   return cudaMallocHost(pointer, bytes, flags);
 }
 
@@ -203,6 +206,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
   note_call(__func__);
+  if (sticky_error() != cudaSuccess) return sticky_error();
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
   const bool added = pin_memory(pointer, bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
@@ -210,6 +214,7 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*fl
 
 cudaError_t cudaHostUnregister(void* pointer) {
   note_call(__func__);
+  if (sticky_error() != cudaSuccess) return sticky_error();
   const bool removed = unpin_memory(pointer);
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
@@ -252,8 +257,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   auto* const address = const_cast<void*>(pointer);
   const auto allocation = memory().find(pointer);
   const bool registered = is_pinned(pointer);
-  const bool device_only =
-      find_symbol(pointer) || (allocation && allocation->kind == MemoryKind::kDevice);
+  const bool device_only = side_of(pointer) == Side::kDevice;
   if (device_only)
     attributes->type = cudaMemoryTypeDevice;
   else if (allocation && allocation->kind == MemoryKind::kManaged)
@@ -386,7 +390,7 @@ cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const v
   auto* const to = static_cast<std::byte*>(const_cast<void*>(symbol)) + offset;
   Copy copy = line(to, from, bytes);
   copy.to_symbol = true;
-  return copy_memory(copy, cudaMemcpyDefault, asynchronous, stream, "cudaMemcpyToSymbol");
+  return copy_memory(copy, kind, asynchronous, stream, "cudaMemcpyToSymbol");
 }
 
 cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,
@@ -400,7 +404,7 @@ cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_by
     return record_error(cudaErrorInvalidMemcpyDirection);
   Copy copy = line(to, static_cast<const std::byte*>(symbol) + offset, bytes);
   copy.from_symbol = true;
-  return copy_memory(copy, cudaMemcpyDefault, asynchronous, stream, "cudaMemcpyFromSymbol");
+  return copy_memory(copy, kind, asynchronous, stream, "cudaMemcpyFromSymbol");
 }
 
 cudaError_t symbol_address(void** address, const void* symbol) {

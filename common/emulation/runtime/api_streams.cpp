@@ -59,7 +59,8 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   note_call(__func__);
-  return record_error(streams().destroy(stream));
+  const cudaError_t error = streams().destroy(stream);
+  return sticky_error() != cudaSuccess ? sticky_error() : record_error(error);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
@@ -152,6 +153,7 @@ cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   note_call(__func__);
   const bool removed = handles<CUevent_st>().remove(event) != nullptr;
+  if (sticky_error() != cudaSuccess) return sticky_error();
   return record_error(removed ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 

@@ -352,6 +352,7 @@ DeviceAccess::~DeviceAccess() {
 }
 
 std::string describe_address(const void* address) {
+  if (address == kNoAddress) return "an address that no memory has (a wild index or pointer?)";
   const auto value = reinterpret_cast<std::uintptr_t>(address);
   if (DeviceMemory::instance().contains(address)) return DeviceMemory::instance().describe(address);
   if (value < 64 * kPage) return "address " + pointer_text(address) + ": a null pointer";

@@ -108,6 +108,9 @@ class DeviceAccess {
   DeviceMemory::Clock::time_point start_;
 };
 
+/// Stands for an address so wild that the processor does not tell it.
+inline const void* const kNoAddress = reinterpret_cast<const void*>(UINTPTR_MAX);
+
 /// DeviceMemory::describe, or a sentence about an address that is not the device's.
 std::string describe_address(const void* address);
 

@@ -248,6 +248,8 @@ void fail_with_exception(std::exception_ptr thrown) {
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
+  constexpr unsigned kAttributes = 16;
+  if (attribute >= kAttributes) return record_error(cudaErrorInvalidValue);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto limit = static_cast<int>(device_model().shared_per_block_optin);
   if (value < 0 || value > limit) return record_error(cudaErrorInvalidValue);

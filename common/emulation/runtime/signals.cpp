@@ -90,7 +90,33 @@ void record_frames(Fault& fault, void* context) {
   std::copy_n(begin, fault.frame_count, fault.frames.begin());
 }
 
-void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo_t& info) {
+/// Whether an instruction of x86-64 takes memory only where it is aligned. It raises the same fault
+/// as any access to an address that no program has, and neither comes with the address.
+/// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 and
+/// appendix A (opcode maps).
+bool demands_alignment([[maybe_unused]] const void* instruction) {
+#if defined(__x86_64__)
+  const auto* byte = static_cast<const unsigned char*>(instruction);
+  const auto is_move = [](unsigned opcode) {
+    return opcode == 0x28 || opcode == 0x29 || opcode == 0x2b || opcode == 0x6f || opcode == 0x7f ||
+           opcode == 0xe7;
+  };
+  if (*byte == 0xc5) return is_move(byte[2]);
+  if (*byte == 0xc4) return is_move(byte[3]);
+  if (*byte == 0x62) return is_move(byte[4]);
+  for (; *byte == 0x66 || (*byte & 0xf0U) == 0x40; ++byte) {
+  }
+  if (*byte != 0x0f) return false;
+  const unsigned opcode = byte[1];
+  return is_move(opcode) || opcode == 0x38 || opcode == 0x3a || opcode == 0xc2 || opcode == 0xc6 ||
+         (opcode >= 0x51 && opcode <= 0x7f) || (opcode >= 0xd0 && opcode <= 0xfe);
+#else
+  return true;
+#endif
+}
+
+void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo_t& info,
+              const void* instruction) {
   switch (signal) {
     case SIGFPE:
       fault.kind = Fault::Kind::kArithmetic;
@@ -108,11 +134,12 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
   if (runner.fibers().overflown(info.si_addr) != nullptr) {
     fault.kind = Fault::Kind::kStackOverflow;
     fault.error = KernelFault::kHardwareStackError;
-  } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) || info.si_code == SI_KERNEL) {
-    // x86 raises a general protection fault, without the address, for a misaligned vector access.
+  } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) ||
+             (info.si_code == SI_KERNEL && demands_alignment(instruction))) {
     fault.kind = Fault::Kind::kMisaligned;
     fault.error = KernelFault::kMisalignedAddress;
   } else {
+    if (info.si_code == SI_KERNEL) fault.address = kNoAddress;
     fault.kind = Fault::Kind::kMemory;
     fault.error = KernelFault::kIllegalAddress;
   }
@@ -161,7 +188,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
-  classify(fault, *runner, signal, *info);
+  classify(fault, *runner, signal, *info, program_counter(context));
   runner->abandon();
 }
 

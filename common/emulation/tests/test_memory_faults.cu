@@ -24,6 +24,8 @@ __global__ void write_index(int* data, int n) {
 
 __global__ void read_index(const int* data, int* out, int i) { *out = data[i]; }
 
+__global__ void read_far(int* data, long long index) { data[0] = data[index]; }
+
 __global__ void read_as_vector(const float* data, float4* out, int offset) {
   *out = *reinterpret_cast<const float4*>(data + offset);
 }
@@ -138,6 +140,18 @@ TEST_CASE("asynchronous errors surface at the next synchronisation") {
 
 // The sanitizers find these themselves and end the program: sanitized_bugs.cu.
 #if !CONVLAB_ADDRESS_SANITIZER
+
+TEST_CASE("a wild index is an illegal access, however wild") {
+  const Reports reports;
+  int* data = device_integers(16);
+  const long long index = GENERATE(1LL << 30, 1LL << 40, 1LL << 60, -(1LL << 58));
+  read_far<<<1, 1>>>(data, index);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  INFO(reports.text());
+  CHECK(reports.has("illegal memory access, "));
+  CHECK_FALSE(reports.has("null"));
+  CHECK(reports.has("test_memory_faults.cu:"));
+}
 
 TEST_CASE("a write into the padding around an allocation is found at the next synchronisation") {
   const Reports reports;

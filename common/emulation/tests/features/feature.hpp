@@ -25,6 +25,7 @@ struct Feature {
   Agreement agreement;
   Bits (*run)();
   const char* remark = "";  ///< for the table: what differs
+  bool own_process = false;
 };
 
 /// All features, in the order of registration within a file.
@@ -37,6 +38,13 @@ struct Register {
   Register(const char* group, const char* name, Agreement agreement, const char* remark,
            Bits (*run)()) {
     features().push_back({group, name, agreement, run, remark});
+  }
+};
+
+/// A feature that ends the context of its process, or may end the process.
+struct OwnProcess {
+  OwnProcess(const char* group, const char* name, Bits (*run)()) {
+    features().push_back({group, name, Agreement::kExact, run, "", true});
   }
 };
 

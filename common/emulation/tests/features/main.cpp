@@ -7,16 +7,21 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "common/emulation/tests/features/feature.hpp"
 #include "common/error/error.hpp"
+#include "common/testing/address_sanitizer.hpp"
 
 namespace {
 
@@ -44,13 +49,39 @@ std::string hash(const Bits& bits) {
   return text;
 }
 
+struct CloseProcess {
+  void operator()(std::FILE* stream) const { pclose(stream); }
+};
+
+/// What this program says to --words: the words of one feature. Fewer if it crashed on the way.
+Bits run_in_own_process(const Feature& feature) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "'" + program + "' --words '" + key(feature) + "' 2>/dev/null";
+  const std::unique_ptr<std::FILE, CloseProcess> words(popen(command.c_str(), "r"));
+  if (words == nullptr) throw std::runtime_error("no process can be started");
+  Bits bits;
+  for (std::uint32_t word = 0; std::fscanf(words.get(), "%" SCNu32, &word) == 1;)
+    bits.push_back(word);
+  return bits;
+}
+
+int print_words(const std::string& name) {
+  for (const Feature& feature : features())
+    if (key(feature) == name)
+      for (const std::uint32_t word : feature.run()) std::cout << word << "\n";
+  return 0;
+}
+
 Json run_all(const std::string& filter) {
   Json results = Json::object();
   for (const Feature& feature : features()) {
     if (key(feature).find(filter) == std::string::npos) continue;
     Json result;
     try {
-      const Bits bits = feature.run();
+      const Bits bits = feature.own_process ? run_in_own_process(feature) : feature.run();
+      // A sanitizer ends the process that does what the feature is about.
+      if (feature.own_process && bits.empty() && CONVLAB_ADDRESS_SANITIZER) continue;
+      if (feature.own_process && bits.empty()) throw std::runtime_error("its process said nothing");
       result["hash"] = hash(bits);
       result["words"] = bits.size();
       result["head"] =
@@ -148,6 +179,7 @@ int main(int argc, char** argv) {
   std::string json_file;
   std::string other_file;
   std::string filter;
+  std::string words;
   std::string update_page;
   std::string check_page;
   app.add_option("--json", json_file, "write the results to this file");
@@ -155,7 +187,9 @@ int main(int argc, char** argv) {
   app.add_option("--filter", filter, "only features whose group/name contains this");
   app.add_option("--update-table", update_page, "rewrite the table of features in this page");
   app.add_option("--check-table", check_page, "fail unless this page has the current table");
+  app.add_option("--words", words, "print the words of the feature of this group/name");
   CLI11_PARSE(app, argc, argv);
+  if (!words.empty()) return print_words(words);
   if (!update_page.empty()) {
     const std::string page = with_table(read_file(update_page));
     if (page.empty() || !(std::ofstream(update_page) << page)) {

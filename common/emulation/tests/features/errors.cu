@@ -1,0 +1,322 @@
+// What the runtime API answers when something is wrong: after a fault, and to wrong calls. A fault
+// ends the context of its process, so that each has a process of its own. At most eight answers a
+// feature: the results of a run show so many words.
+
+#undef NDEBUG
+#include <cassert>
+#include <cstdint>
+
+#include "common/emulation/tests/features/feature.hpp"
+
+namespace convlab::features {
+namespace {
+
+__constant__ int taps[10];
+
+__global__ void write_at(int* data, long long index) { data[index] = 1; }
+__global__ void nothing() {}
+__global__ void claim(const int* data) { assert(data[0] == 1); }
+__global__ void trap() { __trap(); }
+__global__ void load_vector(const float* data, float4* out) {
+  *out = *reinterpret_cast<const float4*>(data + 1);
+}
+__global__ void write_shared(int* out, int index) {
+  __shared__ int tile[8];
+  volatile int* const first = tile;
+  first[index] = 1;
+  *out = first[0];
+}
+
+/// Notes answers one by one.
+class Answers {
+ public:
+  Answers& operator<<(cudaError_t error) {
+    bits_.push_back(static_cast<std::uint32_t>(error));
+    return *this;
+  }
+  Answers& operator<<(int value) {
+    bits_.push_back(static_cast<std::uint32_t>(value));
+    return *this;
+  }
+  operator Bits() const { return bits_; }
+
+ private:
+  Bits bits_;
+};
+
+int* integers(std::size_t count = 256) {
+  int* data = nullptr;
+  require(cudaMalloc(&data, count * sizeof(int)), "cudaMalloc");
+  require(cudaMemset(data, 0, count * sizeof(int)), "cudaMemset");
+  return data;
+}
+
+/// Leaves a context that an illegal access has ended.
+int* after_illegal_access() {
+  int* const data = integers();
+  write_at<<<1, 1>>>(data, 1LL << 40);
+  cudaDeviceSynchronize();
+  return data;
+}
+
+// ---- after a fault ------------------------------------------------------------------------------
+
+const OwnProcess kState{"errors", "the last error before and after an illegal access", [] {
+  int* const data = integers();
+  void* more = nullptr;
+  write_at<<<1, 1>>>(data, 1LL << 40);
+  Answers answers;
+  answers << cudaGetLastError();
+  answers << cudaDeviceSynchronize();
+  answers << cudaGetLastError();
+  answers << cudaGetLastError();
+  answers << cudaPeekAtLastError();
+  answers << cudaMalloc(&more, 4);
+  answers << cudaFree(nullptr);
+  answers << cudaDeviceSynchronize();
+  return Bits(answers);
+}};
+
+const OwnProcess kMemory{"errors", "memory and copies after an illegal access", [] {
+  int* const data = after_illegal_access();
+  static int host[1024];
+  void* more = nullptr;
+  Answers answers;
+  answers << cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost);
+  answers << cudaMemset(data, 0, 4);
+  answers << cudaMallocHost(&more, 4);
+  answers << cudaFreeHost(nullptr);
+  answers << cudaMallocManaged(&more, 4);
+  answers << cudaHostRegister(host, sizeof host, cudaHostRegisterDefault);
+  answers << cudaFree(data);
+  answers << cudaMemcpyToSymbol(taps, host, 4);
+  return Bits(answers);
+}};
+
+const OwnProcess kHandles{"errors", "streams and events after an illegal access", [] {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+  require(cudaStreamCreate(&stream), "stream");
+  require(cudaEventCreate(&event), "event");
+  after_illegal_access();
+  cudaStream_t other = nullptr;
+  Answers answers;
+  answers << cudaStreamCreate(&other);
+  answers << cudaStreamSynchronize(stream);
+  answers << cudaStreamQuery(stream);
+  answers << cudaEventRecord(event, stream);
+  answers << cudaEventQuery(event);
+  answers << cudaEventSynchronize(event);
+  answers << cudaEventDestroy(event);
+  answers << cudaStreamDestroy(stream);
+  return Bits(answers);
+}};
+
+const OwnProcess kQueries{"errors", "queries after an illegal access", [] {
+  after_illegal_access();
+  int value = 0;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cudaDeviceProp properties;
+  Answers answers;
+  answers << cudaGetDevice(&value);
+  answers << cudaGetDeviceCount(&value);
+  answers << cudaSetDevice(0);
+  answers << cudaGetDeviceProperties(&properties, 0);
+  answers << cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0);
+  answers << cudaMemGetInfo(&free, &total);
+  answers << cudaRuntimeGetVersion(&value);
+  answers << cudaDeviceSetLimit(cudaLimitStackSize, 2048);
+  return Bits(answers);
+}};
+
+const OwnProcess kLaunches{"errors", "launches and functions after an illegal access", [] {
+  int* const data = after_illegal_access();
+  cudaFuncAttributes attributes;
+  cudaPointerAttributes pointer;
+  int blocks = 0;
+  Answers answers;
+  nothing<<<1, 1>>>();
+  answers << cudaGetLastError();
+  nothing<<<1, 2000>>>();
+  answers << cudaGetLastError();
+  answers << cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024);
+  answers << cudaFuncGetAttributes(&attributes, nothing);
+  answers << cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 128, 0);
+  answers << cudaPointerGetAttributes(&pointer, data);
+  answers << cudaPeekAtLastError();
+  answers << cudaGetLastError();
+  return Bits(answers);
+}};
+
+const OwnProcess kReset{"errors", "cudaDeviceReset after an illegal access", [] {
+  after_illegal_access();
+  int value = 0;
+  int* data = nullptr;
+  Answers answers;
+  answers << cudaDeviceReset();
+  answers << cudaGetLastError();
+  answers << cudaMalloc(&data, 1024);
+  if (data == nullptr) return Bits(answers);
+  write_at<<<1, 1>>>(data, 5);
+  answers << cudaGetLastError();
+  answers << cudaDeviceSynchronize();
+  answers << cudaMemcpy(&value, data + 5, 4, cudaMemcpyDeviceToHost);
+  answers << value;
+  answers << cudaFree(data);
+  return Bits(answers);
+}};
+
+/// The synchronisation, the last error, and a call after it.
+Bits after_fault() {
+  void* more = nullptr;
+  Answers answers;
+  answers << cudaDeviceSynchronize();
+  answers << cudaGetLastError();
+  answers << cudaMalloc(&more, 4);
+  return answers;
+}
+
+const OwnProcess kAssert{"errors", "a failed assertion", [] {
+  claim<<<1, 1>>>(integers());
+  return after_fault();
+}};
+
+const OwnProcess kTrap{"errors", "__trap", [] {
+  trap<<<1, 1>>>();
+  return after_fault();
+}};
+
+const OwnProcess kMisaligned{"errors", "a misaligned vector access", [] {
+  int* const data = integers();
+  load_vector<<<1, 1>>>(reinterpret_cast<float*>(data), reinterpret_cast<float4*>(data));
+  return after_fault();
+}};
+
+const OwnProcess kNull{"errors", "a write through a null pointer", [] {
+  write_at<<<1, 1>>>(nullptr, 0);
+  return after_fault();
+}};
+
+const OwnProcess kShared{"errors", "a write far past the end of shared memory", [] {
+  write_shared<<<1, 1>>>(integers(), 1 << 24);
+  return after_fault();
+}};
+
+const OwnProcess kFreed{"errors", "cudaFree while a kernel faults", [] {
+  int* const data = integers();
+  int* const other = integers();
+  write_at<<<1, 1>>>(data, 1LL << 40);
+  Answers answers;
+  answers << cudaFree(other);
+  answers << cudaGetLastError();
+  return Bits(answers);
+}};
+
+// ---- wrong calls --------------------------------------------------------------------------------
+
+/// Takes the last error of each call away.
+class Calls : public Answers {
+ public:
+  Calls& operator<<(cudaError_t error) {
+    Answers::operator<<(error);
+    cudaGetLastError();
+    return *this;
+  }
+};
+
+const OwnProcess kCopies{"errors", "wrong copies", [] {
+  int* const data = integers();
+  static int host[512];
+  Calls calls;
+  calls << cudaMemcpy(data, host, 1028, cudaMemcpyHostToDevice);
+  calls << cudaMemcpy(data + 250, host, 28, cudaMemcpyHostToDevice);
+  calls << cudaMemcpy(data, host, 64, cudaMemcpyDeviceToHost);
+  calls << cudaMemcpy(host, data, 64, cudaMemcpyHostToDevice);
+  calls << cudaMemcpy(nullptr, data, 64, cudaMemcpyDeviceToHost);
+  calls << cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice);
+  calls << cudaMemcpy(data, host, 0, static_cast<cudaMemcpyKind>(9));
+  calls << cudaMemset(data, 0, 1028);
+  return Bits(calls);
+}};
+
+const OwnProcess kSymbols{"errors", "wrong copies of symbols", [] {
+  int* const data = integers();
+  static int host[512];
+  Calls calls;
+  calls << cudaMemcpy(taps, host, 40, cudaMemcpyHostToDevice);
+  calls << cudaMemset(taps, 0, 40);
+  calls << cudaMemcpyToSymbol(taps, host, 40, 4);
+  calls << cudaMemcpyToSymbol(taps, host, 4, SIZE_MAX - 3);
+  calls << cudaMemcpyToSymbol(taps, host, 4, 0, cudaMemcpyDeviceToHost);
+  calls << cudaMemcpyToSymbol(taps, host, 4, 0, cudaMemcpyDeviceToDevice);
+  calls << cudaMemcpyToSymbol(taps, data, 4, 0, cudaMemcpyHostToDevice);
+  calls << cudaMemcpyFromSymbol(host, taps, 44);
+  return Bits(calls);
+}};
+
+const OwnProcess kSizes{"errors", "sizes and flags of memory", [] {
+  void* data = nullptr;
+  std::size_t pitch = 0;
+  Calls calls;
+  calls << cudaMallocPitch(&data, &pitch, SIZE_MAX, 1);
+  calls << cudaMallocPitch(&data, &pitch, std::size_t{1} << 40, std::size_t{1} << 40);
+  calls << cudaMallocHost(&data, SIZE_MAX);
+  calls << cudaMallocHost(&data, 0);
+  calls << cudaMallocManaged(&data, 0);
+  calls << cudaMallocManaged(&data, SIZE_MAX);
+  calls << cudaHostAlloc(&data, 16, 77777);
+  calls << cudaMalloc(static_cast<void**>(nullptr), 4);
+  return Bits(calls);
+}};
+
+const OwnProcess kFrees{"errors", "wrong frees", [] {
+  int* const data = integers();
+  void* pinned = nullptr;
+  static int host[4];
+  require(cudaMallocHost(&pinned, 64), "cudaMallocHost");
+  Calls calls;
+  calls << cudaFree(data + 1);
+  calls << cudaFree(host);
+  calls << cudaFree(pinned);
+  calls << cudaFreeHost(data);
+  calls << cudaFreeHost(nullptr);
+  calls << cudaFreeHost(host);
+  calls << cudaFree(data) << cudaFree(data);
+  return Bits(calls);
+}};
+
+const OwnProcess kNullHandles{"errors", "events that are null or were not recorded", [] {
+  cudaEvent_t event = nullptr;
+  float milliseconds = 0;
+  require(cudaEventCreate(&event), "event");
+  Calls calls;
+  calls << cudaEventRecord(nullptr);
+  calls << cudaEventSynchronize(nullptr);
+  calls << cudaEventQuery(nullptr);
+  calls << cudaEventDestroy(nullptr);
+  calls << cudaEventQuery(event);
+  calls << cudaEventElapsedTime(&milliseconds, event, event);
+  calls << cudaStreamWaitEvent(nullptr, nullptr, 0);
+  calls << cudaStreamDestroy(nullptr);
+  return Bits(calls);
+}};
+
+const OwnProcess kAttributes{"errors", "limits and attributes that there are not", [] {
+  int value = 0;
+  std::size_t size = 0;
+  cudaDeviceProp properties;
+  Calls calls;
+  calls << cudaDeviceSetLimit(static_cast<cudaLimit>(99), 1);
+  calls << cudaDeviceGetLimit(&size, static_cast<cudaLimit>(99));
+  calls << cudaFuncSetAttribute(nothing, static_cast<cudaFuncAttribute>(99), 1);
+  calls << cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, -5);
+  calls << cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0);
+  calls << cudaGetDeviceProperties(&properties, 77);
+  calls << cudaSetDevice(-1);
+  calls << cudaStreamCreateWithFlags(nullptr, 0);
+  return Bits(calls);
+}};
+
+}  // namespace
+}  // namespace convlab::features
