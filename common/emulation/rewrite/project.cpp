@@ -21,6 +21,14 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
+/// Reads a source without the byte order mark that editors on Windows put first: behind the lines
+/// that the rewrite puts before it, it would be a character of the program.
+std::string read_source(const fs::path& path) {
+  std::string text = read_file(path);
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  return text;
+}
+
 /// Keeps the time stamp of a file whose text does not change, so that nothing is compiled again.
 void write_file(const fs::path& path, const std::string& text) {
   if (fs::exists(path) && read_file(path) == text) return;
@@ -71,7 +79,7 @@ class Project {
  private:
   Unit& load(const fs::path& path) {
     if (const auto known = units_.find(path.string()); known != units_.end()) return *known->second;
-    auto unit = std::make_unique<Unit>(path, read_file(path));
+    auto unit = std::make_unique<Unit>(path, read_source(path));
     Unit& loaded = *unit;
     units_.emplace(path.string(), std::move(unit));
     for (const std::string& name : quoted_includes(loaded.source)) {

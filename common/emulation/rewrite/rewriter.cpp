@@ -317,12 +317,17 @@ class FileRewriter {
       }
       if (token.is("<")) ++depth;
       if (token.is(">")) --depth;
-      if (i < end && opens(i))
+      if (i < end && opens(i) && !opens_declarator(i))
         i = source_.partner(i);
       else if (token.kind == Token::Kind::kIdentifier && depth == 0)
         last_identifier = i;
     }
     return names;
+  }
+
+  /// The parenthesis of `float (*rows)[8]`, which holds the name.
+  [[nodiscard]] bool opens_declarator(std::size_t i) const {
+    return source_.is(i, "(") && (source_.is(i + 1, "*") || source_.is(i + 1, "&"));
   }
 
   [[nodiscard]] bool is_class_head(std::size_t begin, std::size_t brace) const {
@@ -502,17 +507,27 @@ class FileRewriter {
     }
   }
 
-  /// A header of a library that needs a GPU becomes an #error, which #if may still skip.
+  /// The #include of a library that needs a GPU is turned into one of a header whose name says so.
+  /// Compilers end there, where an #error would let them go on to each use of the library; what #if
+  /// skips stays skipped.
   void refuse_libraries() {
-    static const std::set<std::string_view> libraries = {
-        "cublas", "cublas_v2", "cublasLt",      "cudnn",   "cufft", "cufftXt",
-        "curand", "cusparse",  "curand_kernel", "cutlass", "cub",   "thrust"};
-    for (std::size_t i = 0; i + 3 < source_.size(); ++i) {
-      if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<") ||
-          !libraries.contains(source_[i + 3].text))
-        continue;
-      replace(i + 1, "error <" + std::string(source_[i + 3].text) +
-                         "> needs a GPU and cannot be emulated //");
+    static constexpr std::string_view folders[] = {"cub", "cute", "cutlass", "thrust"};
+    static constexpr std::string_view prefixes[] = {"cublas",   "cudnn",    "cufft", "curand",
+                                                    "cusolver", "cusparse", "nccl",  "npp",
+                                                    "nvjpeg",   "nvml",     "nvrtc"};
+    for (std::size_t i = 0; i + 4 < source_.size(); ++i) {
+      if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<")) continue;
+      const std::string_view first = source_[i + 3].text;
+      const bool library =
+          (source_.is(i + 4, "/") &&
+           std::count(std::begin(folders), std::end(folders), first) > 0) ||
+          std::any_of(std::begin(prefixes), std::end(prefixes),
+                      [&](std::string_view prefix) { return first.starts_with(prefix); });
+      if (!library) continue;
+      std::size_t close = i + 4;
+      while (close < source_.size() && !source_.is(close, ">")) ++close;
+      if (close < source_.size() && source_[close].directive == source_[i].directive)
+        insert(source_[close].offset, " needs a GPU and cannot be emulated");
     }
   }
 

@@ -190,6 +190,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = 1;
       break;
     case cudaDevAttrIntegrated:
+    case cudaDevAttrComputeMode:
     case cudaDevAttrCooperativeLaunch:
       *value = 0;
       break;

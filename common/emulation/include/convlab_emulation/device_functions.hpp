@@ -69,6 +69,7 @@ inline long long clock64() {
 }
 
 inline void __nanosleep(unsigned /*nanoseconds*/) {}
+inline void __prof_trigger(int /*counter*/) {}
 
 [[noreturn]] inline void __trap(
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {

@@ -20,6 +20,8 @@ using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 
 #define CUDART_VERSION 12000
+// Course helpers (helper_cuda.h) ask for the toolkit's include guard.
+#define __DRIVER_TYPES_H__
 #define CUDART_CB
 
 inline const cudaStream_t cudaStreamLegacy = reinterpret_cast<cudaStream_t>(1);
@@ -99,7 +101,12 @@ enum cudaLimit : unsigned int {
   cudaLimitPrintfFifoSize = 1,
   cudaLimitMallocHeapSize = 2,
 };
-enum cudaComputeMode : unsigned int { cudaComputeModeDefault = 0 };
+enum cudaComputeMode : unsigned int {
+  cudaComputeModeDefault = 0,
+  cudaComputeModeExclusive = 1,
+  cudaComputeModeProhibited = 2,
+  cudaComputeModeExclusiveProcess = 3,
+};
 enum cudaMemoryType : unsigned int {
   cudaMemoryTypeUnregistered = 0,
   cudaMemoryTypeHost = 1,
@@ -266,6 +273,7 @@ enum cudaDeviceAttr : unsigned int {
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrIntegrated = 18,
   cudaDevAttrCanMapHostMemory = 19,
+  cudaDevAttrComputeMode = 20,
   cudaDevAttrConcurrentKernels = 31,
   cudaDevAttrMemoryClockRate = 36,
   cudaDevAttrGlobalMemoryBusWidth = 37,
@@ -332,6 +340,21 @@ struct cudaDeviceProp {
   int maxBlocksPerMultiProcessor;
   std::size_t reservedSharedMemPerBlock;
   int memoryPoolsSupported;
+  int hostNativeAtomicSupported;
+  int computePreemptionSupported;
+  int canUseHostPointerForRegisteredMem;
+  int directManagedMemAccessFromHost;
+  int pageableMemoryAccessUsesHostPageTables;
+  int singleToDoublePrecisionPerfRatio;
+  int cooperativeMultiDeviceLaunch;
+  // Sizes of textures and surfaces, which the emulated device has not: 0.
+  int maxTexture1D;
+  int maxTexture2D[2];
+  int maxTexture3D[3];
+  int maxTexture1DLayered[2];
+  int maxTexture2DLayered[3];
+  std::size_t texturePitchAlignment;
+  std::size_t surfaceAlignment;
 };
 
 // NOLINTEND(readability-identifier-naming)

@@ -1,5 +1,7 @@
 // Intrinsics whose results are exact: casts, directed roundings, bits, integer products.
 
+#include <cuComplex.h>
+
 #include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
@@ -332,6 +334,20 @@ Bits mixed_minimum_and_maximum() {
 }
 const Register kMixedMinimumAndMaximum{"intrinsics", "mixed minimum and maximum",
                                        &mixed_minimum_and_maximum};
+
+Bits complex_numbers() {
+  return sweep(kCount, [] __device__(unsigned i) {
+    const cuComplex a = make_cuComplex(number(i), number(i + 1));
+    const cuComplex b = make_cuFloatComplex(number(i + 2), number(i + 3));
+    const cuDoubleComplex c = make_cuDoubleComplex(wide(i), wide(i + 1));
+    const cuDoubleComplex d = cuConj(cuCdiv(cuCmul(c, c), cuComplexFloatToDouble(b)));
+    const cuComplex e = cuCfmaf(a, b, cuCdivf(cuCsubf(a, b), b));
+    const cuComplex f = cuCmulf(cuCaddf(a, b), cuConjf(cuComplexDoubleToFloat(c)));
+    return chain(bits_of(cuCrealf(e)) ^ bits_of(cuCimagf(e)), bits_of(f.x) ^ bits_of(cuCabsf(f)),
+                 bits_of(cuCreal(d)) ^ bits_of(cuCimag(d)), bits_of(cuCabs(cuCfma(c, d, c))));
+  });
+}
+const Register kComplexNumbers{"intrinsics", "cuComplex", &complex_numbers};
 
 }  // namespace
 }  // namespace convlab::features
