@@ -107,6 +107,8 @@ target_compile_options(
             -Wno-unknown-pragmas
             -Wno-conversion
             -Wno-shadow
+            # threadIdx is unsigned, the sizes of most kernels are not.
+            -Wno-sign-compare
             -Wno-deprecated
             -Wno-unused-function
             -Wno-unused-local-typedefs)

@@ -1,16 +1,18 @@
 // The rewrite of one file.
 //
 // Idea     CUDA adds little to C++'s grammar: f<<<…>>>(…) and __shared__. Both can be found among
-//          the tokens without understanding the rest; everything else stays as it is. Edits never
-//          add or remove a line, so that compilers and debuggers name the student's own lines.
+//          the tokens without understanding the rest; everything else stays as it is, in its line
+//          and, by #line and white space, in its column, so that compilers and debuggers name the
+//          student's own.
 // Picture  scale<<<blocks, 256>>>(data, n);
-//          launch([=](auto... a) -> decltype(void(scale(a...))) { scale(a...); }, "scale", blocks,
-//          256)(data, n);
+//          launch_function(scale, [=](auto... a) { scale(a...); }, "scale",
+//                          configuration(blocks, 256))(data, n);
 // Cost     about 1 ms for a thousand lines.
 
 #include "common/emulation/rewrite/rewriter.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 
 namespace convlab::rewrite {
@@ -162,28 +164,45 @@ class FileRewriter {
       return;
     }
     const std::string text = source_.text(callee.begin, callee.end);
-    const std::string name = quoted(text);
     const std::string space(kNamespace);
     const std::size_t start = source_[callee.begin].offset;
-    const std::string lambda_head = "[=](auto... convlab_a) -> decltype(void(";
-    const std::string lambda_tail =
-        "(convlab_a...))) { " + text + "(convlab_a...); }, " + name + ", ";
+    const std::string configuration = quoted(text) + ", " + space + "configuration" +
+                                      anchor(open, source_[open].offset + 2) + "(";
     switch (kind_of(callee, open)) {
       case CalleeKind::kPointer:
-        insert(start, space + "launch_pointer(");
-        replace_range(source_[open].offset, 3, ", " + name + ", ");
+        insert(start, space + "launch_pointer(" + anchor(callee.begin, start));
+        replace_range(source_[open].offset, 3, ", " + configuration);
         break;
       case CalleeKind::kFunction:
-        insert(start, space + "launch_function(" + text + ", " + lambda_head);
-        replace_range(source_[open].offset, 3, lambda_tail);
+        insert(start, space + "launch_function(" + anchor(callee.begin, start));
+        replace_range(source_[open].offset, 3,
+                      ", [=](auto... convlab_a) { " + text + "(convlab_a...); }, " + configuration);
         break;
-      case CalleeKind::kTemplate:
-        insert(start, space + "launch(" + lambda_head);
-        replace_range(source_[open].offset, 3, lambda_tail);
-        wrap_arguments(close + 3);
+      case CalleeKind::kTemplate: {
+        // With a Zero among the arguments the launch must find out what it may stand for.
+        const bool probes = wrap_arguments(close + 3);
+        const std::string result = probes ? "-> decltype(void(" + text + "(convlab_a...))) " : "";
+        insert(start, space + "launch([=](auto... convlab_a) " + result + "{ " +
+                          anchor(callee.begin, start));
+        replace_range(source_[open].offset, 3, "(convlab_a...); }, " + configuration);
         break;
+      }
     }
-    replace_range(source_[close].offset, 3, ")");
+    replace_range(source_[close].offset, 3, ")) ");
+  }
+
+  /// A line end, #line and white space, so that what stands at `offset` in the file keeps its line
+  /// and column for the compiler, whatever was inserted before. Nothing where that may be inside of
+  /// a macro or its arguments. @param token  on the same line
+  [[nodiscard]] std::string anchor(std::size_t token, std::size_t offset) const {
+    if (source_[token].directive != 0 || source_.in_parentheses(token)) return " ";
+    const std::size_t line_end =
+        offset == 0 ? std::string_view::npos : text_.rfind('\n', offset - 1);
+    const std::size_t line_begin = line_end == std::string_view::npos ? 0 : line_end + 1;
+    std::string result = "\n#line ";
+    result += std::to_string(source_[token].line) + "\n";
+    for (std::size_t i = line_begin; i < offset; ++i) result += text_[i] == '\t' ? '\t' : ' ';
+    return result;
   }
 
   /// (void*)kernel and reinterpret_cast<void*>(kernel), also with const: what the kernel takes is
@@ -207,6 +226,10 @@ class FileRewriter {
         source_[first].offset, source_[begin].offset - source_[first].offset,
         std::string(kNamespace) + "untyped_kernel(" + std::string(lines_in(first, begin), '\n'));
     insert(source_[end - 1].end(), ", " + quoted(source_.text(begin, end)) + (c_style ? ")" : ""));
+  }
+
+  [[nodiscard]] std::size_t lines_in(std::size_t begin, std::size_t end) const {
+    return source_[end].line - source_[begin].line;
   }
 
   /// One past a kernel's name with its namespaces, template arguments and a & in front, or `begin`.
@@ -236,10 +259,15 @@ class FileRewriter {
       return explicit_arguments || source_[open].directive != 0 ? CalleeKind::kTemplate
                                                                 : CalleeKind::kPointer;
     const Kernel& kernel = known->second;
-    if (kernel.bodies > 1 || !kernel.consistent || kernel.parameter_pack)
+    if (kernel.bodies > 1 || !kernel.consistent || kernel.parameter_pack ||
+        kernel.default_arguments)
       return CalleeKind::kTemplate;
-    const int given = explicit_arguments ? count_arguments(callee.template_begin, callee.end) : 0;
-    return given == kernel.template_parameters ? CalleeKind::kFunction : CalleeKind::kTemplate;
+    if (!explicit_arguments)
+      return kernel.template_parameters == 0 ? CalleeKind::kFunction : CalleeKind::kTemplate;
+    const int given = count_arguments(callee.template_begin, callee.end);
+    return given >= kernel.least_template_arguments && given <= kernel.template_parameters
+               ? CalleeKind::kFunction
+               : CalleeKind::kTemplate;
   }
 
   /// Template arguments between the < at `begin` and the > before `end`.
@@ -274,10 +302,11 @@ class FileRewriter {
   }
 
   /// Literal 0, NULL and {…} have no type that a template could deduce: they become objects that
-  /// convert to the parameter's.
-  void wrap_arguments(std::size_t open) {
+  /// convert to the parameter's. Returns whether there is a Zero.
+  bool wrap_arguments(std::size_t open) {
+    bool found = false;
     const std::size_t close = source_.partner(open);
-    if (close >= source_.size()) return;
+    if (close >= source_.size()) return false;
     for (std::size_t i = open + 1; i < close; ++i) {
       const bool first = source_.is(i - 1, ",") || i == open + 1;
       if (opens(i)) {
@@ -290,8 +319,10 @@ class FileRewriter {
       } else if (first && (source_.is(i, "0") || source_.is(i, "NULL")) &&
                  (i + 1 == close || source_.is(i + 1, ","))) {
         replace(i, std::string(kNamespace) + "Zero{}");
+        found = true;
       }
     }
+    return found;
   }
 
   // ---- variables --------------------------------------------------------------------------------
@@ -376,45 +407,54 @@ class FileRewriter {
                "kernel");
       return;
     }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (opens(i)) i = source_.partner(i);
+      if (!source_.is(i, "=")) continue;
+      // On a later line it belongs to a statement before which the ; is missing: to the compiler.
+      if (source_[i].line == source_[keyword].line)
+        complain(i, "a __shared__ variable cannot have an initial value");
+      return;
+    }
     bool dynamic = false;
     std::string alignment;
     for (std::size_t i = begin; i < end; ++i) {
       if (source_.is(i, "extern") || source_.is(i, "static")) {
         dynamic = dynamic || source_.is(i, "extern");
-        replace(i, "");
+        replace(i, std::string(source_[i].text.size(), ' '));
       } else if (is_alignment(i) && source_.is(i + 1, "(")) {
         const std::size_t close = source_.partner(i + 1);
         if (!source_.is(i, "__attribute__")) alignment = source_.text(i + 2, close);
-        replace_range(source_[i].offset, source_[close].end() - source_[i].offset,
-                      std::string(lines_in(i, close), '\n'));
+        const std::size_t first = source_[i].offset;
+        std::string blank(text_.substr(first, source_[close].end() - first));
+        std::replace_if(
+            blank.begin(), blank.end(), [](char c) { return c != '\n' && c != '\t'; }, ' ');
+        replace_range(first, blank.size(), blank);
         i = close;
-      } else if (source_.is(i, "=")) {
-        complain(i, "a __shared__ variable cannot have an initial value");
-        return;
       }
     }
-    replace(keyword, "typedef");
+    replace(keyword, "typedef   ");
     std::string after;
-    const std::string space(kNamespace);
     for (const std::size_t index : declared_names(begin, end)) {
       const std::string name(source_[index].text);
       const std::string type = "convlab_type_" + name;
-      replace(index, type);
-      if (dynamic) {
-        after += " " + type + "& " + name + " = " + space + "dynamic_shared<" + type + ">();";
-      } else {
-        const std::string slot = "convlab_slot_" + name;
-        after += " static thread_local " + space + "SharedSlot " + slot + "{\"" + name +
-                 "\", __FILE__, __LINE__}; " + type + "& " + name + " = " + space +
-                 "shared_variable<" + type + ">(" + slot +
-                 (alignment.empty() ? "" : ", " + alignment) + ");";
-      }
+      const std::string slot = "convlab_slot_" + name;
+      replace(index, type + anchor(index, source_[index].end()));
+      // What is declared here stands in the column of the variable, where warnings are to point.
+      const std::string at_name = anchor(index, source_[index].offset);
+      if (!dynamic)
+        after += joined({at_name, "static_assert(sizeof(", type, ")", at_name,
+                         "<= 49152, \"a block has 48 KiB of static shared memory\"); "
+                         "static thread_local ",
+                         kNamespace, "SharedSlot ", slot, "{\"", name, "\", __FILE__, __LINE__};"});
+      after +=
+          joined({type, anchor(index, source_[index].offset - 1), "&", name, " = ", kNamespace});
+      if (dynamic)
+        after += joined({"dynamic_shared<", type, ">();"});
+      else
+        after += joined(
+            {"shared_variable<", type, ">(", slot, alignment.empty() ? "" : ", ", alignment, ");"});
     }
-    insert(source_[end].end(), after);
-  }
-
-  [[nodiscard]] std::size_t lines_in(std::size_t begin, std::size_t end) const {
-    return source_[end].line - source_[begin].line;
+    insert(source_[end].end(), after + anchor(end, source_[end].end()));
   }
 
   [[nodiscard]] bool qualifies_variable(std::size_t i) const {
@@ -447,11 +487,11 @@ class FileRewriter {
     std::string after;
     for (const std::size_t index : declared_names(keyword, end)) {
       const std::string name(source_[index].text);
-      after += " static const " + std::string(kNamespace) + "DeviceSymbol convlab_symbol_" + name +
-               "(\"" + name + "\", &" + name + ", sizeof(" + name + "), " +
-               std::string(kNamespace) + "SymbolKind::" + kind + ", __BASE_FILE__);";
+      after += joined({" static const ", kNamespace, "DeviceSymbol convlab_symbol_", name, "(\"", name,
+                       "\", &", name, ", sizeof(", name, "), ", kNamespace, "SymbolKind::", kind,
+                       ", __BASE_FILE__);"});
     }
-    insert(source_[end].end(), after);
+    if (!after.empty()) insert(source_[end].end(), after + anchor(end, source_[end].end()));
   }
 
   /// Has the kernel check its launch bounds where its body begins.
@@ -529,6 +569,13 @@ class FileRewriter {
       if (close < source_.size() && source_[close].directive == source_[i].directive)
         insert(source_[close].offset, " needs a GPU and cannot be emulated");
     }
+  }
+
+  /// As + does, but for GCC 12's false warning: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
+  static std::string joined(std::initializer_list<std::string_view> parts) {
+    std::string result;
+    for (const std::string_view part : parts) result += part;
+    return result;
   }
 
   static std::string quoted(const std::string& text) {

@@ -20,7 +20,7 @@ struct Names {
 Names collect_names(const std::vector<const Source*>& sources);
 
 struct Rewritten {
-  std::string text;  ///< as many lines as the original, each thing on its own line
+  std::string text;  ///< with #line wherever something would leave its line or column
   bool changed = false;
   std::vector<Diagnostic> diagnostics;
 };
@@ -34,7 +34,8 @@ struct Include {
 /// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
 /// launches, __shared__ and extern __shared__ variables, __launch_bounds__, __noinline__; registers
 /// __device__ and __constant__ variables; refuses what cannot be emulated and what nvcc would
-/// refuse. Line numbers stay as they are.
+/// refuse. For the compiler everything stays in its line, and in its column but for lines of macros
+/// and of launches in parentheses.
 /// @param names     of this file and of all that it includes
 /// @param includes  quoted includes to replace
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,

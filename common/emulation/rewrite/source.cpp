@@ -21,6 +21,7 @@ Source::Source(std::string_view text) : tokens_(tokenize(text)) {
   match_brackets();
   find_scopes();
   find_device_code();
+  find_parentheses();
 }
 
 void Source::match_brackets() {
@@ -106,6 +107,17 @@ void Source::find_device_code() {
   }
 }
 
+void Source::find_parentheses() {
+  in_parentheses_.assign(size(), false);
+  std::size_t end = 0;  // of the outermost parentheses so far
+  for (std::size_t i = 0; i < size(); ++i) {
+    in_parentheses_[i] = i < end;
+    const bool opens = tokens_[i].is("(") || tokens_[i].is("[");
+    if (opens && tokens_[i].directive == 0 && partners_[i] < size())
+      end = std::max(end, partners_[i]);
+  }
+}
+
 bool Source::is_triple(std::size_t i, char c) const {
   if (i + 2 >= size()) return false;
   const std::string_view one(&c, 1);
@@ -142,18 +154,38 @@ std::string Source::text(std::size_t begin, std::size_t end) const {
 
 namespace {
 
-/// Counts the parameters of the `template <…>` whose > stands at `close`.
+/// Counts the parameters of the `template <…>` whose > stands at `close`. A type may be deduced in
+/// spite of its default, a value hardly ever.
 void count_template_parameters(const Source& source, std::size_t open, std::size_t close,
                                Kernel& kernel) {
-  kernel.template_parameters = 1;
   int depth = 0;
+  bool is_type = false;
+  bool has_default = false;
+  const auto end_parameter = [&] {
+    ++kernel.template_parameters;
+    if (is_type || !has_default) kernel.least_template_arguments = kernel.template_parameters;
+    is_type = has_default = false;
+  };
   for (std::size_t i = open + 1; i < close; ++i) {
     if (opens(source[i].text) && source.partner(i) < source.size()) i = source.partner(i);
     if (source.is(i, "<")) ++depth;
     if (source.is(i, ">")) --depth;
     if (source.is(i, ".")) kernel.parameter_pack = true;
-    if (source.is(i, ",") && depth == 0) ++kernel.template_parameters;
+    if (depth == 0 && !has_default && (source.is(i, "typename") || source.is(i, "class")))
+      is_type = true;
+    if (depth == 0 && source.is(i, "=")) has_default = true;
+    if (depth == 0 && source.is(i, ",")) end_parameter();
   }
+  end_parameter();
+}
+
+/// Whether a parameter between the parentheses has a default.
+bool has_default_argument(const Source& source, std::size_t open) {
+  for (std::size_t i = open + 1; i < source.partner(open); ++i) {
+    if (source.is(i, "=")) return true;
+    if (opens(source[i].text) && source.partner(i) < source.size()) i = source.partner(i);
+  }
+  return false;
 }
 
 bool is_specifier(std::string_view text) {
@@ -200,13 +232,18 @@ void collect_kernels(const Source& source, KernelTable& kernels) {
     if (name + 1 >= source.size() || !source.is(name + 1, "(")) continue;
     const std::size_t close = source.partner(name + 1);
     kernel.bodies = close < source.size() && source.is(close + 1, "{") ? 1 : 0;
+    kernel.default_arguments = close < source.size() && has_default_argument(source, name + 1);
     kernel.declarations = 1;
     const auto [entry, added] = kernels.emplace(source[name].text, kernel);
     if (added) continue;
     Kernel& known = entry->second;
     known.declarations += 1;
     known.bodies += kernel.bodies;
+    known.default_arguments = known.default_arguments || kernel.default_arguments;
     known.consistent = known.consistent && known.template_parameters == kernel.template_parameters;
+    // Defaults stand in one declaration only.
+    known.least_template_arguments =
+        std::min(known.least_template_arguments, kernel.least_template_arguments);
   }
 }
 

@@ -35,6 +35,8 @@ class Source {
   [[nodiscard]] bool is_triple(std::size_t i, char c) const;
   /// The < that the > at i closes, or size().
   [[nodiscard]] std::size_t opening_angle(std::size_t i) const;
+  /// Whether the token stands in parentheses or square brackets, outside of inner braces too.
+  [[nodiscard]] bool in_parentheses(std::size_t i) const { return in_parentheses_[i]; }
   /// Tokens [begin, end) as one line of text.
   [[nodiscard]] std::string text(std::size_t begin, std::size_t end) const;
 
@@ -42,18 +44,22 @@ class Source {
   void match_brackets();
   void find_scopes();
   void find_device_code();
+  void find_parentheses();
   [[nodiscard]] Scope scope_of_brace(std::size_t brace) const;
 
   std::vector<Token> tokens_;
   std::vector<std::size_t> partners_;
   std::vector<Scope> scopes_;
   std::vector<bool> device_code_;
+  std::vector<bool> in_parentheses_;
 };
 
 /// What is known of a __global__ function name.
 struct Kernel {
-  int template_parameters = 0;  ///< 0 for an ordinary function
+  int template_parameters = 0;       ///< 0 for an ordinary function
+  int least_template_arguments = 0;  ///< the other parameters are values with defaults
   bool parameter_pack = false;
+  bool default_arguments = false;
   int declarations = 0;    ///< with or without a body
   int bodies = 0;          ///< more than one: overloads or several namespaces
   bool consistent = true;  ///< all declarations have the same template parameters

@@ -32,7 +32,7 @@ cudaError_t plan(const cudaKernelNodeParams* p, CallSite site, Action& action) {
                   "a kernel node with `extra` cannot be emulated: give its arguments as "
                   "kernelParams");
   return plan_untyped(p->func, p->kernelParams,
-                      {nullptr, site, nullptr, p->gridDim, p->blockDim, p->sharedMemBytes}, action);
+                      {p->gridDim, p->blockDim, p->sharedMemBytes, nullptr, site}, action);
 }
 
 cudaError_t plan(const Copy& copy, cudaMemcpyKind kind, Action& action) {

@@ -110,6 +110,11 @@ void run_kernel(const KernelCall& call) {
   if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
 }
 
+std::vector<PendingLaunch>& pending_launches() {
+  thread_local std::vector<PendingLaunch> launches;
+  return launches;
+}
+
 /// What a launch puts into its stream, or what is wrong with it.
 cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                         Action& action) {
@@ -166,6 +171,16 @@ UntypedKernels& untyped_kernels() {
 
 }  // namespace
 
+void push_launch(PendingLaunch launch) {
+  pending_launches().push_back(std::move(launch));
+}
+
+PendingLaunch pop_launch() {
+  PendingLaunch launch = std::move(pending_launches().back());
+  pending_launches().pop_back();
+  return launch;
+}
+
 cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                           cudaStream_t handle) {
   if (sticky_error() != cudaSuccess) return sticky_error();
@@ -181,7 +196,7 @@ void register_kernel(const void* function, const UntypedKernel& kernel) {
   untyped_kernels().add(function, kernel);
 }
 
-cudaError_t plan_untyped(const void* function, void** arguments, const LaunchSetup& setup,
+cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,
                          Action& action) {
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
   const auto kernel = untyped_kernels().find(function);
@@ -193,22 +208,19 @@ cudaError_t plan_untyped(const void* function, void** arguments, const LaunchSet
   std::vector<PointerArgument> pointers(static_cast<std::size_t>(kernel->parameters) + 1);
   KernelCall call;
   call.name = kernel->name;
-  call.site = setup.site;
   call.function = function;
-  call.grid = setup.grid;
-  call.block = setup.block;
-  call.dynamic_shared_bytes = setup.dynamic_shared;
+  configure(call, configuration);
   const int count = kernel->bind(function, arguments, call, pointers.data());
   return plan_kernel(std::move(call), pointers.data(), count, action);
 }
 
-cudaError_t launch_untyped(const void* function, void** arguments, const LaunchSetup& setup,
-                           cudaStream_t handle) {
+cudaError_t launch_untyped(const void* function, void** arguments,
+                           const Configuration& configuration) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
+  CUstream_st* const stream = StreamScheduler::instance().resolve(configuration.stream);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   Action action;
-  const cudaError_t problem = plan_untyped(function, arguments, setup, action);
+  const cudaError_t problem = plan_untyped(function, arguments, configuration, action);
   if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
   return problem;
 }

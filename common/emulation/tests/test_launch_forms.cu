@@ -62,6 +62,13 @@ __global__ void count_template(T* data, Range range, const int* unused, int n) {
 
 __global__ void with_default(int* data, int value = 7) { data[threadIdx.x] = value; }
 
+template <int kValue, int kAddend = 2>
+__global__ void with_default_value(int* data) {
+  extern __shared__ int values[];
+  values[threadIdx.x] = kValue;
+  data[threadIdx.x] = values[threadIdx.x] + kAddend;
+}
+
 namespace inner {
 __global__ void add_one(int* data, int n) {
   if (static_cast<int>(threadIdx.x) < n) data[threadIdx.x] += 1000;
@@ -217,6 +224,35 @@ TEST_CASE("default arguments") {
   CHECK(numbers.value() == 7);
 }
 
+TEST_CASE("default template arguments") {
+  Numbers numbers;
+  with_default_value<5><<<1, kCount, kCount * sizeof(int)>>>(numbers.data());
+  CHECK(numbers.value() == 7);
+  with_default_value<5, 3><<<1, kCount, kCount * sizeof(int)>>>(numbers.data());
+  CHECK(numbers.value() == 8);
+  // The permission is that of this kernel and no other's.
+  constexpr int kMuch = 80 * 1024;
+  REQUIRE(cudaFuncSetAttribute(with_default_value<6>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kMuch) == cudaSuccess);
+  with_default_value<6><<<1, kCount, kMuch>>>(numbers.data());
+  CHECK(numbers.value() == 8);
+  with_default_value<7><<<1, kCount, kMuch>>>(numbers.data());
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
+int* launch_and_return(int* data) {
+  add_one<<<1, kCount>>>(data, kCount);
+  return data;
+}
+
+TEST_CASE("a launch among the arguments of a launch") {
+  Numbers numbers;
+  with_default<<<1, kCount>>>(launch_and_return(numbers.data()), 3);
+  CHECK(numbers.value() == 3);
+  inner::add_one<<<1, kCount>>>(launch_and_return(launch_and_return(numbers.data())), kCount);
+  CHECK(numbers.value() == 1005);
+}
+
 TEST_CASE("device lambdas") {
   Numbers numbers;
   const int offset = 12;
@@ -234,6 +270,6 @@ TEST_CASE("text that looks like a launch") {
 }
 
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 237);
+  CHECK(__LINE__ == 273);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

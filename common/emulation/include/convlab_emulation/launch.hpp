@@ -3,12 +3,14 @@
 // What the rewrite makes of a launch:
 //
 //     scale<<<blocks, 256>>>(data, 2.0f, n);
-//     ::convlab::emulation::launch([=](auto... a) -> decltype(void(scale(a...))) { scale(a...); },
-//                                  "scale", blocks, 256)(data, 2.0f, n);
+//     ::convlab::emulation::launch_function(
+//         scale, [=](auto... a) { scale(a...); }, "scale",
+//         ::convlab::emulation::configuration(blocks, 256))(data, 2.0f, n);
 //
-// A template kernel cannot be passed as a pointer, hence the generic lambda. Where the rewrite
-// knows that the name before <<< is one function (or a pointer), launch_function also passes that:
-// then 0, NULL and {} can stand for any parameter, and function attributes find their kernel.
+// launch_function returns a plain function with the kernel's parameters, so that a compiler speaks
+// of wrong arguments as it does for any call. A template whose parameters are deduced has no such
+// function: launch returns an object that takes any arguments, and the compiler speaks of the call
+// in the lambda.
 
 #include <concepts>
 #include <cstddef>
@@ -23,14 +25,32 @@
 
 namespace convlab::emulation {
 
+/// What stands between <<< and >>>, and where.
+struct Configuration {
+  dim3 grid;
+  dim3 block;
+  std::size_t dynamic_shared;
+  cudaStream_t stream;
+  CallSite site;
+};
+
+inline Configuration configuration(dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
+                                   cudaStream_t stream = nullptr, CallSite site = Here::current()) {
+  return {grid, block, dynamic_shared, stream, site};
+}
+
+inline void configure(KernelCall& call, const Configuration& configuration) {
+  call.site = configuration.site;
+  call.grid = configuration.grid;
+  call.block = configuration.block;
+  call.dynamic_shared_bytes = configuration.dynamic_shared;
+}
+
 /// Everything about a launch but the kernel's body and arguments.
 struct LaunchSetup {
   const char* name;
-  CallSite site;
   const void* function;  ///< null where it is not known
-  dim3 grid;
-  dim3 block;
-  std::size_t dynamic_shared = 0;
+  Configuration configuration;
 };
 
 /// A pointer among the arguments of a launch, to be checked.
@@ -89,21 +109,18 @@ int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
 }
 
 template <typename Callable, typename... Arguments>
-cudaError_t start_kernel(const LaunchSetup& setup, cudaStream_t stream, const Callable& callable,
+cudaError_t start_kernel(const LaunchSetup& setup, const Callable& callable,
                          const Arguments&... arguments) {
   using Bound = BoundKernel<Callable, Arguments...>;
   PointerArgument pointers[sizeof...(Arguments) + 1];
   const int pointer_count = find_pointers(pointers, arguments...);
   KernelCall call;
   call.name = setup.name;
-  call.site = setup.site;
   call.function = setup.function;
-  call.grid = setup.grid;
-  call.block = setup.block;
-  call.dynamic_shared_bytes = setup.dynamic_shared;
+  configure(call, setup.configuration);
   call.run_thread = &Bound::run_thread;
   call.arguments = std::shared_ptr<const Bound>(new Bound{callable, {arguments...}});
-  return submit_kernel(std::move(call), pointers, pointer_count, stream);
+  return submit_kernel(std::move(call), pointers, pointer_count, setup.configuration.stream);
 }
 
 /// A kernel of which only the address is left, with what the address no longer tells.
@@ -119,9 +136,8 @@ struct UntypedKernel {
 void register_kernel(const void* function, const UntypedKernel& kernel);
 
 /// Launches a registered kernel with pointers to its arguments; any other address is refused.
-/// @param setup  its name and function are not used
-cudaError_t launch_untyped(const void* function, void** arguments, const LaunchSetup& setup,
-                           cudaStream_t stream);
+cudaError_t launch_untyped(const void* function, void** arguments,
+                           const Configuration& configuration);
 
 template <typename... Parameters>
 int bind_arguments(const void* function, void** arguments, KernelCall& call,
@@ -188,67 +204,78 @@ Braces<Values...> braces(Values... values) {
   return {{values...}};
 }
 
+// ---- templates whose parameters are deduced -----------------------------------------------------
+
 /// A launch that waits for its arguments; they are evaluated once, on the host, and copied.
 template <typename Callable>
 class Launch {
  public:
-  Launch(const LaunchSetup& setup, cudaStream_t stream, Callable callable)
-      : setup_(setup), stream_(stream), callable_(std::move(callable)) {}
+  Launch(const LaunchSetup& setup, Callable callable)
+      : setup_(setup), callable_(std::move(callable)) {}
 
   template <typename... Arguments>
-  requires(std::invocable<const Callable&, std::decay_t<Arguments>...> ||
-           std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>) void
-  operator()(Arguments&&... arguments) const {
-    if constexpr (std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
-      start_kernel<Callable, ZeroAsInt<std::decay_t<Arguments>>...>(
-          setup_, stream_, callable_, zero_as_int<std::decay_t<Arguments>>(arguments)...);
-    else
-      start_kernel<Callable, std::decay_t<Arguments>...>(setup_, stream_, callable_, arguments...);
+  void operator()(Arguments&&... arguments) const {
+    constexpr bool kHasZero = (std::is_same_v<std::decay_t<Arguments>, Zero> || ...);
+    if constexpr (kHasZero &&
+                  std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>) {
+      start<ZeroAsInt<std::decay_t<Arguments>>...>(
+          zero_as_int<std::decay_t<Arguments>>(arguments)...);
+    } else {
+      // Here the compiler finds out whether the kernel takes the arguments; without this line it
+      // would do so deep in the runtime and name every function on the way.
+      static_cast<void>(sizeof((callable_(std::declval<std::decay_t<Arguments>&>()...), 0)));
+      start<std::decay_t<Arguments>...>(arguments...);
+    }
   }
 
  private:
+  template <typename... Arguments>
+  void start(const Arguments&... arguments) const {
+    start_kernel<Callable, Arguments...>(setup_, callable_, arguments...);
+  }
+
   LaunchSetup setup_;
-  cudaStream_t stream_;
   Callable callable_;
 };
 
-/// The same for a kernel of known parameters, which also takes what converts to them.
-template <typename Callable, typename... Parameters>
-class TypedLaunch : public Launch<Callable> {
- public:
-  TypedLaunch(const LaunchSetup& setup, cudaStream_t stream, Callable callable)
-      : Launch<Callable>(setup, stream, callable) {}
-
-  using Launch<Callable>::operator();
-  void operator()(Parameters... arguments) const {
-    Launch<Callable>::template operator()<Parameters&...>(arguments...);
-  }
-};
-
 template <typename Callable>
-Launch<Callable> launch(Callable callable, const char* name, dim3 grid, dim3 block,
-                        std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
-                        CallSite site = Here::current()) {
-  return {{name, site, nullptr, grid, block, dynamic_shared}, stream, std::move(callable)};
+Launch<Callable> launch(Callable callable, const char* name, const Configuration& configuration) {
+  return {{name, nullptr, configuration}, std::move(callable)};
 }
 
-template <typename... Parameters, typename Callable>
-TypedLaunch<Callable, Parameters...> launch_function(void (*function)(Parameters...),
-                                                     Callable callable, const char* name, dim3 grid,
-                                                     dim3 block, std::size_t dynamic_shared = 0,
-                                                     cudaStream_t stream = nullptr,
-                                                     CallSite site = Here::current()) {
-  return {{name, site, reinterpret_cast<const void*>(function), grid, block, dynamic_shared},
-          stream,
-          std::move(callable)};
+// ---- kernels of known parameters ----------------------------------------------------------------
+
+/// A launch between its <<<…>>> and its (…).
+struct PendingLaunch {
+  LaunchSetup setup;
+  std::shared_ptr<const void> callable;
+};
+
+/// The calling thread's pending launches are a stack: arguments may themselves launch kernels.
+void push_launch(PendingLaunch launch);
+PendingLaunch pop_launch();
+
+template <typename Callable, typename... Parameters>
+void start_pending(Parameters... arguments) {
+  const PendingLaunch launch = pop_launch();
+  start_kernel<Callable, std::decay_t<Parameters>...>(
+      launch.setup, *static_cast<const Callable*>(launch.callable.get()), arguments...);
+}
+
+template <typename Callable, typename Result, typename... Parameters>
+auto launch_function(Result (*function)(Parameters...), Callable callable, const char* name,
+                     const Configuration& configuration) -> void (*)(Parameters...) {
+  static_assert(std::is_void_v<Result>, "a kernel must return void");
+  push_launch({{name, reinterpret_cast<const void*>(function), configuration},
+               std::make_shared<const Callable>(std::move(callable))});
+  return &start_pending<Callable, Parameters...>;
 }
 
 /// For an expression whose value is a pointer to a kernel, such as table[i].
-template <typename... Parameters>
-auto launch_pointer(void (*function)(Parameters...), const char* name, dim3 grid, dim3 block,
-                    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
-                    CallSite site = Here::current()) {
-  return launch_function(function, function, name, grid, block, dynamic_shared, stream, site);
+template <typename Result, typename... Parameters>
+auto launch_pointer(Result (*function)(Parameters...), const char* name,
+                    const Configuration& configuration) {
+  return launch_function(function, function, name, configuration);
 }
 
 }  // namespace convlab::emulation

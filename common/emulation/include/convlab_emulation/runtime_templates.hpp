@@ -143,15 +143,15 @@ cudaError_t cudaLaunchKernel(
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
   return convlab::emulation::launch_untyped(
       convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernel"), arguments,
-      {nullptr, site, nullptr, grid, block, dynamic_shared}, stream);
+      {grid, block, dynamic_shared, stream, site});
 }
 /// A kernel cast to void*: the rewrite has noted what it takes where the cast is.
 inline cudaError_t cudaLaunchKernel(
     const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t dynamic_shared = 0,
     cudaStream_t stream = nullptr,
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  return convlab::emulation::launch_untyped(
-      kernel, arguments, {nullptr, site, nullptr, grid, block, dynamic_shared}, stream);
+  return convlab::emulation::launch_untyped(kernel, arguments,
+                                            {grid, block, dynamic_shared, stream, site});
 }
 
 namespace convlab::emulation {
@@ -165,8 +165,8 @@ struct ConfigurationHere {
   const cudaLaunchConfig_t& config;
   CallSite site;
 
-  [[nodiscard]] LaunchSetup setup() const {
-    return {nullptr, site, nullptr, config.gridDim, config.blockDim, config.dynamicSmemBytes};
+  [[nodiscard]] Configuration configuration() const {
+    return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream, site};
   }
 };
 
@@ -176,7 +176,7 @@ inline cudaError_t cudaLaunchKernelExC(convlab::emulation::ConfigurationHere her
                                        const void* kernel, void** arguments) {
   const cudaError_t problem = convlab::emulation::check_launch_attributes(here.config);
   if (problem != cudaSuccess) return problem;
-  return convlab::emulation::launch_untyped(kernel, arguments, here.setup(), here.config.stream);
+  return convlab::emulation::launch_untyped(kernel, arguments, here.configuration());
 }
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(convlab::emulation::ConfigurationHere here,

@@ -40,7 +40,6 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
 /// @param alignment  what alignas or __align__ asked for
 template <typename T>
 [[nodiscard]] T& shared_variable(SharedSlot& slot, std::size_t alignment = alignof(T)) {
-  static_assert(sizeof(T) <= std::size_t{48} << 10U, "a block has 48 KiB of static shared memory");
   if (slot.block != current_block_number) [[unlikely]]
     place_shared(slot, sizeof(T), alignment);
   return *static_cast<T*>(slot.address);
