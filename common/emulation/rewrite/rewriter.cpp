@@ -507,8 +507,8 @@ class FileRewriter {
     for (++i; i < source_.size() && source_[i].directive == directive; ++i) {
       if (source_.is(i, ";")) return;
       if (source_.is(i, "{")) {
-        insert(source_[i].end(),
-               " " + std::string(kNamespace) + "check_launch_bounds" + bounds + ";");
+        insert(source_[i].end(), joined({" ", kNamespace, "check_launch_bounds", bounds, ";",
+                                         anchor(i, source_[i].end())}));
         return;
       }
       if (opens(i)) i = source_.partner(i);
