@@ -68,6 +68,14 @@ std::optional<std::string> search(const Words& words, std::size_t at, const Macr
   return std::nullopt;
 }
 
+bool holds_configuration(const Words& words) {
+  const auto is_triple = [&](std::size_t i, const char* word) {
+    return std::count(words.begin() + static_cast<std::ptrdiff_t>(i),
+                      words.begin() + static_cast<std::ptrdiff_t>(i) + 3, word) == 3;
+  };
+  return words.size() > 6 && is_triple(0, "<") && is_triple(words.size() - 3, ">");
+}
+
 }  // namespace
 
 void collect_macros(const Source& source, MacroTable& macros) {
@@ -86,8 +94,11 @@ void collect_macros(const Source& source, MacroTable& macros) {
     }
     for (; j < source.size() && source[j].directive == directive; ++j)
       macro.replacement.emplace_back(source[j].text);
+    const bool is_configuration = holds_configuration(macro.replacement);
     const auto [entry, added] = macros.emplace(name.text, std::move(macro));
     if (!added) ++entry->second.definitions;
+    // Elsewhere, for an editor that does not know CUDA, the macro is often empty.
+    if (is_configuration) entry->second.is_configuration = true;
   }
 }
 

@@ -16,6 +16,7 @@ struct Macro {
   std::vector<std::string> parameters;
   std::vector<std::string> replacement;
   int definitions = 1;
+  bool is_configuration = false;  ///< <<<…>>> in one of the definitions
 };
 
 using MacroTable = std::map<std::string, Macro, std::less<>>;

@@ -33,6 +33,7 @@ struct Callee {
   std::size_t name = 0;            ///< its last identifier, where it is a name
   std::size_t template_begin = 0;  ///< the < of explicit template arguments, or end
   bool is_name = true;             ///< neither call, subscript, member access nor parentheses
+  bool is_pasted = false;          ///< name##_kernel in a macro
 };
 
 class FileRewriter {
@@ -71,6 +72,7 @@ class FileRewriter {
                "static_assert(false, \"inline PTX cannot run in device emulation\"); ");
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
+      launch_by_macro(i);
       if (token.directive == 0 && source_.scope(i) != Scope::kFunction)
         if (const auto bounds = launch_bounds_of(source_, i, names_.macros))
           check_at_body(i, "(" + *bounds + ")");
@@ -110,6 +112,10 @@ class FileRewriter {
       } else {
         break;
       }
+      while (part > 2 && source_.is(part - 1, "#") && source_.is(part - 2, "#")) {
+        callee.is_pasted = true;
+        part -= 3;
+      }
       i = part;
       last_part = false;
       if (i > 0 && source_.is(i - 1, "template")) --i;
@@ -148,12 +154,61 @@ class FileRewriter {
     return false;
   }
 
+  /// A part of the file to replace. @param token  on the same line
+  struct Span {
+    std::size_t token;
+    std::size_t offset;
+    std::size_t length;
+  };
+
   void launch(std::size_t open) {
     const std::size_t close = find_launch_end(open);
-    if (close >= source_.size()) {
+    const bool has_kernel = source_[open].directive == 0 || !begins_replacement(open);
+    if (close < source_.size() && has_kernel)
+      launch(open, {open, source_[open].offset, 3}, {close, source_[close].offset, 3}, close + 3);
+    else if (source_[open].directive == 0)
       complain(open, "the launch has no >>> followed by its arguments in parentheses");
-      return;
+    else if (!blank_configuration(open))
+      complain(open,
+               "a macro cannot hold a part of a launch: only all of kernel<<<…>>>(…), or <<<…>>>");
+  }
+
+  /// Whether a macro's replacement begins at token i.
+  [[nodiscard]] bool begins_replacement(std::size_t i) const {
+    std::size_t before = i - 1;
+    if (source_.is(before, ")") && source_.partner(before) < before)
+      before = source_.partner(before) - 1;
+    return before > 1 && source_.is(before - 1, "define");
+  }
+
+  /// `#define CONFIGURATION(blocks, threads) <<<blocks, threads>>>` loses its brackets: the launch
+  /// is made where the macro is used.
+  bool blank_configuration(std::size_t open) {
+    std::size_t end = open;
+    while (end < source_.size() && source_[end].directive == source_[open].directive) ++end;
+    if (end < open + 6 || !source_.is_triple(end - 3, '>')) return false;
+    replace_range(source_[open].offset, 3, "   ");
+    replace_range(source_[end - 3].offset, 3, "   ");
+    return true;
+  }
+
+  /// kernel CONFIGURATION(blocks, threads)(arguments), where the macro holds <<<…>>>.
+  void launch_by_macro(std::size_t name) {
+    const auto macro = names_.macros.find(source_[name].text);
+    if (macro == names_.macros.end() || !macro->second.is_configuration) return;
+    std::size_t last = name;
+    if (macro->second.takes_arguments) {
+      if (!source_.is(name + 1, "(") || !opens(name + 1)) return;
+      last = source_.partner(name + 1);
     }
+    if (source_.is(last + 1, "("))
+      launch(name, {name, source_[name].offset, 0}, {last, source_[last].end(), 0}, last + 1);
+  }
+
+  /// @param open       what stands behind the kernel's name
+  /// @param begin,end  what the configuration's parentheses replace
+  /// @param arguments  their (
+  void launch(std::size_t open, const Span& begin, const Span& end, std::size_t arguments) {
     if (source_.in_device_code(open)) {
       complain(open, "a kernel launched from device code (dynamic parallelism) cannot be emulated");
       return;
@@ -166,29 +221,36 @@ class FileRewriter {
     const std::string text = source_.text(callee.begin, callee.end);
     const std::string space(kNamespace);
     const std::size_t start = source_[callee.begin].offset;
-    const std::string configuration = quoted(text) + ", " + space + "configuration" +
-                                      anchor(open, source_[open].offset + 2) + "(";
+    // The parenthesis replaces the last < where there is one: it is where compilers point.
+    const std::string parenthesis = begin.length > 0
+                                        ? anchor(begin.token, begin.offset + begin.length - 1) + "("
+                                        : joined({"(", anchor(begin.token, begin.offset)});
+    // In a macro only the preprocessor knows the kernel's name.
+    const std::string name =
+        source_[callee.begin].directive != 0 ? joined({"CONVLAB_TEXT(", text, ")"}) : quoted(text);
+    const std::string configuration = name + ", " + space + "configuration" + parenthesis;
     switch (kind_of(callee, open)) {
       case CalleeKind::kPointer:
         insert(start, space + "launch_pointer(" + anchor(callee.begin, start));
-        replace_range(source_[open].offset, 3, ", " + configuration);
+        replace_range(begin.offset, begin.length, ", " + configuration);
         break;
       case CalleeKind::kFunction:
         insert(start, space + "launch_function(" + anchor(callee.begin, start));
-        replace_range(source_[open].offset, 3,
+        replace_range(begin.offset, begin.length,
                       ", [=](auto... convlab_a) { " + text + "(convlab_a...); }, " + configuration);
         break;
       case CalleeKind::kTemplate: {
         // With a Zero among the arguments the launch must find out what it may stand for.
-        const bool probes = wrap_arguments(close + 3);
+        const bool probes = wrap_arguments(arguments);
         const std::string result = probes ? "-> decltype(void(" + text + "(convlab_a...))) " : "";
         insert(start, space + "launch([=](auto... convlab_a) " + result + "{ " +
                           anchor(callee.begin, start));
-        replace_range(source_[open].offset, 3, "(convlab_a...); }, " + configuration);
+        replace_range(begin.offset, begin.length, "(convlab_a...); }, " + configuration);
         break;
       }
     }
-    replace_range(source_[close].offset, 3, ")) ");
+    replace_range(end.offset, end.length,
+                  end.length > 0 ? ")) " : joined({"))", anchor(end.token, end.offset)}));
   }
 
   /// A line end, #line and white space, so that what stands at `offset` in the file keeps its line
@@ -252,6 +314,7 @@ class FileRewriter {
   enum class CalleeKind { kPointer, kFunction, kTemplate };
 
   [[nodiscard]] CalleeKind kind_of(const Callee& callee, std::size_t open) const {
+    if (callee.is_pasted) return CalleeKind::kTemplate;
     if (!callee.is_name) return CalleeKind::kPointer;
     const bool explicit_arguments = callee.template_begin < callee.end;
     const auto known = names_.kernels.find(source_[callee.name].text);
@@ -284,18 +347,25 @@ class FileRewriter {
     return count;
   }
 
+  [[nodiscard]] int directive_of(std::size_t i) const {
+    return i < source_.size() ? source_[i].directive : 0;
+  }
+
   [[nodiscard]] bool opens(std::size_t i) const {
     return (source_.is(i, "(") || source_.is(i, "[") || source_.is(i, "{")) &&
            source_.partner(i) < source_.size();
   }
 
-  /// The first > of the >>> that is followed by a parenthesis, outside of all brackets.
+  /// The first > of the >>> that is followed by a parenthesis, outside of all brackets. Where a
+  /// macro ends with it, the parenthesis follows where the macro is used.
   [[nodiscard]] std::size_t find_launch_end(std::size_t open) const {
-    for (std::size_t i = open + 3; i < source_.size(); ++i) {
+    const int directive = source_[open].directive;
+    for (std::size_t i = open + 3; i < source_.size() && source_[i].directive == directive; ++i) {
       if (source_.is(i, ";")) break;
       if (opens(i))
         i = source_.partner(i);
-      else if (source_.is_triple(i, '>') && source_.is(i + 3, "("))
+      else if (source_.is_triple(i, '>') &&
+               (source_.is(i + 3, "(") || (directive != 0 && directive_of(i + 3) != directive)))
         return i;
     }
     return source_.size();
@@ -487,9 +557,9 @@ class FileRewriter {
     std::string after;
     for (const std::size_t index : declared_names(keyword, end)) {
       const std::string name(source_[index].text);
-      after += joined({" static const ", kNamespace, "DeviceSymbol convlab_symbol_", name, "(\"", name,
-                       "\", &", name, ", sizeof(", name, "), ", kNamespace, "SymbolKind::", kind,
-                       ", __BASE_FILE__);"});
+      after += joined({" static const ", kNamespace, "DeviceSymbol convlab_symbol_", name, "(\"",
+                       name, "\", &", name, ", sizeof(", name, "), ", kNamespace,
+                       "SymbolKind::", kind, ", __BASE_FILE__);"});
     }
     if (!after.empty()) insert(source_[end].end(), after + anchor(end, source_[end].end()));
   }

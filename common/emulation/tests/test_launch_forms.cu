@@ -168,6 +168,44 @@ TEST_CASE("launches without braces") {
         data, kCount);            \
   } while (0)
 
+#define MAKE_SCALING(name, factor)                                                \
+  __global__ void name##_kernel(int* data) { data[threadIdx.x] *= factor; }       \
+  template <int kTimes>                                                           \
+  __global__ void name##_power(int* data) {                                       \
+    for (int i = 0; i < kTimes; ++i) data[threadIdx.x] *= factor;                 \
+  }                                                                               \
+  void name(int* data) {                                                          \
+    name##_kernel<<<1, kCount>>>(data);                                           \
+    inner::name##_kernel<<<1, kCount>>>(data);                                    \
+    name##_power<2><<<1, kCount>>>(data);                                         \
+  }
+namespace {
+namespace inner {
+__global__ void triple_kernel(int* data) { data[threadIdx.x] += 1; }
+}  // namespace inner
+MAKE_SCALING(triple, 3)
+}  // namespace
+
+TEST_CASE("kernels whose names a macro pastes") {
+  Numbers numbers;
+  with_default<<<1, kCount>>>(numbers.data());
+  triple(numbers.data());
+  CHECK(numbers.value() == (7 * 3 + 1) * 9);
+}
+
+#define LAUNCH_1D(kernel, threads) kernel<<<1, threads>>>
+#define CONFIGURATION(blocks, threads) <<<blocks, threads>>>
+
+TEST_CASE("macros that end before the arguments") {
+  Numbers numbers;
+  LAUNCH_1D(add_one, kCount)(numbers.data(), kCount);
+  LAUNCH_1D(with_default, kCount)(numbers.data());
+  add_one CONFIGURATION(1, kCount)(numbers.data(), kCount);
+  multiply<3> CONFIGURATION(dim3(1), dim3(kCount))
+      (numbers.data(), kCount);
+  CHECK(numbers.value() == 24);
+}
+
 TEST_CASE("launches in macros") {
   Numbers numbers;
   LAUNCH(add_one, numbers.data(), kCount);
@@ -270,6 +308,6 @@ TEST_CASE("text that looks like a launch") {
 }
 
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 273);
+  CHECK(__LINE__ == 311);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

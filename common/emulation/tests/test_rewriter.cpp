@@ -154,6 +154,19 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(has(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));
 }
 
+TEST_CASE("a macro may hold a configuration, but no other part of a launch") {
+  const Rewritten result = rewritten(
+      "#ifdef EDITOR\n#define CONFIG(b, t)\n#else\n#define CONFIG(b, t) <<<b, t>>>\n#endif\n"
+      "#define ONE <<<1, 1>>>\n__global__ void k(int);\nvoid f() { k CONFIG(3, 4)(5); k ONE(6); }");
+  CHECK(result.diagnostics.empty());
+  CHECK(has(result.text, "CONFIG(b, t)    b, t   \n"));
+  const std::string launches = without_anchors(result.text);
+  CHECK(has(launches, "configuration(CONFIG(3, 4)))(5)"));
+  CHECK(has(launches, "configuration(ONE))(6)"));
+  CHECK(has(only_complaint("\n#define BEGIN <<<\n"), "2: a macro cannot hold a part of a launch"));
+  CHECK(has(only_complaint("#define RUN k<<<1, 2\n"), "1: a macro cannot hold a part"));
+}
+
 TEST_CASE("a kernel called as a function is refused, another function of its name is not") {
   const std::string kernel = "__global__ void k(int* p) { *p = 1; }\n";
   CHECK(has(only_complaint(kernel + "void f() { k(nullptr); }"),

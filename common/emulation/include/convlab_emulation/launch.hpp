@@ -23,6 +23,10 @@
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 
+/// A kernel's name as a string, after macros that make it of parts.
+#define CONVLAB_TEXT(...) CONVLAB_TEXT_AS_IS(__VA_ARGS__)
+#define CONVLAB_TEXT_AS_IS(...) #__VA_ARGS__
+
 namespace convlab::emulation {
 
 /// What stands between <<< and >>>, and where.
