@@ -116,6 +116,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   for (EmulatedThread& thread : threads_) thread.state = State::kFresh;
   thread_ = nullptr;
   survivors_.clear();
+  sleepers_.clear();
   released_ = &order_.back();
   shared_.begin_block();
   fault_.kind = Fault::Kind::kNone;
@@ -403,6 +404,20 @@ std::uint32_t BlockRunner::converge(CallSite site) {
   thread_->state = State::kConverging;
   wait();
   return warps_[thread_->rank / kWarpSize].converged;
+}
+
+void BlockRunner::sleep(const char* name, const void* reason, CallSite site) {
+  waits_[thread_->rank] = {name, site};
+  thread_->state = State::kAsleep;
+  sleepers_.push_back({reason, thread_});
+  wait();
+}
+
+void BlockRunner::wake(const void* reason) {
+  // Who is pushed last goes on first: that is who fell asleep first.
+  for (std::size_t i = sleepers_.size(); i-- > 0;)
+    if (sleepers_[i].reason == reason) push_ready(*sleepers_[i].thread);
+  std::erase_if(sleepers_, [&](const Sleeper& sleeper) { return sleeper.reason == reason; });
 }
 
 /// Nothing can run on: the lanes of one warp that wait in the same place run it together.

@@ -23,6 +23,7 @@ struct alignas(32) EmulatedThread {
     kAtOtherBarrier,  ///< a divergent barrier: not the one that others wait in
     kInWarp,
     kConverging,
+    kAsleep,  ///< until another thread wakes it
     kExited
   };
 
@@ -43,6 +44,12 @@ struct Wait {
 struct PendingExchange {
   WarpOperation operation;
   WarpExchange exchange;
+};
+
+/// A thread that waits for others to say that something has changed.
+struct Sleeper {
+  const void* reason;
+  EmulatedThread* thread;
 };
 
 struct Warp {
@@ -101,6 +108,8 @@ class BlockRunner {
   void collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
                   void* output, CallSite site);
   std::uint32_t converge(CallSite site);
+  void sleep(const char* name, const void* reason, CallSite site);
+  void wake(const void* reason);
   void take_turn();
 
   /// Ends the block. Fill in fault first; async-signal-safe.
@@ -173,6 +182,7 @@ class BlockRunner {
   std::uint32_t live_ = 0;
   EmulatedThread** ready_later_ = nullptr;  ///< above those released before it, and a null
   std::vector<EmulatedThread*> ready_stack_;
+  std::vector<Sleeper> sleepers_;           ///< in the order in which they fell asleep
   std::vector<EmulatedThread*> survivors_;  ///< order_ without the threads that have exited
   Fiber* first_entered_ = nullptr;  ///< the last fiber that was taken: tells a new one who it is
 

@@ -27,6 +27,13 @@ std::uint32_t converged_lanes(CallSite site) {
   return runner().converge(site);
 }
 
+void sleep_until_woken(const char* name, const void* reason, CallSite site) {
+  runner().sleep(name, reason, site);
+}
+void wake_sleepers(const void* reason) {
+  if (in_kernel()) runner().wake(reason);
+}
+
 BarrierResult barrier_result() {
   return runner().barrier_result();
 }

@@ -55,8 +55,8 @@ std::string thread_groups(const BlockRunner& runner) {
   for (const EmulatedThread& thread : runner.threads()) {
     State state = thread.state;
     if (state == State::kReady) state = State::kRunning;
-    const bool waits =
-        state == State::kAtBarrier || state == State::kInWarp || state == State::kConverging;
+    const bool waits = state == State::kAtBarrier || state == State::kInWarp ||
+                       state == State::kConverging || state == State::kAsleep;
     const Wait& last = runner.last_wait(thread);
     const bool begun = waits || (state == State::kRunning && last.site.file != nullptr);
     std::string call = last.call;
@@ -89,6 +89,7 @@ std::string thread_groups(const BlockRunner& runner) {
       case State::kAtOtherBarrier:
       case State::kInWarp:
       case State::kConverging:
+      case State::kAsleep:
         text += "waiting in " + call + " at " + where;
         break;
     }

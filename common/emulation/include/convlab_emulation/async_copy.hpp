@@ -3,10 +3,12 @@
 // Asynchronous copies into shared memory (cp.async), done as late as the interface allows: when the
 // thread waits for them. Whoever forgets to wait reads what was there before.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,33 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation {
+
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+  std::size_t zeros;  ///< bytes behind them that become 0
+
+  void run() const {
+    std::memcpy(to, from, bytes);
+    std::memset(static_cast<unsigned char*>(to) + bytes, 0, zeros);
+  }
+};
+using AsyncCopies = std::vector<AsyncCopy>;
+
+/// The part of a group's copy of `bytes` bytes that one of its `count` members makes, in pieces of
+/// 16 bytes.
+struct CopyShare {
+  std::size_t begin;
+  std::size_t bytes;
+};
+inline CopyShare share_of(std::size_t bytes, std::size_t rank, std::size_t count) {
+  constexpr std::size_t kPiece = 16;
+  const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
+  const std::size_t share = (pieces + count - 1) / count * kPiece;
+  const std::size_t begin = std::min(bytes, share * rank);
+  return {begin, std::min(bytes - begin, share)};
+}
 
 /// The copies that one thread has begun. They are gathered into batches by commit().
 class AsyncCopyQueue {
@@ -31,10 +60,7 @@ class AsyncCopyQueue {
   /// Does all committed batches but the last `unfinished`.
   void wait_prior(std::size_t unfinished) {
     while (batches_.size() > unfinished) {
-      for (const Copy& copy : batches_.front()) {
-        std::memcpy(copy.to, copy.from, copy.bytes);
-        std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
-      }
+      for (const AsyncCopy& copy : batches_.front()) copy.run();
       batches_.pop_front();
     }
   }
@@ -45,15 +71,8 @@ class AsyncCopyQueue {
   }
 
  private:
-  struct Copy {
-    void* to;
-    const void* from;
-    std::size_t bytes;
-    std::size_t zeros;
-  };
-
-  std::vector<Copy> open_;
-  std::deque<std::vector<Copy>> batches_;
+  AsyncCopies open_;
+  std::deque<AsyncCopies> batches_;
 };
 
 /// The queue of the calling thread of the running block. What a block leaves behind is dropped: its
@@ -71,6 +90,39 @@ inline AsyncCopyQueue& async_copies() {
   const auto rank = static_cast<std::size_t>(thread_rank());
   if (copies.queues.size() <= rank) copies.queues.resize(rank + 1);
   return copies.queues[rank];
+}
+
+/// Copies of the running block that are due when something has happened to an object in its shared
+/// memory: a barrier that has opened, a stage of a pipeline that is complete.
+class BoundCopies {
+ public:
+  /// Adds copies to those of (object, stage).
+  void add(const void* object, std::uint64_t stage, const AsyncCopy& copy) {
+    refresh();
+    due_[{object, stage}].push_back(copy);
+  }
+  /// Does them.
+  void run(const void* object, std::uint64_t stage) {
+    refresh();
+    const auto copies = due_.extract({object, stage});
+    if (copies.empty()) return;
+    for (const AsyncCopy& copy : copies.mapped()) copy.run();
+  }
+
+ private:
+  void refresh() {
+    if (block_ == current_block_number) return;
+    block_ = current_block_number;
+    due_.clear();
+  }
+
+  std::uint64_t block_ = 0;
+  std::map<std::pair<const void*, std::uint64_t>, AsyncCopies> due_;
+};
+
+inline BoundCopies& bound_copies() {
+  static thread_local BoundCopies copies;
+  return copies;
 }
 
 }  // namespace convlab::emulation

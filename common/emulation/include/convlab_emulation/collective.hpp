@@ -123,6 +123,13 @@ struct BarrierResult {
 /// nothing to do after it has switched to another thread.)
 [[nodiscard]] BarrierResult barrier_result();
 
+/// Waits until another thread of the block calls wake_sleepers with the same reason, an address.
+/// What the caller waited for may have passed again by then: look once more. Threads that sleep
+/// while nobody is left to wake them are reported as a deadlock.
+/// @param name  as the student wrote it, for reports: "barrier::wait"
+void sleep_until_woken(const char* name, const void* reason, CallSite site);
+void wake_sleepers(const void* reason);
+
 /// Position of the calling thread in its warp, 0 to 31, and of the warp in its block.
 [[nodiscard]] int lane_id();
 [[nodiscard]] int warp_id();

@@ -5,7 +5,6 @@
 
 #include <cooperative_groups.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -20,17 +19,13 @@ namespace cooperative_groups {
 /// Begins to copy `bytes` bytes. All members call it with the same arguments.
 template <class Group, class T>
 void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes) {
-  constexpr std::size_t granule = 16;
-  const std::size_t granules = (bytes + granule - 1) / granule;
-  const std::size_t share = (granules + group.size() - 1) / group.size() * granule;
-  const std::size_t begin = std::min(bytes, share * group.thread_rank());
-  const std::size_t count = std::min(bytes - begin, share);
-  auto* destination = reinterpret_cast<unsigned char*>(to) + begin;
-  const auto* source = reinterpret_cast<const unsigned char*>(from) + begin;
+  const auto share = convlab::emulation::share_of(bytes, group.thread_rank(), group.size());
+  auto* destination = reinterpret_cast<unsigned char*>(to) + share.begin;
+  const auto* source = reinterpret_cast<const unsigned char*>(from) + share.begin;
   if (convlab::emulation::is_shared(to)) {
-    convlab::emulation::async_copies().add(destination, source, count, 0);
+    convlab::emulation::async_copies().add(destination, source, share.bytes, 0);
   } else {
-    std::memcpy(destination, source, count);
+    std::memcpy(destination, source, share.bytes);
   }
   convlab::emulation::async_copies().commit();
 }

@@ -1,0 +1,232 @@
+#pragma once
+
+// cuda::atomic and cuda::atomic_ref of libcu++. A change is atomic in every scope, because the
+// threads of a block run on one core and blocks take their turns (atomics.hpp); memory orders make
+// no difference.
+// Source: CUDA C++ Core Libraries, libcu++, Synchronization Primitives.
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <type_traits>
+
+#include "common/emulation/include/convlab_emulation/atomics.hpp"
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
+
+namespace cuda {
+
+enum thread_scope {
+  thread_scope_system,
+  thread_scope_device,
+  thread_scope_block,
+  thread_scope_thread = 10,
+};
+
+using ::std::memory_order;
+using ::std::memory_order_acq_rel;
+using ::std::memory_order_acquire;
+using ::std::memory_order_consume;
+using ::std::memory_order_relaxed;
+using ::std::memory_order_release;
+using ::std::memory_order_seq_cst;
+
+inline void atomic_thread_fence(memory_order order, thread_scope /*scope*/ = thread_scope_system) {
+  ::std::atomic_thread_fence(order);
+}
+
+/// Atomic operations on a variable that is none.
+template <class T, thread_scope Scope = thread_scope_system>
+class atomic_ref {
+ public:
+  using value_type = T;
+  static constexpr ::std::size_t required_alignment = sizeof(T);
+  static constexpr bool is_always_lock_free = true;
+
+  explicit atomic_ref(T& value) : value_(&value) {}
+
+  [[nodiscard]] bool is_lock_free() const { return true; }
+  [[nodiscard]] T load(memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([](T old) { return old; });
+  }
+  void store(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    change([=](T) { return value; });
+  }
+  T exchange(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T) { return value; });
+  }
+  bool compare_exchange_strong(T& expected, T value, memory_order /*success*/,
+                               memory_order /*failure*/) const {
+    const T wanted = expected;
+    expected = change([=](T old) { return old == wanted ? value : old; });
+    return expected == wanted;
+  }
+  bool compare_exchange_strong(T& expected, T value,
+                               memory_order order = memory_order_seq_cst) const {
+    return compare_exchange_strong(expected, value, order, order);
+  }
+  bool compare_exchange_weak(T& expected, T value, memory_order success,
+                             memory_order failure) const {
+    return compare_exchange_strong(expected, value, success, failure);
+  }
+  bool compare_exchange_weak(T& expected, T value,
+                             memory_order order = memory_order_seq_cst) const {
+    return compare_exchange_strong(expected, value, order, order);
+  }
+
+  template <class Value = T>
+  T fetch_add(Value value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return sum(old, value); });
+  }
+  template <class Value = T>
+  T fetch_sub(Value value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return difference(old, value); });
+  }
+  T fetch_and(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return static_cast<T>(old & value); });
+  }
+  T fetch_or(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return static_cast<T>(old | value); });
+  }
+  T fetch_xor(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return static_cast<T>(old ^ value); });
+  }
+  T fetch_min(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return ::std::min(old, value); });
+  }
+  T fetch_max(T value, memory_order /*order*/ = memory_order_seq_cst) const {
+    return change([=](T old) { return ::std::max(old, value); });
+  }
+
+  /// Waits while the value is `old`; only a thread of the same block can change it.
+  void wait(T old, memory_order /*order*/ = memory_order_seq_cst,
+            convlab::emulation::CallSite site = convlab::emulation::Here::current()) const {
+    while (load() == old) convlab::emulation::sleep_until_woken("atomic::wait", value_, site);
+  }
+  void notify_one() const { convlab::emulation::wake_sleepers(value_); }
+  void notify_all() const { convlab::emulation::wake_sleepers(value_); }
+
+  operator T() const { return load(); }
+  T operator=(T value) const {
+    store(value);
+    return value;
+  }
+  T operator+=(T value) const { return sum(fetch_add(value), value); }
+  T operator-=(T value) const { return difference(fetch_sub(value), value); }
+  T operator&=(T value) const { return static_cast<T>(fetch_and(value) & value); }
+  T operator|=(T value) const { return static_cast<T>(fetch_or(value) | value); }
+  T operator^=(T value) const { return static_cast<T>(fetch_xor(value) ^ value); }
+  T operator++() const { return sum(fetch_add(1), 1); }
+  T operator--() const { return difference(fetch_sub(1), 1); }
+  T operator++(int) const { return fetch_add(1); }
+  T operator--(int) const { return fetch_sub(1); }
+
+ private:
+  template <class Change>
+  T change(Change change) const {
+    return convlab::emulation::atomic_update(value_, change);
+  }
+  // Integers wrap round.
+  template <class Value>
+  static T sum(T old, Value value) {
+    if constexpr (::std::is_integral_v<T>) {
+      using U = ::std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<U>(static_cast<U>(old) + static_cast<U>(value)));
+    } else {
+      return static_cast<T>(old + value);
+    }
+  }
+  template <class Value>
+  static T difference(T old, Value value) {
+    if constexpr (::std::is_integral_v<T>) {
+      using U = ::std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<U>(static_cast<U>(old) - static_cast<U>(value)));
+    } else {
+      return static_cast<T>(old - value);
+    }
+  }
+
+  T* value_;
+};
+
+/// An atomic variable. As a __shared__ variable it begins with any value, as on a GPU.
+template <class T, thread_scope Scope = thread_scope_system>
+class atomic {
+ public:
+  using value_type = T;
+  static constexpr bool is_always_lock_free = true;
+
+  atomic() = default;
+  constexpr atomic(T value) : value_(value) {}
+  atomic(const atomic&) = delete;
+  atomic& operator=(const atomic&) = delete;
+
+  [[nodiscard]] bool is_lock_free() const { return true; }
+  [[nodiscard]] T load(memory_order order = memory_order_seq_cst) const {
+    return ref().load(order);
+  }
+  void store(T value, memory_order order = memory_order_seq_cst) { ref().store(value, order); }
+  T exchange(T value, memory_order order = memory_order_seq_cst) {
+    return ref().exchange(value, order);
+  }
+  template <class... Orders>
+  bool compare_exchange_strong(T& expected, T value, Orders... orders) {
+    return ref().compare_exchange_strong(expected, value, orders...);
+  }
+  template <class... Orders>
+  bool compare_exchange_weak(T& expected, T value, Orders... orders) {
+    return ref().compare_exchange_weak(expected, value, orders...);
+  }
+  template <class Value = T>
+  T fetch_add(Value value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_add(value, order);
+  }
+  template <class Value = T>
+  T fetch_sub(Value value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_sub(value, order);
+  }
+  T fetch_and(T value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_and(value, order);
+  }
+  T fetch_or(T value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_or(value, order);
+  }
+  T fetch_xor(T value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_xor(value, order);
+  }
+  T fetch_min(T value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_min(value, order);
+  }
+  T fetch_max(T value, memory_order order = memory_order_seq_cst) {
+    return ref().fetch_max(value, order);
+  }
+  void wait(T old, memory_order order = memory_order_seq_cst,
+            convlab::emulation::CallSite site = convlab::emulation::Here::current()) const {
+    ref().wait(old, order, site);
+  }
+  void notify_one() { ref().notify_one(); }
+  void notify_all() { ref().notify_all(); }
+
+  operator T() const { return load(); }
+  T operator=(T value) { return ref() = value; }
+  T operator+=(T value) { return ref() += value; }
+  T operator-=(T value) { return ref() -= value; }
+  T operator&=(T value) { return ref() &= value; }
+  T operator|=(T value) { return ref() |= value; }
+  T operator^=(T value) { return ref() ^= value; }
+  T operator++() { return ++ref(); }
+  T operator--() { return --ref(); }
+  T operator++(int) { return ref()++; }
+  T operator--(int) { return ref()--; }
+
+ private:
+  [[nodiscard]] atomic_ref<T, Scope> ref() const { return atomic_ref<T, Scope>(value_); }
+
+  mutable T value_;
+};
+
+}  // namespace cuda
+
+// NOLINTEND(readability-identifier-naming)
