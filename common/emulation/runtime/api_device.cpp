@@ -63,6 +63,24 @@ cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+  note_call(__func__);
+  if (flags == nullptr) return record_error(cudaErrorInvalidValue);
+  *flags = cudaDeviceScheduleAuto | cudaDeviceMapHost;
+  return cudaSuccess;
+}
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
+  if (properties == nullptr) return record_error(cudaErrorInvalidValue);
+  return cudaGetDevice(device);
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  note_call(__func__);
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  if (text == nullptr || length < 13) return record_error(cudaErrorInvalidValue);
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;

@@ -250,6 +250,59 @@ cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvi
   return cudaMemPrefetchAsync(pointer, bytes, device, nullptr);
 }
 
+cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation location,
+                                 unsigned int /*flags*/, cudaStream_t stream) {
+  return cudaMemPrefetchAsync(pointer, bytes, location.id, stream);
+}
+
+cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
+                          cudaMemLocation location) {
+  return cudaMemAdvise(pointer, bytes, advice, location.id);
+}
+
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes,
+                                     unsigned int /*flags*/) {
+  note_call(__func__);
+  return cudaMemPrefetchAsync(pointer, bytes, 0, stream);
+}
+
+cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
+  note_call(__func__);
+  const auto allocation = memory().find(pointer);
+  const bool pinned = allocation && allocation->kind == MemoryKind::kPinned;
+  if (flags == nullptr || (!pinned && !is_pinned(pointer)))
+    return record_error(cudaErrorInvalidValue);
+  // With unified addressing all pinned memory is mapped.
+  *flags = cudaHostAllocMapped;
+  return cudaSuccess;
+}
+
+// There is one pool of memory, and it gives back at once what is freed.
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  note_call(__func__);
+  static char the_pool;
+  if (pool == nullptr) return record_error(cudaErrorInvalidValue);
+  if (device != 0) return record_error(cudaErrorInvalidDevice);
+  *pool = reinterpret_cast<cudaMemPool_t>(&the_pool);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return cudaDeviceGetDefaultMemPool(pool, device);
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/,
+                                    void* value) {
+  note_call(__func__);
+  return record_error(pool == nullptr || value == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t /*bytes_to_keep*/) {
+  note_call(__func__);
+  return record_error(pool == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+}
+
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   note_call(__func__);
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);

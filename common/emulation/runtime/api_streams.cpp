@@ -90,6 +90,19 @@ cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
   });
 }
 
+cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID /*attribute*/,
+                                   const cudaStreamAttrValue* value) {
+  note_call(__func__);
+  return with_stream(handle, [&](const CUstream_st&) {
+    return value == nullptr ? cudaErrorInvalidValue : cudaSuccess;
+  });
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() {
+  note_call(__func__);
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   note_call(__func__);
   return with_stream(handle, [](CUstream_st& stream) {

@@ -47,6 +47,7 @@ enum : unsigned int {
   cudaHostRegisterMapped = 0x02,
   cudaMemAttachGlobal = 0x01,
   cudaMemAttachHost = 0x02,
+  cudaMemAttachSingle = 0x04,
   cudaEventDefault = 0x00,
   cudaEventBlockingSync = 0x01,
   cudaEventDisableTiming = 0x02,
@@ -100,6 +101,8 @@ enum cudaLimit : unsigned int {
   cudaLimitStackSize = 0,
   cudaLimitPrintfFifoSize = 1,
   cudaLimitMallocHeapSize = 2,
+  cudaLimitMaxL2FetchGranularity = 5,
+  cudaLimitPersistingL2CacheSize = 6,
 };
 enum cudaComputeMode : unsigned int {
   cudaComputeModeDefault = 0,
@@ -120,6 +123,24 @@ enum cudaMemoryAdvise : unsigned int {
   cudaMemAdviseUnsetPreferredLocation = 4,
   cudaMemAdviseSetAccessedBy = 5,
   cudaMemAdviseUnsetAccessedBy = 6,
+};
+
+enum cudaMemLocationType : unsigned int {
+  cudaMemLocationTypeInvalid = 0,
+  cudaMemLocationTypeDevice = 1,
+  cudaMemLocationTypeHost = 2,
+};
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+
+using cudaMemPool_t = struct CUmemPoolHandle_st*;
+enum cudaMemPoolAttr : unsigned int {
+  cudaMemPoolReuseFollowEventDependencies = 1,
+  cudaMemPoolReuseAllowOpportunistic = 2,
+  cudaMemPoolReuseAllowInternalDependencies = 3,
+  cudaMemPoolAttrReleaseThreshold = 4,
 };
 
 struct cudaPointerAttributes {
@@ -166,8 +187,21 @@ struct cudaMemcpy3DParms {
   cudaMemcpyKind kind;
 };
 
+enum cudaAccessProperty : unsigned int {
+  cudaAccessPropertyNormal = 0,
+  cudaAccessPropertyStreaming = 1,
+  cudaAccessPropertyPersisting = 2,
+};
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  std::size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp;
+  cudaAccessProperty missProp;
+};
 enum cudaLaunchAttributeID : unsigned int {
   cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
   cudaLaunchAttributeCooperative = 2,
   cudaLaunchAttributeClusterDimension = 4,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
@@ -175,6 +209,7 @@ enum cudaLaunchAttributeID : unsigned int {
 };
 union cudaLaunchAttributeValue {
   char pad[64];
+  cudaAccessPolicyWindow accessPolicyWindow;
   int cooperative;
   struct {
     unsigned int x;
@@ -184,6 +219,10 @@ union cudaLaunchAttributeValue {
   int programmaticStreamSerializationAllowed;
   int priority;
 };
+using cudaStreamAttrID = cudaLaunchAttributeID;
+using cudaStreamAttrValue = cudaLaunchAttributeValue;
+#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaStreamAttributePriority cudaLaunchAttributePriority
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
   cudaLaunchAttributeValue val;
