@@ -59,6 +59,20 @@ bool is_device_library(std::string_view name) {
          (name.ends_with('f') && names.contains(name.substr(0, name.size() - 1)));
 }
 
+/// Algorithms that `using namespace std` puts beside a program's own functions and kernels.
+bool is_algorithm(std::string_view name) {
+  static const Words names = {
+      "accumulate", "advance",     "all_of",      "any_of",     "begin",    "clamp",
+      "copy",       "copy_n",      "count",       "count_if",   "data",     "distance",
+      "end",        "equal",       "exchange",    "fill",       "fill_n",   "find",
+      "find_if",    "for_each",    "forward",     "generate",   "get",      "inner_product",
+      "iota",       "lerp",        "lower_bound", "merge",      "midpoint", "move",
+      "none_of",    "partial_sum", "partition",   "reduce",     "remove",   "replace",
+      "reverse",    "rotate",      "search",      "shuffle",    "size",     "sort",
+      "swap",       "transform",   "unique",      "upper_bound"};
+  return names.contains(name);
+}
+
 /// Functions of the C library that no kernel can call.
 bool is_host_library(std::string_view name) {
   static const Words names = {
@@ -231,6 +245,9 @@ class CallChecker {
 
   std::vector<Diagnostic> run() {
     find_conditional_code();
+    for (std::size_t i = 2; i < source_.size(); ++i)
+      uses_std_ = uses_std_ || (source_.is(i, "std") && source_.is(i - 1, "namespace") &&
+                                source_.is(i - 2, "using"));
     for (const Function& function : FunctionFinder(source_, macros_).run())
       if (function.side != Side::kOther && function.body < source_.size()) check(function);
     return std::move(diagnostics_);
@@ -315,7 +332,7 @@ class CallChecker {
     const std::string_view name = source_[i].text;
     const auto found = functions_.find(name);
     if (found == functions_.end() || is_device_library(name) || macros_.contains(name) ||
-        !caller.space.starts_with(found->second.space))
+        (uses_std_ && is_algorithm(name)) || !caller.space.starts_with(found->second.space))
       return Side::kOther;
     return found->second.side;
   }
@@ -369,7 +386,11 @@ class CallChecker {
     return false;
   }
 
+  /// Also `MACRO(int i) {`, which may hide the [=] __device__ of a lambda.
   [[nodiscard]] bool opens_lambda(std::size_t i) const {
+    if (source_.is(i + 1, "(") && source_.partner(i + 1) < source_.size() &&
+        source_.is(source_.partner(i + 1) + 1, "{"))
+      return may_be_macro(source_[i].text, macros_);
     if (!source_.is(i, "[")) return false;
     const Token& before = source_[i - 1];
     const bool subscript =
@@ -394,6 +415,7 @@ class CallChecker {
   const MacroTable& macros_;
   const FunctionTable& functions_;
   std::vector<bool> conditional_;
+  bool uses_std_ = false;
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -239,7 +239,10 @@ TEST_CASE("a call that may be allowed is not refused") {
         "auto pad = [](float x) { return x; };\n__global__ void k() { pad(1); }",
         "float max(float a, float b, float c);\n__global__ void k() { max(1, 2); }",
         "__global__ void k() { printf(\"x\"); assert(true); free(malloc(3)); }",
-        "__device__ int f();\nvoid g() { auto l = [] MACRO (int) { return f(); }; }"})
+        "__device__ int f();\nvoid g() { auto l = [] MACRO (int) { return f(); }; }",
+        "__device__ int f();\nvoid g() { run(LAMBDA(int i) { return f(); }); }",
+        "using namespace std;\n__global__ void fill(int* a, int* b, int c);\n"
+        "void g() { fill(v.begin(), v.end(), 0); }"})
     CHECK(rewritten(fine).diagnostics.empty());
 }
 
