@@ -248,6 +248,8 @@ class CallChecker {
     for (std::size_t i = 2; i < source_.size(); ++i)
       uses_std_ = uses_std_ || (source_.is(i, "std") && source_.is(i - 1, "namespace") &&
                                 source_.is(i - 2, "using"));
+    for (std::size_t i = 0; i < source_.size(); ++i)
+      if (source_.is(i, "__global__")) refuse_member_kernel(i);
     for (const Function& function : FunctionFinder(source_, macros_).run())
       if (function.side != Side::kOther && function.body < source_.size()) check(function);
     return std::move(diagnostics_);
@@ -268,6 +270,15 @@ class CallChecker {
       }
       conditional_[i] = std::find(open.begin(), open.end(), true) != open.end();
     }
+  }
+
+  void refuse_member_kernel(std::size_t keyword) {
+    if (source_[keyword].directive != 0 || source_.scope(keyword) != Scope::kClass) return;
+    for (std::size_t i = keyword; i > 0 && !source_.is(i, ";") && !source_.is(i, "{"); --i)
+      if (source_.is(i, "friend")) return;
+    complain(keyword,
+             "a kernel cannot be a member of a class: put it outside, and what it needs of "
+             "the class into its parameters");
   }
 
   void check(const Function& caller) {
@@ -311,6 +322,11 @@ class CallChecker {
   }
 
   void check_in_host_code(std::size_t i, const Function& caller, std::size_t end) {
+    if (source_.is(i, "__shared__")) {
+      complain(i, "a __shared__ variable in " + describe(caller) +
+                      " is not allowed: kernels and __device__ functions have them");
+      return;
+    }
     const std::string name(source_[i].text);
     const Side side = side_of(i, caller);
     if (side == Side::kKernel && is_call(i, false) && !is_shadowed(i, caller, end))

@@ -115,6 +115,7 @@ class Project {
   /// A header must be copied if it changes or includes one that does.
   void mark_copies() {
     for (const auto& [path, unit] : units_) {
+      if (unit->needs_copy) continue;
       const Rewritten rewritten = rewrite(unit->text, unit->source, names_);
       if (rewritten.changed || !rewritten.diagnostics.empty()) unit->needs_copy = true;
     }

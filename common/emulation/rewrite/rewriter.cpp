@@ -478,8 +478,9 @@ class FileRewriter {
       return;
     }
     for (std::size_t i = begin; i < end; ++i) {
+      const bool initialised = source_.is(i, "=") || (source_.is(i, "{") && source_.is(i - 1, "]"));
       if (opens(i)) i = source_.partner(i);
-      if (!source_.is(i, "=")) continue;
+      if (!initialised) continue;
       // On a later line it belongs to a statement before which the ; is missing: to the compiler.
       if (source_[i].line == source_[keyword].line)
         complain(i, "a __shared__ variable cannot have an initial value");

@@ -152,6 +152,7 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(has(only_complaint("void f() { cudaLaunchCooperativeKernel(k); }"), "1: synchronization"));
   CHECK(has(only_complaint("void f() {\n  k<<<1, 2;\n}"), "2: the launch has no >>>"));
   CHECK(has(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));
+  CHECK(has(only_complaint("__global__ void k() { __shared__ int x[3]{}; }"), "1: a __shared__"));
 }
 
 TEST_CASE("a macro may hold a configuration, but no other part of a launch") {
@@ -182,6 +183,20 @@ TEST_CASE("a kernel called as a function is refused, another function of its nam
         "void f() { void (*k)(int*) = &other; k(p); }",
         "void f(std::function<void(int*)> k) { k(p); }"})
     CHECK(rewritten(kernel + fine).diagnostics.empty());
+}
+
+TEST_CASE("kernels in classes and shared variables of the host are refused") {
+  CHECK(has(only_complaint("struct S {\n  static __global__ void k(int* p) { *p = 1; }\n};"),
+            "2: a kernel cannot be a member"));
+  CHECK(has(only_complaint("class C { public: template <int N> __global__ void k(); };"),
+            "1: a kernel cannot be a member"));
+  CHECK(rewritten("struct S { int x; friend __global__ void k(S s); };").diagnostics.empty());
+  CHECK(has(only_complaint("int main() {\n  __shared__ float s[3];\n}"),
+            "2: a __shared__ variable in the __host__ function main"));
+  for (const char* fine :
+       {"#define KERNEL __global__ void\nKERNEL k() { __shared__ int s; s = 1; }",
+        "struct S { __device__ void f() { __shared__ int s; s = 1; } };"})
+    CHECK(rewritten(fine).diagnostics.empty());
 }
 
 TEST_CASE("a function of the host called by a kernel is refused, and the other way round") {

@@ -219,11 +219,12 @@ class Launch {
 
   template <typename... Arguments>
   void operator()(Arguments&&... arguments) const {
-    constexpr bool kHasZero = (std::is_same_v<std::decay_t<Arguments>, Zero> || ...);
-    if constexpr (kHasZero &&
-                  std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>) {
-      start<ZeroAsInt<std::decay_t<Arguments>>...>(
-          zero_as_int<std::decay_t<Arguments>>(arguments)...);
+    if constexpr ((std::is_same_v<std::decay_t<Arguments>, Zero> || ...)) {
+      if constexpr (std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
+        return start<ZeroAsInt<std::decay_t<Arguments>>...>(
+            zero_as_int<std::decay_t<Arguments>>(arguments)...);
+      else
+        return start<std::decay_t<Arguments>...>(arguments...);
     } else {
       // Here the compiler finds out whether the kernel takes the arguments; without this line it
       // would do so deep in the runtime and name every function on the way.
