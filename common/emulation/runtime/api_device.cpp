@@ -281,10 +281,10 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = 0;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int /*peer*/, unsigned int /*flags*/) {
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int /*flags*/) {
   note_call(__func__);
-  return record_error(
-      cudaErrorInvalidDevice);  // a device is no peer of its own, and there is no other
+  // A device is no peer of its own, and there is no other.
+  return record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   note_call(__func__);

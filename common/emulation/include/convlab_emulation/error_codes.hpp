@@ -25,6 +25,7 @@
   X(InvalidKernelImage, 200, "device kernel image is invalid")                                     \
   X(DeviceUninitialized, 201, "invalid device context")                                            \
   X(NoKernelImageForDevice, 209, "no kernel image is available for execution on the device")       \
+  X(PeerAccessUnsupported, 217, "peer access is not supported between these two devices")          \
   X(InvalidPtx, 218, "a PTX JIT compilation failed")                                               \
   X(InvalidResourceHandle, 400, "invalid resource handle")                                         \
   X(IllegalState, 401, "the operation cannot be performed in the present state")                   \

@@ -79,6 +79,29 @@ cudaKernelNodeParams node_of(void* kernel, unsigned threads, void** arguments) {
   return parameters;
 }
 
+/// Host memory that a graph may copy while the host goes on; pageable memory would be read when the
+/// graph is queued.
+template <typename T>
+class PinnedArray {
+ public:
+  explicit PinnedArray(std::size_t count) : count_(count) {
+    require(cudaMallocHost(reinterpret_cast<void**>(&data_), count * sizeof(T)), "cudaMallocHost");
+  }
+  ~PinnedArray() { cudaFreeHost(data_); }
+  PinnedArray(const PinnedArray&) = delete;
+  PinnedArray& operator=(const PinnedArray&) = delete;
+
+  T* data() { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + count_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_;
+};
+
 void double_first(void* values) { static_cast<int*>(values)[0] *= 2; }
 
 /// copies a in and fills b, both independent; a kernel on each; a sum of both; copies out; the host
@@ -88,8 +111,8 @@ struct Diamond {
   DeviceArray<int> a{kCount};
   DeviceArray<int> b{kCount};
   DeviceArray<long long> c{kCount};
-  std::vector<int> in = std::vector<int>(kCount);
-  std::vector<long long> out = std::vector<long long>(kCount);
+  PinnedArray<int> in{kCount};
+  PinnedArray<long long> out{kCount};
   int* a_pointer = a.data();
   int* b_pointer = b.data();
   long long* c_pointer = c.data();

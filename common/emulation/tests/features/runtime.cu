@@ -121,6 +121,7 @@ const Register kPeer{"memory", "cudaMemcpyPeer on one device", [] {
   require(cudaDeviceCanAccessPeer(&can, 0, 0), "cudaDeviceCanAccessPeer");
   bits.push_back(static_cast<std::uint32_t>(can));
   bits.push_back(static_cast<std::uint32_t>(cudaDeviceEnablePeerAccess(0, 0)));
+  bits.push_back(static_cast<std::uint32_t>(cudaDeviceDisablePeerAccess(0)));
   cudaGetLastError();
   return bits;
 }};
