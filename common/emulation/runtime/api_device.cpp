@@ -55,7 +55,7 @@ cudaError_t cudaGetDevice(int* device) {
 
 cudaError_t cudaSetDevice(int device) {
   note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (context_is_gone()) return sticky_error();
   return check_device(device);
 }
 cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
@@ -237,7 +237,7 @@ cudaError_t cudaDeviceReset() {
   if (device_was_forked()) return sticky_error();
   StreamScheduler::instance().finish_all();
   DeviceMemory::instance().release_all();
-  clear_errors();
+  reset_errors();
   return cudaSuccess;
 }
 
@@ -317,6 +317,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 namespace convlab::emulation {
 
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
   if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
   const DeviceModel& model = device_model();
   if (block_size > model.max_threads_per_block || dynamic_shared > model.shared_per_block_optin) {

@@ -161,7 +161,7 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   note_call(__func__);
   if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
   const std::size_t most = SIZE_MAX / 2 / std::max<std::size_t>(height, 1);
-  if (width_bytes > most) return record_error(cudaErrorMemoryAllocation);
+  if (width_bytes > most) return record_error(cudaErrorInvalidValue);
   *pitch = (width_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(pointer, *pitch * height, MemoryKind::kDevice);
 }

@@ -35,7 +35,7 @@ cudaError_t record_error(cudaError_t error) {
 cudaError_t sticky_error() {
   if (forked.load()) [[unlikely]]
     tell_of_fork();
-  return sticky_fault.load();
+  return record_error(sticky_fault.load());
 }
 
 void lose_device_by_fork() {
@@ -45,6 +45,10 @@ void lose_device_by_fork() {
 
 bool device_was_forked() {
   return forked.load();
+}
+
+bool context_is_gone() {
+  return device_was_forked() || sticky_fault.load() == cudaErrorDevicesUnavailable;
 }
 
 void raise_device_fault(const KernelFailure& failure) {
@@ -65,8 +69,13 @@ cudaError_t after_synchronization() {
   return record_error(sticky_fault.load());
 }
 
-void clear_errors() {
+void reset_errors() {
+  if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
   pending_fault.store(cudaSuccess);
+}
+
+void renew_device() {
+  cudaDeviceReset();
   sticky_fault.store(cudaSuccess);
   last_error = cudaSuccess;
 }
@@ -82,13 +91,12 @@ using namespace convlab::emulation;
 
 cudaError_t cudaGetLastError() {
   note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
   return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {
   note_call(__func__);
-  return sticky_error() != cudaSuccess ? sticky_error() : last_error;
+  return last_error;
 }
 
 const char* cudaGetErrorName(cudaError_t error) {

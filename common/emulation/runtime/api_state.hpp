@@ -13,7 +13,8 @@ namespace convlab::emulation {
 /// Records an error as the calling thread's last one, unless it is cudaSuccess, and returns it.
 cudaError_t record_error(cudaError_t error);
 
-/// The error that has ended the context, if there is one: every call then returns it.
+/// The error that has ended the context, if there is one: every call that needs the context then
+/// records it and returns it.
 [[nodiscard]] cudaError_t sticky_error();
 
 /// A kernel failed. The host hears of it at its next synchronisation; no other work is done.
@@ -28,8 +29,16 @@ cudaError_t after_synchronization();
 void lose_device_by_fork();
 [[nodiscard]] bool device_was_forked();
 
-/// Forgets all errors, as cudaDeviceReset does.
-void clear_errors();
+/// Whether cudaDeviceReset or fork() has left the process without a context, which cudaSetDevice
+/// would have to make.
+[[nodiscard]] bool context_is_gone();
+
+/// What cudaDeviceReset leaves of errors. A context that a fault has ended is not replaced: as on a
+/// GPU, the process has no device any more.
+void reset_errors();
+
+/// A working device again, whatever has happened, for tests.
+void renew_device();
 
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.
 cudaError_t refuse(cudaError_t error, const std::string& report);

@@ -27,16 +27,16 @@ PinnedRanges& pinned() {
   return *ranges;
 }
 
+// A GPU recognises its own pointers, whatever the direction says; memory of the host must not be
+// called the device's.
 bool source_may_be(cudaMemcpyKind kind, Side side) {
-  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
-  const bool from_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyHostToDevice;
-  return from_host == (side == Side::kHost);
+  return side != Side::kHost ||
+         (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice);
 }
 
 bool target_may_be(cudaMemcpyKind kind, Side side) {
-  if (side == Side::kBoth || kind == cudaMemcpyDefault) return true;
-  const bool to_host = kind == cudaMemcpyHostToHost || kind == cudaMemcpyDeviceToHost;
-  return to_host == (side == Side::kHost);
+  return side != Side::kHost ||
+         (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice);
 }
 
 /// What a pointer of the host's points to, for a message.

@@ -270,6 +270,7 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
 }
 
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
   const DeviceModel& model = device_model();

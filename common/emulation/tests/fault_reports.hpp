@@ -10,6 +10,7 @@
 #include <csignal>
 #include <string>
 
+#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/testing/catch.hpp"
 
@@ -20,7 +21,7 @@ class Reports {
  public:
   Reports() : former_(set_report_sink([this](const std::string& text) { all_ += text + "\n"; })) {}
   ~Reports() {
-    cudaDeviceReset();
+    renew_device();
     set_report_sink(former_);
   }
   Reports(const Reports&) = delete;

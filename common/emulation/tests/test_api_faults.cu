@@ -124,14 +124,14 @@ TEST_CASE("handles that were destroyed are none") {
   CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
 }
 
-TEST_CASE("sizes that no memory has are out of memory") {
+TEST_CASE("sizes that no memory has are out of memory, pitched ones invalid") {
   const Reports reports;
   void* data = nullptr;
   std::size_t pitch = 0;
   CHECK(cudaMalloc(&data, SIZE_MAX) == cudaErrorMemoryAllocation);
   CHECK(cudaMallocHost(&data, SIZE_MAX) == cudaErrorMemoryAllocation);
-  CHECK(cudaMallocPitch(&data, &pitch, SIZE_MAX, 1) == cudaErrorMemoryAllocation);
-  CHECK(cudaMallocPitch(&data, &pitch, SIZE_MAX / 4, 8) == cudaErrorMemoryAllocation);
+  CHECK(cudaMallocPitch(&data, &pitch, SIZE_MAX, 1) == cudaErrorInvalidValue);
+  CHECK(cudaMallocPitch(&data, &pitch, SIZE_MAX / 4, 8) == cudaErrorInvalidValue);
   CHECK(cudaMallocPitch(&data, &pitch, 100, 8) == cudaSuccess);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/testing/catch.hpp"
 
@@ -15,7 +16,7 @@ class Reports {
       : former_(convlab::emulation::set_report_sink(
             [this](const std::string& text) { all_ += text + "\n"; })) {}
   ~Reports() {
-    cudaDeviceReset();
+    convlab::emulation::renew_device();
     convlab::emulation::set_report_sink(former_);
   }
   Reports(const Reports&) = delete;
@@ -85,7 +86,7 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
     CHECK(reports.has("0 bytes past the end of allocation"));
     CHECK(reports.has("in kernel set, block (0,0,0)"));
     CHECK(reports.has("launched at "));
-    CHECK(reports.has("test_graph_faults.cu:63"));
+    CHECK(reports.has("test_graph_faults.cu:64"));
   }
   SECTION("a block too large") { CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue); }
   SECTION("a pointer of the host") {

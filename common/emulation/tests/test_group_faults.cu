@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/testing/catch.hpp"
 
@@ -24,7 +25,7 @@ std::string report_of(Launch launch, cudaError_t expected) {
       [&text](const std::string& report) { text += report + "\n"; });
   launch();
   CHECK(cudaDeviceSynchronize() == expected);
-  cudaDeviceReset();
+  convlab::emulation::renew_device();
   convlab::emulation::set_report_sink(former);
   return text;
 }

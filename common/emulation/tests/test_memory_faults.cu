@@ -57,11 +57,15 @@ TEST_CASE("an index past the end of an allocation is an illegal access") {
     CHECK(reports.has("of 4096 bytes"));
     CHECK(reports.has("kernel write_index, block (8,0,0), thread (0,0,0)"));
     CHECK(reports.has(at_line(kWriteLine)));
-    // The error stays.
+    // The error is taken away, but the next call meets it again.
     CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
-    CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
+    CHECK(cudaGetLastError() == cudaSuccess);
     int* more = nullptr;
     CHECK(cudaMalloc(&more, 4) == cudaErrorIllegalAddress);
+    CHECK(cudaPeekAtLastError() == cudaErrorIllegalAddress);
+    // A context that has ended is not replaced.
+    CHECK(cudaDeviceReset() == cudaSuccess);
+    CHECK(cudaMalloc(&more, 4) == cudaErrorDevicesUnavailable);
   } else {
     CHECK(reports.empty());
   }

@@ -18,6 +18,7 @@
   X(InvalidTexture, 18, "invalid texture reference")                                               \
   X(InvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                               \
   X(InsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")        \
+  X(DevicesUnavailable, 46, "CUDA-capable device(s) is/are busy or unavailable")                   \
   X(MissingConfiguration, 52, "__global__ function call is not configured")                        \
   X(InvalidDeviceFunction, 98, "invalid device function")                                          \
   X(NoDevice, 100, "no CUDA-capable device is detected")                                           \

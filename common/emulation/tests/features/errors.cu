@@ -157,13 +157,10 @@ const OwnProcess kReset{"errors", "cudaDeviceReset after an illegal access", [] 
   answers << cudaDeviceReset();
   answers << cudaGetLastError();
   answers << cudaMalloc(&data, 1024);
-  if (data == nullptr) return Bits(answers);
-  write_at<<<1, 1>>>(data, 5);
   answers << cudaGetLastError();
-  answers << cudaDeviceSynchronize();
-  answers << cudaMemcpy(&value, data + 5, 4, cudaMemcpyDeviceToHost);
-  answers << value;
-  answers << cudaFree(data);
+  answers << cudaSetDevice(0);
+  answers << cudaMalloc(&data, 1024);
+  answers << cudaGetDevice(&value);
   return Bits(answers);
 }};
 
@@ -199,7 +196,7 @@ const OwnProcess kNull{"errors", "a write through a null pointer", [] {
 }};
 
 const OwnProcess kShared{"errors", "a write far past the end of shared memory", [] {
-  write_shared<<<1, 1>>>(integers(), 1 << 24);
+  write_shared<<<1, 1>>>(integers(), 100000);
   return after_fault();
 }};
 
@@ -237,6 +234,24 @@ const OwnProcess kCopies{"errors", "wrong copies", [] {
   calls << cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice);
   calls << cudaMemcpy(data, host, 0, static_cast<cudaMemcpyKind>(9));
   calls << cudaMemset(data, 0, 1028);
+  return Bits(calls);
+}};
+
+const OwnProcess kDirections{"errors", "directions that do not fit the pointers", [] {
+  int* const data = integers();
+  int* const other = integers();
+  void* pinned = nullptr;
+  static int host[64];
+  require(cudaMallocHost(&pinned, 64), "cudaMallocHost");
+  Calls calls;
+  calls << cudaMemcpy(other, data, 4, cudaMemcpyHostToDevice);
+  calls << cudaMemcpy(other, data, 4, cudaMemcpyDeviceToHost);
+  calls << cudaMemcpy(host, data, 4, cudaMemcpyHostToHost);
+  calls << cudaMemcpy(other, host, 4, cudaMemcpyDeviceToDevice);
+  calls << cudaMemcpy(host, host + 8, 4, cudaMemcpyHostToDevice);
+  calls << cudaMemcpy(pinned, host, 4, cudaMemcpyDeviceToDevice);
+  calls << cudaMemcpy(pinned, host, 4, cudaMemcpyHostToDevice);
+  calls << cudaMemcpyFromSymbol(data, taps, 4, 0, cudaMemcpyDeviceToHost);
   return Bits(calls);
 }};
 
