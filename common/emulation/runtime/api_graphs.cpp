@@ -252,6 +252,13 @@ cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
   return cudaSuccess;
 }
 
+cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
+  note_call(__func__);
+  if (copy == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
+  *copy = handles<CUgraph_st>().add(clone(*graph));
+  return cudaSuccess;
+}
+
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   note_call(__func__);
   const bool removed = handles<CUgraph_st>().remove(graph) != nullptr;

@@ -50,12 +50,27 @@ std::vector<std::size_t> order_of(const CUgraphExec_st& executable) {
   return order;
 }
 
+std::map<const CUgraphNode_st*, std::size_t> number_nodes(const CUgraph_st& graph) {
+  std::map<const CUgraphNode_st*, std::size_t> numbers;
+  for (const auto& node : graph.nodes) numbers.emplace(node.get(), numbers.size());
+  return numbers;
+}
+
 }  // namespace
+
+std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
+  auto copy = std::make_unique<CUgraph_st>();
+  const auto numbers = number_nodes(graph);
+  for (const auto& node : graph.nodes) copy->add(node->type, node->action);
+  for (const auto& node : graph.nodes)
+    for (const CUgraphNode_st* before : node->before)
+      copy->nodes[numbers.at(node.get())]->before.push_back(copy->nodes[numbers.at(before)].get());
+  return copy;
+}
 
 std::unique_ptr<CUgraphExec_st> instantiate(const CUgraph_st& graph) {
   auto executable = std::make_unique<CUgraphExec_st>();
-  std::map<const CUgraphNode_st*, std::size_t> numbers;
-  for (const auto& node : graph.nodes) numbers.emplace(node.get(), numbers.size());
+  const auto numbers = number_nodes(graph);
   for (const auto& node : graph.nodes) {
     executable->steps.push_back({node.get(), node->type, node->action, {}});
     for (const CUgraphNode_st* before : node->before)

@@ -43,6 +43,9 @@ struct CUgraphExec_st {
 
 namespace convlab::emulation {
 
+/// A graph of the same nodes.
+std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph);
+
 /// A copy of the graph that can run. @return null if its nodes wait for each other in a circle
 std::unique_ptr<CUgraphExec_st> instantiate(const CUgraph_st& graph);
 

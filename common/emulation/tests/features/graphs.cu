@@ -233,10 +233,12 @@ const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
   Bits bits;
   cudaStream_t stream = nullptr;
   require(cudaStreamCreate(&stream), "stream");
+  int* pinned = nullptr;
+  require(cudaMallocHost(reinterpret_cast<void**>(&pinned), diamond.a.bytes()), "cudaMallocHost");
   cudaGraph_t captured = nullptr;
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
   multiply<5><<<3, 128, 0, stream>>>(diamond.a.data(), 300);
-  require(cudaMemcpyAsync(diamond.in.data(), diamond.a.data(), diamond.a.bytes(),
+  require(cudaMemcpyAsync(pinned, diamond.a.data(), diamond.a.bytes(),
                           cudaMemcpyDeviceToHost, stream), "copy");
   require(cudaStreamEndCapture(stream, &captured), "end");
   cudaGraph_t outer = nullptr;
@@ -250,12 +252,47 @@ const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
   require(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
   require(cudaStreamSynchronize(stream), "graph");
   diamond.note(bits);
-  for (const int value : diamond.in) bits.push_back(static_cast<std::uint32_t>(value));
+  bits.insert(bits.end(), pinned, pinned + Diamond::kCount);
+  require(cudaFreeHost(pinned), "cudaFreeHost");
   require(cudaGraphExecDestroy(executable), "destroy");
   require(cudaGraphDestroy(outer), "destroy");
   require(cudaGraphDestroy(captured), "destroy");
   require(cudaStreamDestroy(stream), "stream");
   return bits;
+}};
+
+const Register kClones{"graphs", "copies of boxes, and clones", [] {
+  std::vector<int> in(6 * 5 * 4);
+  std::vector<int> out(6 * 5 * 4);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i);
+  DeviceArray<int> middle(6 * 5 * 4);
+  const auto whole = [](int* data) { return make_cudaPitchedPtr(data, 6 * sizeof(int), 6, 5); };
+  cudaMemcpy3DParms there{};
+  there.srcPtr = whole(in.data());
+  there.dstPtr = whole(middle.data());
+  there.dstPos = make_cudaPos(sizeof(int), 2, 1);
+  there.extent = make_cudaExtent(4 * sizeof(int), 3, 2);
+  there.kind = cudaMemcpyHostToDevice;
+  cudaMemcpy3DParms back{};
+  back.srcPtr = whole(middle.data());
+  back.dstPtr = whole(out.data());
+  back.extent = make_cudaExtent(6 * sizeof(int), 5, 4);
+  back.kind = cudaMemcpyDeviceToHost;
+  cudaGraph_t graph = nullptr;
+  cudaGraph_t clone = nullptr;
+  cudaGraphNode_t first{};
+  cudaGraphNode_t second{};
+  require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+  require(cudaGraphAddMemcpyNode(&first, graph, nullptr, 0, &there), "there");
+  require(cudaGraphAddMemcpyNode(&second, graph, &first, 1, &back), "back");
+  require(cudaGraphClone(&clone, graph), "cudaGraphClone");
+  require(cudaGraphDestroy(graph), "destroy");
+  cudaGraphExec_t executable = nullptr;
+  require(cudaGraphInstantiate(&executable, clone, 0), "cudaGraphInstantiate");
+  launch(executable, 1);
+  require(cudaGraphExecDestroy(executable), "destroy");
+  require(cudaGraphDestroy(clone), "destroy");
+  return Bits(out.begin(), out.end());
 }};
 
 }  // namespace
