@@ -233,12 +233,10 @@ const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
   Bits bits;
   cudaStream_t stream = nullptr;
   require(cudaStreamCreate(&stream), "stream");
-  int* pinned = nullptr;
-  require(cudaMallocHost(reinterpret_cast<void**>(&pinned), diamond.a.bytes()), "cudaMallocHost");
   cudaGraph_t captured = nullptr;
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
   multiply<5><<<3, 128, 0, stream>>>(diamond.a.data(), 300);
-  require(cudaMemcpyAsync(pinned, diamond.a.data(), diamond.a.bytes(),
+  require(cudaMemcpyAsync(diamond.in.data(), diamond.a.data(), diamond.a.bytes(),
                           cudaMemcpyDeviceToHost, stream), "copy");
   require(cudaStreamEndCapture(stream, &captured), "end");
   cudaGraph_t outer = nullptr;
@@ -252,8 +250,7 @@ const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
   require(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
   require(cudaStreamSynchronize(stream), "graph");
   diamond.note(bits);
-  bits.insert(bits.end(), pinned, pinned + Diamond::kCount);
-  require(cudaFreeHost(pinned), "cudaFreeHost");
+  for (const int value : diamond.in) bits.push_back(static_cast<std::uint32_t>(value));
   require(cudaGraphExecDestroy(executable), "destroy");
   require(cudaGraphDestroy(outer), "destroy");
   require(cudaGraphDestroy(captured), "destroy");
@@ -262,9 +259,9 @@ const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
 }};
 
 const Register kClones{"graphs", "copies of boxes, and clones", [] {
-  std::vector<int> in(6 * 5 * 4);
-  std::vector<int> out(6 * 5 * 4);
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i);
+  PinnedArray<int> in(6 * 5 * 4);
+  PinnedArray<int> out(6 * 5 * 4);
+  for (std::size_t i = 0; i < 6 * 5 * 4; ++i) in[i] = static_cast<int>(i);
   DeviceArray<int> middle(6 * 5 * 4);
   const auto whole = [](int* data) { return make_cudaPitchedPtr(data, 6 * sizeof(int), 6, 5); };
   cudaMemcpy3DParms there{};
