@@ -50,6 +50,22 @@ class FileRewriter {
     return finish();
   }
 
+  /// Adds the __shared__ variables that stand outside of functions.
+  void collect_shared_variables(std::map<std::string, std::string, std::less<>>& variables) const {
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      if (!source_.is(i, "__shared__") || source_[i].directive != 0 ||
+          source_.scope(i) != Scope::kFile)
+        continue;
+      const std::size_t begin = declaration_begin(i);
+      const std::size_t end = statement_end(i);
+      if (end >= source_.size()) continue;
+      for (const std::size_t index : declared_names(begin, end)) {
+        const std::string name(source_[index].text);
+        variables.emplace(name, shared_value(name, begin, end));
+      }
+    }
+  }
+
  private:
   void visit(std::size_t i) {
     const Token& token = source_[i];
@@ -58,6 +74,8 @@ class FileRewriter {
       if (!source_.is_triple(i + 1, '<') && !(i > 0 && source_.is(i - 1, "operator"))) launch(i);
     } else if (token.is("__shared__")) {
       shared_variable(i);
+    } else if (token.is("{") && !names_.shared_variables.empty()) {
+      use_shared_variables(i);
     } else if (qualifies_variable(i) && token.directive == 0 && source_.scope(i) == Scope::kFile) {
       symbol(i);
     } else if (token.is("__launch_bounds__")) {
@@ -471,10 +489,9 @@ class FileRewriter {
     const std::size_t begin = declaration_begin(keyword);
     const std::size_t end = statement_end(keyword);
     if (end >= source_.size()) return;  // a macro that pastes only the qualifier
-    if (source_[keyword].directive == 0 && source_.scope(keyword) != Scope::kFunction) {
+    if (source_[keyword].directive == 0 && source_.scope(keyword) == Scope::kClass) {
       complain(keyword,
-               "a __shared__ variable outside of a function cannot be emulated: declare it in the "
-               "kernel");
+               "a __shared__ variable cannot be a member of a class: declare it in the kernel");
       return;
     }
     for (std::size_t i = begin; i < end; ++i) {
@@ -486,29 +503,15 @@ class FileRewriter {
         complain(i, "a __shared__ variable cannot have an initial value");
       return;
     }
-    bool dynamic = false;
-    std::string alignment;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (source_.is(i, "extern") || source_.is(i, "static")) {
-        dynamic = dynamic || source_.is(i, "extern");
-        replace(i, std::string(source_[i].text.size(), ' '));
-      } else if (is_alignment(i) && source_.is(i + 1, "(")) {
-        const std::size_t close = source_.partner(i + 1);
-        if (!source_.is(i, "__attribute__")) alignment = source_.text(i + 2, close);
-        const std::size_t first = source_[i].offset;
-        std::string blank(text_.substr(first, source_[close].end() - first));
-        std::replace_if(
-            blank.begin(), blank.end(), [](char c) { return c != '\n' && c != '\t'; }, ' ');
-        replace_range(first, blank.size(), blank);
-        i = close;
-      }
-    }
+    blank_specifiers(begin, end);
     replace(keyword, "typedef   ");
+    const bool is_local =
+        source_[keyword].directive != 0 || source_.scope(keyword) == Scope::kFunction;
+    const bool dynamic = is_dynamic(begin, end);
     std::string after;
     for (const std::size_t index : declared_names(begin, end)) {
       const std::string name(source_[index].text);
       const std::string type = "convlab_type_" + name;
-      const std::string slot = "convlab_slot_" + name;
       replace(index, type + anchor(index, source_[index].end()));
       // What is declared here stands in the column of the variable, where warnings are to point.
       const std::string at_name = anchor(index, source_[index].offset);
@@ -516,16 +519,88 @@ class FileRewriter {
         after += joined({at_name, "static_assert(sizeof(", type, ")", at_name,
                          "<= 49152, \"a block has 48 KiB of static shared memory\"); "
                          "static thread_local ",
-                         kNamespace, "SharedSlot ", slot, "{\"", name, "\", __FILE__, __LINE__};"});
-      after +=
-          joined({type, anchor(index, source_[index].offset - 1), "&", name, " = ", kNamespace});
-      if (dynamic)
-        after += joined({"dynamic_shared<", type, ">();"});
-      else
-        after += joined(
-            {"shared_variable<", type, ">(", slot, alignment.empty() ? "" : ", ", alignment, ");"});
+                         kNamespace, "SharedSlot convlab_slot_", name, "{\"", name,
+                         "\", __FILE__, __LINE__};"});
+      if (is_local)
+        after += joined({type, anchor(index, source_[index].offset - 1), "&", name, " = ",
+                         shared_value(name, begin, end), ";"});
     }
     insert(source_[end].end(), after + anchor(end, source_[end].end()));
+  }
+
+  [[nodiscard]] bool is_dynamic(std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i)
+      if (source_.is(i, "extern")) return true;
+    return false;
+  }
+
+  /// Leaves of a declaration what may stand in a typedef.
+  void blank_specifiers(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::size_t last = i;
+      if (is_alignment(i) && source_.is(i + 1, "("))
+        last = source_.partner(i + 1);
+      else if (!source_.is(i, "extern") && !source_.is(i, "static"))
+        continue;
+      const std::size_t first = source_[i].offset;
+      std::string blank(text_.substr(first, source_[last].end() - first));
+      std::replace_if(
+          blank.begin(), blank.end(), [](char c) { return c != '\n' && c != '\t'; }, ' ');
+      replace_range(first, blank.size(), blank);
+      i = last;
+    }
+  }
+
+  /// The variable of the running block, declared between these tokens.
+  [[nodiscard]] std::string shared_value(const std::string& name, std::size_t begin,
+                                         std::size_t end) const {
+    if (is_dynamic(begin, end))
+      return joined({kNamespace, "dynamic_shared<convlab_type_", name, ">()"});
+    std::string alignment;
+    for (std::size_t i = begin; i < end; ++i)
+      if (is_alignment(i) && opens(i + 1) && !source_.is(i, "__attribute__"))
+        alignment = ", " + source_.text(i + 2, source_.partner(i + 1));
+    return joined({kNamespace, "shared_variable<convlab_type_", name, ">(convlab_slot_", name,
+                   alignment, ")"});
+  }
+
+  /// A function that uses shared variables of the file gets them where its body begins.
+  void use_shared_variables(std::size_t brace) {
+    if (!opens(brace) || source_[brace].directive != 0 ||
+        source_.scope(brace) == Scope::kFunction || source_.scope(brace + 1) != Scope::kFunction)
+      return;
+    std::string declarations;
+    for (const auto& [name, value] : names_.shared_variables)
+      if (uses_from_outside(name, brace))
+        declarations += joined({" auto& ", name, " = ", value, ";"});
+    if (!declarations.empty())
+      insert(source_[brace].end(), declarations + anchor(brace, source_[brace].end()));
+  }
+
+  /// Whether the function mentions the name, itself or by a macro, and declares nothing of that
+  /// name.
+  [[nodiscard]] bool uses_from_outside(const std::string& name, std::size_t brace) const {
+    std::size_t begin = brace;
+    while (begin > 0 && source_[begin - 1].directive == 0 && !source_.is(begin - 1, ";") &&
+           !source_.is(begin - 1, "}") && !source_.is(begin - 1, "{"))
+      --begin;
+    bool uses = false;
+    for (std::size_t i = begin; i < source_.partner(brace); ++i) {
+      if (source_[i].kind != Token::Kind::kIdentifier) continue;
+      const auto macro = names_.macros.find(source_[i].text);
+      if (macro != names_.macros.end()) {
+        const auto& words = macro->second.replacement;
+        uses = uses || std::count(words.begin(), words.end(), name) > 0;
+      }
+      if (!source_.is(i, name) || i == 0) continue;
+      const Token& before = source_[i - 1];
+      if (before.is(".") || before.is("->") || before.is("::")) continue;
+      const bool declared = before.kind == Token::Kind::kIdentifier && !is_keyword(before.text) &&
+                            !before.is("sizeof") && before.directive == source_[i].directive;
+      if (declared || i < brace) return false;
+      uses = true;
+    }
+    return uses;
   }
 
   [[nodiscard]] bool qualifies_variable(std::size_t i) const {
@@ -702,6 +777,8 @@ Names collect_names(const std::vector<const Source*>& sources) {
   for (const Source* source : sources) collect_kernels(*source, names.kernels);
   for (const Source* source : sources) collect_macros(*source, names.macros);
   for (const Source* source : sources) collect_functions(*source, names.macros, names.functions);
+  for (const Source* source : sources)
+    FileRewriter({}, *source, names).collect_shared_variables(names.shared_variables);
   return names;
 }
 

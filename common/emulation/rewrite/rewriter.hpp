@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,9 @@ struct Names {
   KernelTable kernels;
   MacroTable macros;
   FunctionTable functions;
+  /// __shared__ variables outside of functions, with what declares them in a function that uses
+  /// them.
+  std::map<std::string, std::string, std::less<>> shared_variables;
 };
 
 Names collect_names(const std::vector<const Source*>& sources);

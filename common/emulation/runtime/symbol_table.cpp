@@ -37,11 +37,11 @@ Table& table() {
 
 }  // namespace
 
-DeviceSymbol::DeviceSymbol(const char* name, const void* address, std::size_t bytes,
+DeviceSymbol::DeviceSymbol(const char* name, const volatile void* address, std::size_t bytes,
                            SymbolKind kind, const char* module) {
   const std::lock_guard lock(table().mutex);
-  table().symbols.push_back({name, static_cast<const std::byte*>(address), bytes, kind, module,
-                             kind == SymbolKind::kManaged});
+  table().symbols.push_back({name, static_cast<const std::byte*>(const_cast<const void*>(address)),
+                             bytes, kind, module, kind == SymbolKind::kManaged});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {

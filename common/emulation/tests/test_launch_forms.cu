@@ -77,6 +77,26 @@ __global__ void add_one(int* data, int n) {
 
 constexpr int kCount = 32;
 
+__device__ volatile int volatile_of_device;
+__global__ void set_volatile() { volatile_of_device = 9; }
+
+extern __shared__ int dynamic_of_file[];
+__shared__ alignas(16) int static_of_file[kCount], *pointer_of_file;
+#define DYNAMIC(i) dynamic_of_file[i]
+
+__device__ int exchange(int i) {
+  __syncthreads();
+  return static_of_file[kCount - 1 - i] + *pointer_of_file;
+}
+
+__global__ void share_variables_of_file(int* data) {
+  const int i = static_cast<int>(threadIdx.x);
+  DYNAMIC(i) = 100;
+  static_of_file[i] = kCount - i;
+  if (i == 0) pointer_of_file = &DYNAMIC(kCount - 1);
+  data[i] = exchange(i) - i;
+}
+
 /// Device memory with kCount integers, zero at first.
 class Numbers {
  public:
@@ -262,6 +282,19 @@ TEST_CASE("default arguments") {
   CHECK(numbers.value() == 7);
 }
 
+TEST_CASE("volatile variables of the device") {
+  set_volatile<<<1, 1>>>();
+  int value = 0;
+  REQUIRE(cudaMemcpyFromSymbol(&value, volatile_of_device, sizeof value) == cudaSuccess);
+  CHECK(value == 9);
+}
+
+TEST_CASE("shared variables outside of functions") {
+  Numbers numbers;
+  share_variables_of_file<<<1, kCount, kCount * sizeof(int)>>>(numbers.data());
+  CHECK(numbers.value() == 101);
+}
+
 TEST_CASE("default template arguments") {
   Numbers numbers;
   with_default_value<5><<<1, kCount, kCount * sizeof(int)>>>(numbers.data());
@@ -308,6 +341,6 @@ TEST_CASE("text that looks like a launch") {
 }
 
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 311);
+  CHECK(__LINE__ == 344);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

@@ -146,7 +146,7 @@ TEST_CASE("text without CUDA stays as it is") {
 TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(has(only_complaint("\n\n__global__ void a();\n__global__ void b() { a<<<1, 1>>>(); }"),
             "4: a kernel launched from device code"));
-  CHECK(has(only_complaint("\nextern __shared__ float s[];"), "2: a __shared__ variable outside"));
+  CHECK(has(only_complaint("struct S {\n__shared__ float s[3]; };"), "2: a __shared__ variable"));
   CHECK(has(only_complaint("\n\ntexture<float, 1> t;"), "3: textures and surfaces"));
   CHECK(has(only_complaint("float f() { return tex2D<float>(t, x, y); }"), "1: textures"));
   CHECK(has(only_complaint("void f() { cudaLaunchCooperativeKernel(k); }"), "1: synchronization"));
@@ -343,6 +343,19 @@ TEST_CASE("shared variables of all shapes are declared") {
   CHECK(has(declared, "shared_variable<convlab_type_e>(convlab_slot_e, 16)"));
   CHECK(
       has(declared, "convlab_type_f&f = ::convlab::emulation::dynamic_shared<convlab_type_f>();"));
+}
+
+TEST_CASE("functions that use a shared variable of the file declare it") {
+  const auto uses = [](const std::string& function) {
+    return has(rewritten("extern __shared__ float s[];\n#define AT(i) s[i]\n" + function).text,
+               "{ auto& s = ::convlab::emulation::dynamic_shared<convlab_type_s>();");
+  };
+  CHECK(uses("__global__ void k(float* p) { p[0] = s[1]; }"));
+  CHECK(uses("template <int N> struct S { __device__ float f() { return AT(N); } };"));
+  CHECK_FALSE(uses("__global__ void k(float* p) { p[0] = 1; }"));
+  CHECK_FALSE(uses("__global__ void k(float* s) { s[0] = 1; }"));
+  CHECK_FALSE(uses("__global__ void k(P* p) { p->s[0] = p->t.s; }"));
+  CHECK_FALSE(uses("__global__ void k() { float s[2]; s[0] = 1; }"));
 }
 
 TEST_CASE("a ; missing after a shared variable is left to the compiler") {

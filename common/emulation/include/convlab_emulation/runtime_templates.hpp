@@ -42,48 +42,60 @@ cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags)
   return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
 }
 
+namespace convlab::emulation {
+
+/// A variable of the device may be volatile; its address for the runtime is not.
+template <typename T>
+const void* symbol_pointer(const T& symbol) {
+  return const_cast<const void*>(static_cast<const volatile void*>(&symbol));
+}
+
+}  // namespace convlab::emulation
+
 // A symbol is the variable itself; its address on the host is its address on the emulated device.
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes,
                                std::size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return convlab::emulation::copy_to_symbol(&symbol, sizeof(T), from, bytes, offset, kind, false,
-                                            nullptr);
+  return convlab::emulation::copy_to_symbol(convlab::emulation::symbol_pointer(symbol), sizeof(T),
+                                            from, bytes, offset, kind, false, nullptr);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes,
                                     std::size_t offset = 0,
                                     cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                                     cudaStream_t stream = nullptr) {
-  return convlab::emulation::copy_to_symbol(&symbol, sizeof(T), from, bytes, offset, kind, true,
-                                            stream);
+  return convlab::emulation::copy_to_symbol(convlab::emulation::symbol_pointer(symbol), sizeof(T),
+                                            from, bytes, offset, kind, true, stream);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes,
                                  std::size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-  return convlab::emulation::copy_from_symbol(to, &symbol, sizeof(T), bytes, offset, kind, false,
-                                              nullptr);
+  return convlab::emulation::copy_from_symbol(to, convlab::emulation::symbol_pointer(symbol),
+                                              sizeof(T), bytes, offset, kind, false, nullptr);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes,
                                       std::size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                                       cudaStream_t stream = nullptr) {
-  return convlab::emulation::copy_from_symbol(to, &symbol, sizeof(T), bytes, offset, kind, true,
-                                              stream);
+  return convlab::emulation::copy_from_symbol(to, convlab::emulation::symbol_pointer(symbol),
+                                              sizeof(T), bytes, offset, kind, true, stream);
 }
 template <typename T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
-  return convlab::emulation::symbol_address(address, &symbol);
+  return convlab::emulation::symbol_address(address, convlab::emulation::symbol_pointer(symbol));
 }
 template <typename Pointer, typename T>
 cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
-  return convlab::emulation::symbol_address(reinterpret_cast<void**>(address), &symbol);
+  return convlab::emulation::symbol_address(reinterpret_cast<void**>(address),
+                                            convlab::emulation::symbol_pointer(symbol));
 }
 template <typename T>
 cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T& symbol) {
-  return convlab::emulation::symbol_size(bytes, &symbol, sizeof(T));
+  return convlab::emulation::symbol_size(bytes, convlab::emulation::symbol_pointer(symbol),
+                                         sizeof(T));
 }
 
 template <typename Kernel>

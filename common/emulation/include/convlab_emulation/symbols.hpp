@@ -10,7 +10,7 @@ enum class SymbolKind { kDevice, kConstant, kManaged };
 /// @param module  the file that is compiled; on a GPU the limit on constant memory is a module's
 class DeviceSymbol {
  public:
-  DeviceSymbol(const char* name, const void* address, std::size_t bytes, SymbolKind kind,
+  DeviceSymbol(const char* name, const volatile void* address, std::size_t bytes, SymbolKind kind,
                const char* module);
   DeviceSymbol(const DeviceSymbol&) = delete;
   DeviceSymbol& operator=(const DeviceSymbol&) = delete;

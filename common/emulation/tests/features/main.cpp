@@ -134,7 +134,6 @@ constexpr Refusal kRefusals[] = {
     {"grid-wide synchronisation", "error with file and line"},
     {"clusters of blocks", "`cudaErrorNotSupported` and a report"},
     {"`cudaArray_t`", "`cudaErrorNotSupported` and a report"},
-    {"`__shared__` outside of a function", "error with file and line"},
     {"a function of the host called in a kernel", "error with file and line, as from nvcc"},
     {"a function of the device called by the host", "error with file and line, as from nvcc"},
     {"a kernel called without `<<<…>>>`", "error with file and line, as from nvcc"},
