@@ -46,8 +46,10 @@ using cuComplex = cuFloatComplex;
     return {((n.x * d.x) + (n.y * d.y)) * inverse, ((n.y * d.x) - (n.x * d.y)) * inverse}; \
   }                                                                                        \
   inline T cuCabs##f(Complex z) {                                                          \
-    const T larger = std::fmax(std::fabs(z.x), std::fabs(z.y));                            \
-    const T smaller = std::fmin(std::fabs(z.x), std::fabs(z.y));                           \
+    const T x = std::fabs(z.x);                                                            \
+    const T y = std::fabs(z.y);                                                            \
+    const T larger = x > y ? x : y; /* a NaN stays one */                                  \
+    const T smaller = x > y ? y : x;                                                       \
     if (larger == 0 || larger > (largest) || smaller > (largest)) return larger + smaller; \
     const T ratio = smaller / larger;                                                      \
     return larger * std::sqrt(T{1} + ratio * ratio);                                       \

@@ -51,7 +51,7 @@ void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) 
   call_ = &call;
   take_turn_ = turn;
   grid_ = grid;
-  shared_.begin_grid(call.dynamic_shared_bytes, call.shared_limit);
+  shared_.begin_grid(call);
   blockDim = call.block;
   gridDim = call.grid;
   const std::uint32_t count = call.block.x * call.block.y * call.block.z;

@@ -19,6 +19,16 @@ constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
 constexpr std::size_t kRegionBytes = 3 * kGuardBytes + kStaticBytes + kDynamicBytes;
 constexpr std::size_t kRedzoneBytes = 32;
 
+std::size_t pages(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+void set_access(std::byte* begin, std::byte* end, int protection) {
+  if (begin != end && mprotect(begin, static_cast<std::size_t>(end - begin), protection) != 0)
+    throw std::bad_alloc();
+}
+
 std::string bytes_text(std::size_t bytes) {
   return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
@@ -36,12 +46,10 @@ SharedMemory::SharedMemory() {
   if (region == MAP_FAILED) throw std::bad_alloc();
   region_ = static_cast<std::byte*>(region);
   static_begin_ = region_ + kGuardBytes;
-  std::byte* const dynamic = static_begin_ + kStaticBytes + kGuardBytes;
-  if (mprotect(static_begin_, kStaticBytes, PROT_READ | PROT_WRITE) != 0 ||
-      mprotect(dynamic, kDynamicBytes, PROT_READ | PROT_WRITE) != 0)
-    throw std::bad_alloc();
   static_end_ = static_begin_;
-  dynamic_begin_ = dynamic + kDynamicBytes;
+  static_open_ = static_begin_;
+  dynamic_begin_ = dynamic_end();
+  dynamic_open_ = dynamic_begin_;
 }
 
 SharedMemory::~SharedMemory() {
@@ -49,14 +57,40 @@ SharedMemory::~SharedMemory() {
   munmap(region_, kRegionBytes);
 }
 
-void SharedMemory::begin_grid(std::size_t dynamic_bytes, std::size_t limit) {
-  std::byte* const dynamic = static_begin_ + kStaticBytes + kGuardBytes;
-  std::byte* const end = dynamic + kDynamicBytes;
-  dynamic_bytes_ = dynamic_bytes;
-  limit_ = limit;
-  dynamic_begin_ = end - (dynamic_bytes + 15) / 16 * 16;
-  forbid_access(dynamic, kDynamicBytes);
-  allow_access(dynamic_begin_, dynamic_bytes);
+std::byte* SharedMemory::dynamic_end() const {
+  return static_begin_ + kStaticBytes + kGuardBytes + kDynamicBytes;
+}
+
+void SharedMemory::open_dynamic(std::byte* begin) {
+  std::byte* const page = dynamic_end() - pages(static_cast<std::size_t>(dynamic_end() - begin));
+  if (page > dynamic_open_)
+    set_access(dynamic_open_, page, PROT_NONE);
+  else
+    set_access(page, dynamic_open_, PROT_READ | PROT_WRITE);
+  dynamic_open_ = page;
+}
+
+void SharedMemory::open_static(std::byte* end) {
+  if (end <= static_open_) return;
+  std::byte* const page = static_begin_ + pages(static_cast<std::size_t>(end - static_begin_));
+  set_access(static_open_, page, PROT_READ | PROT_WRITE);
+  static_open_ = page;
+}
+
+void SharedMemory::begin_grid(const KernelCall& call) {
+  // The blocks of one kernel have the same variables; system calls are saved between its grids.
+  if (kernel_ != call.run_thread) {
+    set_access(static_begin_, static_open_, PROT_NONE);
+    static_open_ = static_begin_;
+    static_end_ = static_begin_;
+  }
+  kernel_ = call.run_thread;
+  dynamic_bytes_ = call.dynamic_shared_bytes;
+  limit_ = call.shared_limit;
+  dynamic_begin_ = dynamic_end() - (dynamic_bytes_ + 15) / 16 * 16;
+  open_dynamic(dynamic_begin_);
+  forbid_access(dynamic_end() - kDynamicBytes, kDynamicBytes);
+  allow_access(dynamic_begin_, dynamic_bytes_);
   current_dynamic_shared = dynamic_begin_;
   current_shared_begin = reinterpret_cast<std::uintptr_t>(region_);
   current_shared_end = current_shared_begin + kRegionBytes;
@@ -77,6 +111,7 @@ void SharedMemory::begin_block() {
 }
 
 void SharedMemory::add_redzone(std::byte* end) {
+  open_static(end);
   allow_access(static_end_, static_cast<std::size_t>(end - static_end_));
   std::memset(static_end_, kRedzoneByte, static_cast<std::size_t>(end - static_end_));
   forbid_access(static_end_, static_cast<std::size_t>(end - static_end_));
@@ -93,6 +128,7 @@ bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignm
   const std::size_t shift = (alignment - address % alignment) % alignment;
   add_redzone(static_end_ + shift);
   std::byte* const begin = static_end_;
+  open_static(begin + bytes);
   allow_access(begin, bytes);
   std::memset(begin, kPoisonByte, bytes);
   static_end_ = begin + bytes;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation {
@@ -14,7 +15,8 @@ namespace convlab::emulation {
 /// Picture  | guard | redzone variable redzone variable redzone … | guard |   dynamic | guard |
 ///
 /// The dynamic part ends at a guard page, so that running over its end faults at once. Redzones
-/// hold a pattern that is checked when the block ends, and are forbidden to AddressSanitizer.
+/// hold a pattern that is checked when the block ends, and are forbidden to AddressSanitizer. Pages
+/// that the kernel has no use for are guards, too.
 class SharedMemory {
  public:
   SharedMemory();
@@ -22,9 +24,9 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// @param dynamic_bytes  the launch's third configuration value
-  /// @param limit          static and dynamic together may have this many bytes
-  void begin_grid(std::size_t dynamic_bytes, std::size_t limit);
+  /// Opens what the launch wants of dynamic memory, and closes what another kernel had of static.
+  /// @throws std::bad_alloc when the operating system does not let it
+  void begin_grid(const KernelCall& call);
   /// Forgets all variables and poisons the dynamic part: a GPU clears neither.
   void begin_block();
 
@@ -48,12 +50,18 @@ class SharedMemory {
     std::byte* address;
     std::size_t bytes;
   };
+  [[nodiscard]] std::byte* dynamic_end() const;
+  void open_dynamic(std::byte* begin);
+  void open_static(std::byte* end);
   void add_redzone(std::byte* end);
 
   std::byte* region_ = nullptr;
   std::byte* static_begin_ = nullptr;
-  std::byte* static_end_ = nullptr;  ///< of what is in use, redzones included
+  std::byte* static_end_ = nullptr;   ///< of what is in use, redzones included
+  std::byte* static_open_ = nullptr;  ///< end of the pages that are accessible
   std::byte* dynamic_begin_ = nullptr;
+  std::byte* dynamic_open_ = nullptr;  ///< start of the pages that are accessible
+  void (*kernel_)(const void*) = nullptr;
   std::size_t dynamic_bytes_ = 0;
   std::size_t static_bytes_ = 0;
   std::size_t limit_ = 0;

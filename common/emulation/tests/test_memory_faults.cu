@@ -30,10 +30,16 @@ __global__ void read_as_vector(const float* data, float4* out, int offset) {
   *out = *reinterpret_cast<const float4*>(data + offset);
 }
 
-__global__ void static_shared(int* out, int last) {
+__global__ void static_shared(int* out, int first, int last) {
   __shared__ int tile[30];
-  for (int i = 0; i <= last; ++i) tile[i] = i;
+  for (int i = first; i <= last; ++i) tile[i] = i;
   *out = tile[0];
+}
+
+__global__ void large_shared(int* out) {
+  __shared__ int rows[10000];
+  rows[9999] = 1;
+  *out = rows[9999];
 }
 
 __global__ void dynamic_shared(int* out, int last) {
@@ -197,7 +203,7 @@ TEST_CASE("static shared memory has an end") {
   const Reports reports;
   int* out = device_integers(1);
   const bool wrong = GENERATE(false, true);
-  static_shared<<<1, 1>>>(out, wrong ? 30 : 29);
+  static_shared<<<1, 1>>>(out, 0, wrong ? 30 : 29);
   CHECK(cudaDeviceSynchronize() == (wrong ? cudaErrorIllegalAddress : cudaSuccess));
   INFO(reports.text());
   CHECK(reports.has("a thread wrote 0 bytes past the end of the shared variable tile of 120 bytes") ==
@@ -205,14 +211,30 @@ TEST_CASE("static shared memory has an end") {
   CHECK(reports.empty() != wrong);
 }
 
-TEST_CASE("dynamic shared memory has an end") {
+TEST_CASE("far behind static shared memory there is none, even after a kernel that had more") {
   const Reports reports;
   int* out = device_integers(1);
-  const int last = GENERATE(7, 8, 8000000);
+  large_shared<<<1, 1>>>(out);
+  static_shared<<<1, 1>>>(out, 0, 29);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  const int index = GENERATE(-3000, 3000, 90000);
+  static_shared<<<1, 1>>>(out, index, index);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  INFO(reports.text());
+  CHECK(reports.has(index < 0 ? "12000 bytes before the start of the shared variable tile"
+                              : " past the end of the shared variable tile"));
+}
+
+TEST_CASE("dynamic shared memory has a start and an end") {
+  const Reports reports;
+  int* out = device_integers(1);
+  const int last = GENERATE(7, 8, 8000000, -3000);
+  dynamic_shared<<<1, 1, 40000>>>(out, 0);
   dynamic_shared<<<1, 1, 32>>>(out, last);
   CHECK(cudaDeviceSynchronize() == (last == 7 ? cudaSuccess : cudaErrorIllegalAddress));
   INFO(reports.text());
   if (last == 8) CHECK(reports.has("0 bytes past the end of the block's 32 bytes of dynamic shared"));
+  if (last < 0) CHECK(reports.has("12000 bytes before the start of the block's 32 bytes of dynamic"));
   CHECK(reports.empty() == (last == 7));
 }
 
