@@ -17,6 +17,7 @@
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
+#include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
 
 namespace convlab::emulation {
@@ -103,6 +104,7 @@ DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMos
     cursor_ = range_ + kPage;
     return;
   }
+  const TellUncaughtErrors tell;
   throw EnvironmentError(
       "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
 }
@@ -300,9 +302,11 @@ std::size_t DeviceMemory::free() const {
 
 void DeviceMemory::open(Allocation& allocation) {
   if (!allocation.is_open &&
-      mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0)
+      mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0) {
+    const TellUncaughtErrors tell;
     throw EnvironmentError("The machine has no room for the pages of " +
                            std::to_string(live_.size()) + " pieces of device memory.");
+  }
   allocation.is_open = true;
 }
 

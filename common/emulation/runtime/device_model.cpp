@@ -1,5 +1,7 @@
 #include "common/emulation/runtime/device_model.hpp"
 
+#include <iterator>
+
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -7,42 +9,44 @@ namespace {
 
 constexpr std::size_t kKibibyte = 1024;
 
-DeviceModel make_model(int compute_capability, std::size_t memory_bytes) {
+/// What differs between compute capabilities; each row holds up to the next one.
+/// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+struct Limits {
+  int compute_capability;
+  std::size_t shared_per_block_optin;  ///< this and the next in KiB
+  std::size_t shared_per_multiprocessor;
+  int max_threads_per_multiprocessor;
+  int max_blocks_per_multiprocessor;
+};
+constexpr Limits kLimits[] = {
+    {50, 48, 64, 2048, 32},    {52, 48, 96, 2048, 32},   {53, 48, 64, 2048, 32},
+    {61, 48, 96, 2048, 32},    {62, 48, 64, 2048, 32},   {70, 96, 96, 2048, 32},
+    {75, 64, 64, 1024, 16},    {80, 163, 164, 2048, 32}, {86, 99, 100, 1536, 16},
+    {87, 163, 164, 1536, 16},  {89, 99, 100, 1536, 24},  {90, 227, 228, 2048, 32},
+    {110, 227, 228, 1536, 24}, {120, 99, 100, 1536, 24},
+};
+
+}  // namespace
+
+DeviceModel make_device_model(int compute_capability, std::size_t memory_bytes) {
+  const Limits* limits = std::begin(kLimits);
+  for (const Limits& row : kLimits)
+    if (row.compute_capability <= compute_capability) limits = &row;
   DeviceModel model;
   model.major = compute_capability / 10;
   model.minor = compute_capability % 10;
   if (memory_bytes != 0) model.memory_bytes = memory_bytes;
-  if (compute_capability < 70) {
-    model.shared_per_block_optin = 48 * kKibibyte;
-    model.shared_per_multiprocessor = 64 * kKibibyte;
-    model.shared_reserved = 0;
-  } else if (compute_capability < 75) {
-    model.shared_per_block_optin = 96 * kKibibyte;
-    model.shared_per_multiprocessor = 96 * kKibibyte;
-    model.shared_reserved = 0;
-  } else if (compute_capability < 80) {
-    model.shared_per_block_optin = 64 * kKibibyte;
-    model.shared_per_multiprocessor = 64 * kKibibyte;
-    model.shared_reserved = 0;
-    model.max_threads_per_multiprocessor = 1024;
-    model.max_blocks_per_multiprocessor = 16;
-  } else if (compute_capability == 86 || compute_capability == 89) {
-    model.shared_per_block_optin = 99 * kKibibyte;
-    model.shared_per_multiprocessor = 100 * kKibibyte;
-    model.max_threads_per_multiprocessor = 1536;
-    model.max_blocks_per_multiprocessor = compute_capability == 89 ? 24 : 16;
-  } else if (compute_capability >= 90) {
-    model.shared_per_block_optin = 227 * kKibibyte;
-    model.shared_per_multiprocessor = 228 * kKibibyte;
-  }
+  model.shared_per_block_optin = limits->shared_per_block_optin * kKibibyte;
+  model.shared_per_multiprocessor = limits->shared_per_multiprocessor * kKibibyte;
+  model.shared_reserved = compute_capability < 80 ? 0 : kKibibyte;
+  model.max_threads_per_multiprocessor = limits->max_threads_per_multiprocessor;
+  model.max_blocks_per_multiprocessor = limits->max_blocks_per_multiprocessor;
   return model;
 }
 
-}  // namespace
-
 const DeviceModel& device_model() {
   static const DeviceModel model =
-      make_model(settings().compute_capability, settings().memory_bytes);
+      make_device_model(settings().compute_capability, settings().memory_bytes);
   return model;
 }
 

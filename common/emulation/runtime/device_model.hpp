@@ -25,6 +25,11 @@ struct DeviceModel {
   int registers_per_block = 65536;
 };
 
+/// @param compute_capability  75 for 7.5
+/// @param memory_bytes        0 for the usual amount
+DeviceModel make_device_model(int compute_capability, std::size_t memory_bytes);
+
+/// What the settings of this process ask for.
 const DeviceModel& device_model();
 
 }  // namespace convlab::emulation

@@ -16,6 +16,7 @@
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
+#include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
 
 namespace convlab::emulation {
@@ -40,11 +41,13 @@ GridRunner::GridRunner() {
   if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
   while (workers_.size() < count && add_worker()) {
   }
-  if (workers_.empty())
+  if (workers_.empty()) {
+    const TellUncaughtErrors tell;
     throw EnvironmentError(
         "The machine has no room for a thread that runs kernels: too little memory or address "
         "space "
         "(ulimit -v), or too many threads (ulimit -u).");
+  }
   pthread_atfork(nullptr, nullptr, lose_device_by_fork);
 }
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -248,6 +249,10 @@ void fail_with_exception(std::exception_ptr thrown) {
   };
   try {
     std::rethrow_exception(std::exchange(thrown, nullptr));
+  } catch (const std::bad_alloc&) {
+    std::snprintf(message.data(), message.size(),
+                  "the machine has no memory for the stacks of a block's threads, or for what the "
+                  "kernel allocates (ulimit -v?)");
   } catch (const std::exception& error) {
     say(error.what());
   } catch (...) {

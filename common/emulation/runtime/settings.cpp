@@ -1,12 +1,11 @@
 #include "common/emulation/runtime/settings.hpp"
 
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <optional>
 #include <sstream>
 
+#include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
 
 namespace convlab::emulation {
@@ -42,22 +41,6 @@ int parse_compute_capability(const std::string& text) {
   if (failure != std::errc{} || rest != end || value < 50 || value > 129)
     throw UsageError("CONVLAB_EMU_CC=" + text + " is no compute capability from 5.0 to 12.9");
   return value;
-}
-
-std::terminate_handler former_handler = nullptr;
-
-/// A program with a main of its own catches no error of ours, and nothing else would tell its user.
-[[noreturn]] void end_with_sentence() {
-  try {
-    if (std::current_exception()) throw;
-  } catch (const UsageError& error) {
-    std::fflush(nullptr);
-    std::fprintf(stderr, "emulated device: %s\n", error.what());
-    std::_Exit(static_cast<int>(error.exit_code()));
-  } catch (...) {
-  }
-  former_handler();
-  std::abort();
 }
 
 }  // namespace
@@ -98,13 +81,9 @@ Settings read_settings() {
 }
 
 const Settings& settings() {
-  // The handler stays only as long as the variables may be wrong.
   static const Settings instance = [] {
-    if (const auto handler = std::set_terminate(end_with_sentence); handler != end_with_sentence)
-      former_handler = handler;
-    Settings result = read_settings();
-    std::set_terminate(former_handler);
-    return result;
+    const TellUncaughtErrors tell;
+    return read_settings();
   }();
   return instance;
 }
