@@ -192,9 +192,15 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   runner->abandon();
 }
 
+int timeout_signal() {
+  return SIGRTMIN + 5;
+}
+
 void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   BlockRunner* const runner = BlockRunner::current();
   if (runner == nullptr || !runner->inside_kernel()) return;
+  static thread_local volatile sig_atomic_t leaving = 0;
+  if (leaving != 0) return;
   // A kernel that is stopped in printf or malloc would keep their locks for ever.
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
@@ -202,11 +208,14 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   record_frames(fault, context);
   fault.kind = Fault::Kind::kTimeout;
   fault.error = KernelFault::kLaunchTimeout;
+  // The handler does not return, which would let the next signals through.
+  leaving = 1;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, timeout_signal());
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  leaving = 0;
   runner->abandon();
-}
-
-int timeout_signal() {
-  return SIGRTMIN + 5;
 }
 
 struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
@@ -237,6 +246,8 @@ void install_signal_handlers() {
     sigaction(kFaultSignals[i], &fault, nullptr);
   }
   struct sigaction timeout = action_for(&on_timeout);
+  // The next signal must not find the kernel in the handler of this one.
+  timeout.sa_flags &= ~static_cast<int>(SA_NODEFER);
   timeout.sa_flags |= SA_RESTART;
   sigaction(timeout_signal(), &timeout, nullptr);
 }
