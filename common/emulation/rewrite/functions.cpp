@@ -249,7 +249,7 @@ class CallChecker {
       uses_std_ = uses_std_ || (source_.is(i, "std") && source_.is(i - 1, "namespace") &&
                                 source_.is(i - 2, "using"));
     for (std::size_t i = 0; i < source_.size(); ++i)
-      if (source_.is(i, "__global__")) refuse_member_kernel(i);
+      if (source_.is(i, "__global__")) check_kernel(i);
     for (const Function& function : FunctionFinder(source_, macros_).run())
       if (function.side != Side::kOther && function.body < source_.size()) check(function);
     return std::move(diagnostics_);
@@ -272,8 +272,14 @@ class CallChecker {
     }
   }
 
-  void refuse_member_kernel(std::size_t keyword) {
-    if (source_[keyword].directive != 0 || source_.scope(keyword) != Scope::kClass) return;
+  void check_kernel(std::size_t keyword) {
+    static const Words types = {"int",  "float",    "double", "bool",  "char",
+                                "long", "unsigned", "short",  "size_t"};
+    if (source_[keyword].directive != 0 || conditional_[keyword] || keyword + 1 >= source_.size())
+      return;
+    if (types.contains(source_[keyword + 1].text))
+      complain(keyword, "a kernel must return void: it gives results by pointers");
+    if (source_.scope(keyword) != Scope::kClass) return;
     for (std::size_t i = keyword; i > 0 && !source_.is(i, ";") && !source_.is(i, "{"); --i)
       if (source_.is(i, "friend")) return;
     complain(keyword,

@@ -19,6 +19,8 @@ namespace convlab::rewrite {
 namespace {
 
 constexpr std::string_view kNamespace = "::convlab::emulation::";
+constexpr std::string_view kSharedLimit =
+    "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
 
 struct Edit {
   std::size_t offset;
@@ -516,11 +518,9 @@ class FileRewriter {
       // What is declared here stands in the column of the variable, where warnings are to point.
       const std::string at_name = anchor(index, source_[index].offset);
       if (!dynamic)
-        after += joined({at_name, "static_assert(sizeof(", type, ")", at_name,
-                         "<= 49152, \"a block has 48 KiB of static shared memory\"); "
-                         "static thread_local ",
-                         kNamespace, "SharedSlot convlab_slot_", name, "{\"", name,
-                         "\", __FILE__, __LINE__};"});
+        after +=
+            joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kNamespace,
+                    "SharedSlot convlab_slot_", name, "{\"", name, "\", __FILE__, __LINE__};"});
       if (is_local)
         after += joined({type, anchor(index, source_[index].offset - 1), "&", name, " = ",
                          shared_value(name, begin, end), ";"});
@@ -697,17 +697,17 @@ class FileRewriter {
   /// Compilers end there, where an #error would let them go on to each use of the library; what #if
   /// skips stays skipped.
   void refuse_libraries() {
-    static constexpr std::string_view folders[] = {"cub", "cute", "cutlass", "thrust"};
-    static constexpr std::string_view prefixes[] = {"cublas",   "cudnn",    "cufft", "curand",
-                                                    "cusolver", "cusparse", "nccl",  "npp",
-                                                    "nvjpeg",   "nvml",     "nvrtc"};
+    static constexpr std::string_view kFolders[] = {"cub", "cute", "cutlass", "thrust"};
+    static constexpr std::string_view kPrefixes[] = {"cublas",   "cudnn",    "cufft", "curand",
+                                                     "cusolver", "cusparse", "nccl",  "npp",
+                                                     "nvjpeg",   "nvml",     "nvrtc"};
     for (std::size_t i = 0; i + 4 < source_.size(); ++i) {
       if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<")) continue;
       const std::string_view first = source_[i + 3].text;
       const bool library =
           (source_.is(i + 4, "/") &&
-           std::count(std::begin(folders), std::end(folders), first) > 0) ||
-          std::any_of(std::begin(prefixes), std::end(prefixes),
+           std::count(std::begin(kFolders), std::end(kFolders), first) > 0) ||
+          std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                       [&](std::string_view prefix) { return first.starts_with(prefix); });
       if (!library) continue;
       std::size_t close = i + 4;

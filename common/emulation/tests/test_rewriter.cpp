@@ -186,6 +186,8 @@ TEST_CASE("a kernel called as a function is refused, another function of its nam
 }
 
 TEST_CASE("kernels in classes and shared variables of the host are refused") {
+  CHECK(has(only_complaint("\n__global__ int k(int* p) { return *p; }"),
+            "2: a kernel must return void"));
   CHECK(has(only_complaint("struct S {\n  static __global__ void k(int* p) { *p = 1; }\n};"),
             "2: a kernel cannot be a member"));
   CHECK(has(only_complaint("class C { public: template <int N> __global__ void k(); };"),

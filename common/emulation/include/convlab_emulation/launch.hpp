@@ -228,7 +228,8 @@ class Launch {
     } else {
       // Here the compiler finds out whether the kernel takes the arguments; without this line it
       // would do so deep in the runtime and name every function on the way.
-      static_cast<void>(sizeof((callable_(std::declval<std::decay_t<Arguments>&>()...), 0)));
+      static_assert(
+          std::is_void_v<decltype(callable_(std::declval<std::decay_t<Arguments>&>()...))>);
       start<std::decay_t<Arguments>...>(arguments...);
     }
   }
