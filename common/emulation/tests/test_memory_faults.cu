@@ -184,6 +184,8 @@ TEST_CASE("a null pointer is named") {
   CHECK(reports.has("a null pointer"));
 }
 
+// Unoptimised code of g++ loads the parts of a vector one by one.
+#if defined(__OPTIMIZE__)
 TEST_CASE("vector accesses are aligned") {
   const Reports reports;
   float* data = nullptr;
@@ -198,6 +200,7 @@ TEST_CASE("vector accesses are aligned") {
   CHECK(cudaDeviceSynchronize() == cudaErrorMisalignedAddress);
   CHECK(reports.has("misaligned address"));
 }
+#endif
 
 TEST_CASE("static shared memory has an end") {
   const Reports reports;
