@@ -109,6 +109,7 @@ class DeviceAccess {
 };
 
 /// Stands for an address so wild that the processor does not tell it.
+// NOLINTNEXTLINE(performance-no-int-to-ptr): no object is there
 inline const void* const kNoAddress = reinterpret_cast<const void*>(UINTPTR_MAX);
 
 /// DeviceMemory::describe, or a sentence about an address that is not the device's.
