@@ -3,35 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/report.hpp"
-#include "common/testing/catch.hpp"
+#include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
 
-/// Collects reports, and leaves a working device behind.
-class Reports {
- public:
-  Reports()
-      : former_(convlab::emulation::set_report_sink(
-            [this](const std::string& text) { all_ += text + "\n"; })) {}
-  ~Reports() {
-    convlab::emulation::renew_device();
-    convlab::emulation::set_report_sink(former_);
-  }
-  Reports(const Reports&) = delete;
-  Reports& operator=(const Reports&) = delete;
-
-  [[nodiscard]] bool empty() const { return all_.empty(); }
-  [[nodiscard]] const std::string& text() const { return all_; }
-  [[nodiscard]] bool has(const std::string& words) const {
-    return all_.find(words) != std::string::npos;
-  }
-
- private:
-  std::string all_;
-  convlab::emulation::ReportSink former_;
-};
+using convlab::emulation::Reports;
 
 __global__ void set(int* data, int index, int value) { data[index] = value; }
 __global__ void __launch_bounds__(32) bounded(int* data) { data[threadIdx.x] = 1; }
@@ -86,7 +62,7 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
     CHECK(reports.has("0 bytes past the end of allocation"));
     CHECK(reports.has("in kernel set, block (0,0,0)"));
     CHECK(reports.has("launched at "));
-    CHECK(reports.has("test_graph_faults.cu:64"));
+    CHECK(reports.has("test_graph_faults.cu:40"));
   }
   SECTION("a block too large") { CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue); }
   SECTION("a pointer of the host") {

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/report.hpp"
-#include "common/testing/catch.hpp"
+#include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
 
@@ -20,14 +18,10 @@ namespace wmma = nvcuda::wmma;
 /// Runs a launch, collects what is reported, and leaves a working device behind.
 template <class Launch>
 std::string report_of(Launch launch, cudaError_t expected) {
-  std::string text;
-  const auto former = convlab::emulation::set_report_sink(
-      [&text](const std::string& report) { text += report + "\n"; });
+  const convlab::emulation::Reports reports;
   launch();
   CHECK(cudaDeviceSynchronize() == expected);
-  convlab::emulation::renew_device();
-  convlab::emulation::set_report_sink(former);
-  return text;
+  return reports.text();
 }
 
 bool has(const std::string& text, const std::string& words) {

@@ -9,9 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/report.hpp"
-#include "common/testing/catch.hpp"
+#include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
 
@@ -34,8 +32,7 @@ struct Outcome {
 template <class Kernel>
 Outcome run(Kernel kernel) {
   Outcome outcome;
-  const auto former = convlab::emulation::set_report_sink(
-      [&](const std::string& report) { outcome.report += report + "\n"; });
+  const convlab::emulation::Reports reports;
   std::vector<float> host(8 * kThreads);
   for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<float>(i + 1);
   outcome.values.resize(kThreads);
@@ -47,8 +44,7 @@ Outcome run(Kernel kernel) {
   kernel<<<1, kThreads>>>(in, out);
   outcome.error = cudaDeviceSynchronize();
   cudaMemcpy(outcome.values.data(), out, kThreads * sizeof(float), cudaMemcpyDeviceToHost);
-  convlab::emulation::renew_device();
-  convlab::emulation::set_report_sink(former);
+  outcome.report = reports.text();
   return outcome;
 }
 
@@ -216,7 +212,7 @@ TEST_CASE("libcu++: a barrier for which somebody is missing is a deadlock with p
   CHECK(outcome.error == cudaErrorLaunchTimeout);
   INFO(outcome.report);
   CHECK(outcome.has("63 threads waiting in barrier::wait at "));
-  CHECK(outcome.has("test_libcuxx.cu:66"));
+  CHECK(outcome.has("test_libcuxx.cu:62"));
   CHECK(outcome.has("1 thread ended: (63,0,0)"));
 }
 
