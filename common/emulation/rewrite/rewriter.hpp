@@ -1,33 +1,16 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/emulation/rewrite/functions.hpp"
-#include "common/emulation/rewrite/macros.hpp"
+#include "common/emulation/rewrite/editor.hpp"
+#include "common/emulation/rewrite/names.hpp"
 #include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
 
-/// What is known of the names in a source and in all that it includes.
-struct Names {
-  KernelTable kernels;
-  MacroTable macros;
-  FunctionTable functions;
-  /// __shared__ variables outside of functions, with what declares them in a function that uses
-  /// them.
-  std::map<std::string, std::string, std::less<>> shared_variables;
-};
-
 Names collect_names(const std::vector<const Source*>& sources);
-
-struct Rewritten {
-  std::string text;  ///< with #line wherever something would leave its line or column
-  bool changed = false;
-  std::vector<Diagnostic> diagnostics;
-};
 
 /// An #include "name" that the caller wants to point elsewhere.
 struct Include {

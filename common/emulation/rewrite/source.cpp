@@ -1,14 +1,15 @@
 #include "common/emulation/rewrite/source.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace convlab::rewrite {
 namespace {
 
-bool opens(std::string_view text) {
+bool is_opening(std::string_view text) {
   return text == "(" || text == "[" || text == "{";
 }
-bool closes(std::string_view text) {
+bool is_closing(std::string_view text) {
   return text == ")" || text == "]" || text == "}";
 }
 std::string_view closing(std::string_view open) {
@@ -33,9 +34,9 @@ void Source::match_brackets() {
     auto& stack = tokens_[i].directive != 0 ? open_in_directive : open;
     if (i > 0 && tokens_[i].directive != tokens_[i - 1].directive) open_in_directive.clear();
     if (tokens_[i].kind != Token::Kind::kPunctuation) continue;
-    if (opens(tokens_[i].text)) {
+    if (is_opening(tokens_[i].text)) {
       stack.push_back(i);
-    } else if (closes(tokens_[i].text)) {
+    } else if (is_closing(tokens_[i].text)) {
       while (!stack.empty() && closing(tokens_[stack.back()].text) != tokens_[i].text)
         stack.pop_back();
       if (stack.empty()) continue;
@@ -129,14 +130,14 @@ std::size_t Source::opening_angle(std::size_t i) const {
   int depth = 0;
   for (std::size_t j = i;; --j) {
     const Token& token = tokens_[j];
-    if (closes(token.text)) {
+    if (is_closing(token.text)) {
       j = partners_[j];
       if (j >= size()) return size();
     } else if (token.is(">")) {
       ++depth;
     } else if (token.is("<") && --depth == 0) {
       return j;
-    } else if (token.is(";") || opens(token.text)) {
+    } else if (token.is(";") || is_opening(token.text)) {
       return size();
     }
     if (j == 0) return size();
@@ -167,7 +168,7 @@ void count_template_parameters(const Source& source, std::size_t open, std::size
     is_type = has_default = false;
   };
   for (std::size_t i = open + 1; i < close; ++i) {
-    if (opens(source[i].text) && source.partner(i) < source.size()) i = source.partner(i);
+    if (source.opens(i)) i = source.partner(i);
     if (source.is(i, "<")) ++depth;
     if (source.is(i, ">")) --depth;
     if (source.is(i, ".")) kernel.parameter_pack = true;
@@ -183,7 +184,7 @@ void count_template_parameters(const Source& source, std::size_t open, std::size
 bool has_default_argument(const Source& source, std::size_t open) {
   for (std::size_t i = open + 1; i < source.partner(open); ++i) {
     if (source.is(i, "=")) return true;
-    if (opens(source[i].text) && source.partner(i) < source.size()) i = source.partner(i);
+    if (source.opens(i)) i = source.partner(i);
   }
   return false;
 }
@@ -207,6 +208,13 @@ bool is_specifier(std::string_view text) {
 }
 
 }  // namespace
+
+bool is_keyword(std::string_view text) {
+  static const std::set<std::string_view> keywords = {"return", "else",  "do",     "case",
+                                                      "if",     "while", "for",    "switch",
+                                                      "throw",  "new",   "delete", "co_return"};
+  return keywords.contains(text);
+}
 
 void collect_kernels(const Source& source, KernelTable& kernels) {
   for (std::size_t i = 0; i < source.size(); ++i) {

@@ -27,6 +27,10 @@ class Source {
 
   /// For a bracket ( [ {: the index of its partner, and the other way round; size() without one.
   [[nodiscard]] std::size_t partner(std::size_t i) const { return partners_[i]; }
+  /// Whether token i is a bracket that has its partner.
+  [[nodiscard]] bool opens(std::size_t i) const {
+    return (is(i, "(") || is(i, "[") || is(i, "{")) && partner(i) < size();
+  }
   [[nodiscard]] Scope scope(std::size_t i) const { return scopes_[i]; }
   /// Whether the token lies in the body of a __global__ or __device__ function.
   [[nodiscard]] bool in_device_code(std::size_t i) const { return device_code_[i]; }
@@ -53,6 +57,9 @@ class Source {
   std::vector<bool> device_code_;
   std::vector<bool> in_parentheses_;
 };
+
+/// Words behind which an expression or a statement begins, as `return`, `if` or `else`.
+bool is_keyword(std::string_view text);
 
 /// What is known of a __global__ function name.
 struct Kernel {

@@ -1,0 +1,56 @@
+#include "common/emulation/rewrite/editor.hpp"
+
+#include <algorithm>
+
+namespace convlab::rewrite {
+
+void Editor::blank(std::size_t begin, std::size_t end) {
+  std::string blank(text_.substr(begin, end - begin));
+  std::replace_if(
+      blank.begin(), blank.end(), [](char c) { return c != '\n' && c != '\t'; }, ' ');
+  replace_range(begin, end - begin, std::move(blank));
+}
+
+std::string Editor::anchor(std::size_t token, std::size_t offset) const {
+  if (source_[token].directive != 0 || source_.in_parentheses(token)) return " ";
+  const std::size_t line_end = offset == 0 ? std::string_view::npos : text_.rfind('\n', offset - 1);
+  const std::size_t line_begin = line_end == std::string_view::npos ? 0 : line_end + 1;
+  std::string result = "\n#line ";
+  result += std::to_string(source_[token].line) + "\n";
+  for (std::size_t i = line_begin; i < offset; ++i) result += text_[i] == '\t' ? '\t' : ' ';
+  return result;
+}
+
+Rewritten Editor::finish() {
+  std::stable_sort(edits_.begin(), edits_.end(),
+                   [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+  Rewritten result;
+  result.changed = !edits_.empty();
+  std::size_t position = 0;
+  for (const Edit& edit : edits_) {
+    if (edit.offset < position) continue;
+    result.text += text_.substr(position, edit.offset - position);
+    result.text += edit.inserted;
+    position = edit.offset + edit.removed;
+  }
+  result.text += text_.substr(position);
+  result.diagnostics = std::move(diagnostics_);
+  return result;
+}
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string result;
+  for (const std::string_view part : parts) result += part;
+  return result;
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+}  // namespace convlab::rewrite

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/emulation/rewrite/functions.hpp"
+#include "common/emulation/rewrite/macros.hpp"
+#include "common/emulation/rewrite/source.hpp"
+
+namespace convlab::rewrite {
+
+/// __shared__ variables outside of functions, with what declares them in a function that uses them.
+using SharedVariableTable = std::map<std::string, std::string, std::less<>>;
+
+/// What is known of the names in a source and in all that it includes.
+struct Names {
+  KernelTable kernels;
+  MacroTable macros;
+  FunctionTable functions;
+  SharedVariableTable shared_variables;
+};
+
+}  // namespace convlab::rewrite

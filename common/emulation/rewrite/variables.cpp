@@ -1,0 +1,279 @@
+#include "common/emulation/rewrite/variables.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace convlab::rewrite {
+namespace {
+
+constexpr std::string_view kSharedLimit =
+    "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
+
+class VariableRewriter {
+ public:
+  explicit VariableRewriter(const File& file)
+      : source_(file.source), names_(file.names), editor_(file.editor) {}
+
+  void collect(SharedVariableTable& variables) const {
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      if (!source_.is(i, "__shared__") || source_[i].directive != 0 ||
+          source_.scope(i) != Scope::kFile)
+        continue;
+      const std::size_t begin = declaration_begin(i);
+      const std::size_t end = statement_end(i);
+      if (end >= source_.size()) continue;
+      for (const std::size_t index : declared_names(begin, end)) {
+        const std::string name(source_[index].text);
+        variables.emplace(name, shared_value(name, begin, end));
+      }
+    }
+  }
+
+  void shared_variable(std::size_t keyword) {
+    const std::size_t begin = declaration_begin(keyword);
+    const std::size_t end = statement_end(keyword);
+    if (end >= source_.size()) return;  // a macro that pastes only the qualifier
+    if (source_[keyword].directive == 0 && source_.scope(keyword) == Scope::kClass) {
+      editor_.complain(
+          keyword, "a __shared__ variable cannot be a member of a class: declare it in the kernel");
+      return;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool initialised = source_.is(i, "=") || (source_.is(i, "{") && source_.is(i - 1, "]"));
+      if (source_.opens(i)) i = source_.partner(i);
+      if (!initialised) continue;
+      // On a later line it belongs to a statement before which the ; is missing: to the compiler.
+      if (source_[i].line == source_[keyword].line)
+        editor_.complain(i, "a __shared__ variable cannot have an initial value");
+      return;
+    }
+    blank_specifiers(begin, end);
+    editor_.replace(keyword, "typedef   ");
+    const bool is_local =
+        source_[keyword].directive != 0 || source_.scope(keyword) == Scope::kFunction;
+    const bool dynamic = is_dynamic(begin, end);
+    std::string after;
+    for (const std::size_t index : declared_names(begin, end)) {
+      const std::string name(source_[index].text);
+      const std::string type = "convlab_type_" + name;
+      editor_.replace(index, type + editor_.anchor(index, source_[index].end()));
+      // What is declared here stands in the column of the variable, where warnings are to point.
+      const std::string at_name = editor_.anchor(index, source_[index].offset);
+      if (!dynamic)
+        after +=
+            joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kRuntime,
+                    "SharedSlot convlab_slot_", name, "{\"", name, "\", __FILE__, __LINE__};"});
+      if (is_local)
+        after += joined({type, editor_.anchor(index, source_[index].offset - 1), "&", name, " = ",
+                         shared_value(name, begin, end), ";"});
+    }
+    editor_.insert(source_[end].end(), after + editor_.anchor(end, source_[end].end()));
+  }
+
+  void use_shared_variables(std::size_t brace) {
+    if (!source_.opens(brace) || source_[brace].directive != 0 ||
+        source_.scope(brace) == Scope::kFunction || source_.scope(brace + 1) != Scope::kFunction)
+      return;
+    std::string declarations;
+    for (const auto& [name, value] : names_.shared_variables)
+      if (uses_from_outside(name, brace))
+        declarations += joined({" auto& ", name, " = ", value, ";"});
+    if (!declarations.empty())
+      editor_.insert(source_[brace].end(),
+                     declarations + editor_.anchor(brace, source_[brace].end()));
+  }
+
+  void register_symbol(std::size_t keyword) {
+    const std::size_t begin = declaration_begin(keyword);
+    if (source_.is(begin, "extern") || (begin > 0 && source_.is(begin - 1, ">"))) return;
+    const std::size_t end = statement_end(keyword);
+    if (end >= source_.size()) return;
+    for (std::size_t i = keyword; i < end; ++i) {
+      if (source_.is(i, "=") || source_.is(i, "[") || source_.is(i, "{")) break;
+      if (is_alignment(i) && source_.opens(i + 1))
+        i = source_.partner(i + 1);
+      else if (source_.is(i, "(") || source_.is(i, "extern") || source_.is(i, "operator"))
+        return;
+    }
+    // Several qualifiers on one variable register it once.
+    for (std::size_t i = begin; i < keyword; ++i)
+      if (qualifies_variable(source_, i)) return;
+    if (keyword > 0 && qualifies_variable(source_, keyword - 1)) return;
+    const char* kind = "kDevice";
+    for (std::size_t i = begin; i < end; ++i) {
+      if (source_.is(i, "__constant__")) kind = "kConstant";
+      if (source_.is(i, "__managed__")) kind = "kManaged";
+    }
+    std::string after;
+    for (const std::size_t index : declared_names(keyword, end)) {
+      const std::string name(source_[index].text);
+      after += joined({" static const ", kRuntime, "DeviceSymbol convlab_symbol_", name, "(\"",
+                       name, "\", &", name, ", sizeof(", name, "), ", kRuntime,
+                       "SymbolKind::", kind, ", __BASE_FILE__);"});
+    }
+    if (!after.empty())
+      editor_.insert(source_[end].end(), after + editor_.anchor(end, source_[end].end()));
+  }
+
+ private:
+  /// Names declared between `begin` and the ; at `end`, as token indices.
+  [[nodiscard]] std::vector<std::size_t> declared_names(std::size_t begin, std::size_t end) const {
+    std::vector<std::size_t> names;
+    std::size_t last_identifier = end;
+    bool in_declarator = false;
+    int depth = 0;
+    for (std::size_t i = begin; i <= end; ++i) {
+      const Token& token = source_[i];
+      const bool ends_name =
+          i == end || token.is("[") || token.is("=") || token.is(",") ||
+          (token.is("{") && last_identifier + 1 == i && depth == 0 && !is_class_head(begin, i));
+      if (depth == 0 && ends_name && !in_declarator && last_identifier != end) {
+        names.push_back(last_identifier);
+        in_declarator = true;
+      }
+      if (depth == 0 && token.is(",")) {
+        in_declarator = false;
+        last_identifier = end;
+      }
+      if (token.is("<")) ++depth;
+      if (token.is(">")) --depth;
+      if (i < end && source_.opens(i) && !opens_declarator(i))
+        i = source_.partner(i);
+      else if (token.kind == Token::Kind::kIdentifier && depth == 0)
+        last_identifier = i;
+    }
+    return names;
+  }
+
+  /// The parenthesis of `float (*rows)[8]`, which holds the name.
+  [[nodiscard]] bool opens_declarator(std::size_t i) const {
+    return source_.is(i, "(") && (source_.is(i + 1, "*") || source_.is(i + 1, "&"));
+  }
+
+  [[nodiscard]] bool is_class_head(std::size_t begin, std::size_t brace) const {
+    for (std::size_t i = begin; i < brace; ++i)
+      if (source_.is(i, "struct") || source_.is(i, "union") || source_.is(i, "class")) return true;
+    return false;
+  }
+
+  [[nodiscard]] std::size_t statement_end(std::size_t i) const {
+    const int directive = source_[i].directive;
+    for (; i < source_.size() && source_[i].directive == directive; ++i) {
+      if (source_.is(i, ";")) return i;
+      if (source_.opens(i)) i = source_.partner(i);
+    }
+    return source_.size();
+  }
+
+  /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
+  [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
+    static const std::set<std::string_view> specifiers = {"extern", "static", "volatile",
+                                                          "const",  "inline", "constexpr"};
+    while (i > 0) {
+      if (specifiers.contains(source_[i - 1].text)) {
+        --i;
+      } else if (source_.is(i - 1, ")") && source_.partner(i - 1) < source_.size() &&
+                 source_.partner(i - 1) > 0 && is_alignment(source_.partner(i - 1) - 1)) {
+        i = source_.partner(i - 1) - 1;
+      } else {
+        break;
+      }
+    }
+    return i;
+  }
+
+  [[nodiscard]] bool is_alignment(std::size_t i) const {
+    return source_.is(i, "alignas") || source_.is(i, "__align__") || source_.is(i, "__attribute__");
+  }
+
+  [[nodiscard]] bool is_dynamic(std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i)
+      if (source_.is(i, "extern")) return true;
+    return false;
+  }
+
+  /// Leaves of a declaration what may stand in a typedef.
+  void blank_specifiers(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      std::size_t last = i;
+      if (is_alignment(i) && source_.is(i + 1, "("))
+        last = source_.partner(i + 1);
+      else if (!source_.is(i, "extern") && !source_.is(i, "static"))
+        continue;
+      editor_.blank(source_[i].offset, source_[last].end());
+      i = last;
+    }
+  }
+
+  /// The variable of the running block, declared between these tokens.
+  [[nodiscard]] std::string shared_value(const std::string& name, std::size_t begin,
+                                         std::size_t end) const {
+    if (is_dynamic(begin, end))
+      return joined({kRuntime, "dynamic_shared<convlab_type_", name, ">()"});
+    std::string alignment;
+    for (std::size_t i = begin; i < end; ++i)
+      if (is_alignment(i) && source_.opens(i + 1) && !source_.is(i, "__attribute__"))
+        alignment = ", " + source_.text(i + 2, source_.partner(i + 1));
+    return joined(
+        {kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name, alignment, ")"});
+  }
+
+  /// Whether the function mentions the name, itself or by a macro, and declares nothing of that
+  /// name.
+  [[nodiscard]] bool uses_from_outside(const std::string& name, std::size_t brace) const {
+    std::size_t begin = brace;
+    while (begin > 0 && source_[begin - 1].directive == 0 && !source_.is(begin - 1, ";") &&
+           !source_.is(begin - 1, "}") && !source_.is(begin - 1, "{"))
+      --begin;
+    bool uses = false;
+    for (std::size_t i = begin; i < source_.partner(brace); ++i) {
+      if (source_[i].kind != Token::Kind::kIdentifier) continue;
+      const auto macro = names_.macros.find(source_[i].text);
+      if (macro != names_.macros.end()) {
+        const auto& words = macro->second.replacement;
+        uses = uses || std::count(words.begin(), words.end(), name) > 0;
+      }
+      if (!source_.is(i, name) || i == 0) continue;
+      const Token& before = source_[i - 1];
+      if (before.is(".") || before.is("->") || before.is("::")) continue;
+      const bool declared = before.kind == Token::Kind::kIdentifier && !is_keyword(before.text) &&
+                            !before.is("sizeof") && before.directive == source_[i].directive;
+      if (declared || i < brace) return false;
+      uses = true;
+    }
+    return uses;
+  }
+
+  const Source& source_;
+  const Names& names_;
+  Editor& editor_;
+};
+
+}  // namespace
+
+void collect_shared_variables(const Source& source, SharedVariableTable& variables) {
+  const Names none;
+  Editor editor({}, source);
+  VariableRewriter({source, none, editor}).collect(variables);
+}
+
+void rewrite_shared_variable(const File& file, std::size_t keyword) {
+  VariableRewriter(file).shared_variable(keyword);
+}
+
+void use_shared_variables(const File& file, std::size_t brace) {
+  VariableRewriter(file).use_shared_variables(brace);
+}
+
+bool qualifies_variable(const Source& source, std::size_t i) {
+  return source.is(i, "__device__") || source.is(i, "__constant__") || source.is(i, "__managed__");
+}
+
+void register_symbol(const File& file, std::size_t keyword) {
+  VariableRewriter(file).register_symbol(keyword);
+}
+
+}  // namespace convlab::rewrite
