@@ -69,6 +69,16 @@ __global__ void trap(bool wrong) {
   if (wrong) __trap();
 }
 
+constexpr int kMeetLine = __LINE__ + 3;
+__global__ void loop_between_barriers(volatile int* flag) {
+  for (int i = 0; i < 3; ++i)
+    __syncthreads();
+  if (threadIdx.x == 40)
+    while (*flag == 0) {
+    }
+  __syncthreads();
+}
+
 __global__ void empty() {}
 
 __global__ void print_until(volatile int* flag) {
@@ -112,6 +122,19 @@ TEST_CASE("a kernel that never ends is stopped") {
   CHECK(reports.has("1 thread running: (0,0,0)"));
   CHECK(reports.has("3 threads not begun: (1,0,0) to (3,0,0)"));
   CHECK(reports.has("test_kernel_faults.cu:"));
+}
+
+TEST_CASE("threads of a stopped kernel stand before, behind and in barriers") {
+  const Reports reports;
+  int* flag = device_integers(1);
+  loop_between_barriers<<<1, 64>>>(flag);
+  CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
+  INFO(reports.text());
+  const std::string met = "last seen in __syncthreads at";
+  CHECK(reports.has("24 threads running, " + met));  // 41 … 63, which may go on, and 40
+  CHECK(reports.has(at_line(kMeetLine)));
+  CHECK(reports.has("40 threads waiting in __syncthreads at"));
+  CHECK(reports.has(at_line(kMeetLine + 4)));
 }
 
 TEST_CASE("a grid that is stopped between two blocks has not succeeded") {

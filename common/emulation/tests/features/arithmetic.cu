@@ -1,0 +1,152 @@
+// Vector types and arithmetic.
+
+#include "common/emulation/tests/features/feature.hpp"
+
+namespace convlab::features {
+namespace {
+
+struct Layout {
+  char a;
+  float4 b;
+  double2 c;
+  short3 d;
+  ushort4 e;
+};
+
+__global__ void sizes(unsigned* out) {
+  const unsigned values[] = {sizeof(float2), alignof(float2), sizeof(float3), alignof(float3),
+                             sizeof(float4), alignof(float4), sizeof(double4), sizeof(int3),
+                             sizeof(uchar4), alignof(uchar4), sizeof(short2), alignof(short2),
+                             sizeof(longlong2), alignof(longlong2), sizeof(Layout), sizeof(dim3),
+                             sizeof(ulonglong4), sizeof(char3), alignof(char3), sizeof(long4)};
+  for (unsigned i = 0; i < 20; ++i) out[i] = values[i];
+}
+
+const Register kSizes{"types", "size and alignment of vector types", [] {
+  DeviceArray<unsigned> out(20);
+  sizes<<<1, 1>>>(out.data());
+  return out.bits();
+}};
+
+__global__ void vectors(const float4* in, float4* out) {
+  const float4 v = in[threadIdx.x];
+  const float2 half_sum = make_float2(v.x + v.y, v.z + v.w);
+  out[threadIdx.x] = make_float4(half_sum.x, half_sum.y, v.x * v.w, v.y - v.z);
+}
+
+const Register kVectors{"types", "float4 loads and stores", [] {
+  const std::vector<float> values = some_floats(256);
+  DeviceArray<float4> in(64);
+  require(cudaMemcpy(in.data(), values.data(), 1024, cudaMemcpyHostToDevice), "copy");
+  DeviceArray<float4> out(64);
+  vectors<<<1, 64>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void arithmetic(const float* in, float* out) {
+  const float x = in[threadIdx.x];
+  const float y = in[threadIdx.x + 1];
+  float* mine = out + threadIdx.x * 10;
+  mine[0] = x * y + 1.0F;
+  mine[1] = x / y;
+  mine[2] = sqrtf(fabsf(x));
+  mine[3] = fmaf(x, y, 0.1F);
+  mine[4] = fminf(x, y);
+  mine[5] = fmaxf(x, -y);
+  mine[6] = floorf(x * 10) + ceilf(y * 10);
+  mine[7] = static_cast<float>(static_cast<int>(x * 1000));
+  mine[8] = rintf(x * 7) + truncf(y * 7);
+  mine[9] = 1.0F / (fabsf(x) + 1.0F);
+}
+
+const Register kArithmetic{"arithmetic", "float: + - * / sqrt fma, without contraction", [] {
+  DeviceArray<float> in(some_floats(513));
+  DeviceArray<float> out(512 * 10);
+  arithmetic<<<1, 512>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void double_arithmetic(const float* in, double* out) {
+  const double x = in[threadIdx.x];
+  const double y = in[threadIdx.x + 1];
+  out[threadIdx.x] = (x * y + 0.1) / (y * y + 1.0) - sqrt(x * x + 2.0);
+}
+
+const Register kDouble{"arithmetic", "double", [] {
+  DeviceArray<float> in(some_floats(257));
+  DeviceArray<double> out(256);
+  double_arithmetic<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void transcendental(const float* in, float* out) {
+  out[threadIdx.x] = expf(in[threadIdx.x]) + sinf(in[threadIdx.x]) + __expf(in[threadIdx.x]);
+}
+
+const Register kTranscendental{"arithmetic", "expf, sinf, __expf, …", Agreement::kDiffers,
+                               "the host's functions: last bits differ", [] {
+  DeviceArray<float> in(some_floats(256));
+  DeviceArray<float> out(256);
+  transcendental<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void special(const float* in, float* out) {
+  const float x = in[threadIdx.x] * 0.499F;  // -1 to 1
+  float* mine = out + threadIdx.x * 16;
+  mine[0] = erfinvf(x);
+  mine[1] = erfcinvf(x + 1.0F);
+  mine[2] = normcdff(x * 3);
+  mine[3] = normcdfinvf(0.5F + x * 0.5F);
+  mine[4] = erfcxf(x * 5);
+  mine[5] = cyl_bessel_i0f(x * 5) + cyl_bessel_i1f(x);
+  mine[6] = rsqrtf(x + 2.0F);
+  mine[7] = rcbrtf(x);
+  mine[8] = norm3df(x, 1, 2) + rnorm3df(x, 1, 2);
+  mine[9] = norm4df(x, 1, 2, 3) + rnorm4df(x, 1, 2, 3);
+  mine[10] = normf(16, in) + rnormf(16, in);
+  mine[11] = rhypotf(x, 3);
+  sincospif(x, &mine[12], &mine[13]);
+  mine[14] = exp10f(x) + j0f(x) + y1f(x + 2) + lgammaf(x + 3);
+  mine[15] = static_cast<float>(erfinv(static_cast<double>(x)));
+}
+
+const Register kSpecial{"arithmetic", "erfinvf, normcdff, rsqrtf, norm3df, …", Agreement::kDiffers,
+                        "the host's functions: last bits differ", [] {
+  DeviceArray<float> in(some_floats(256));
+  DeviceArray<float> out(256 * 16);
+  special<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void integer_functions(const unsigned* in, unsigned* out) {
+  const unsigned x = in[threadIdx.x];
+  unsigned* mine = out + threadIdx.x * 6;
+  mine[0] = static_cast<unsigned>(__popc(x));
+  mine[1] = static_cast<unsigned>(__clz(static_cast<int>(x)));
+  mine[2] = static_cast<unsigned>(__ffs(static_cast<int>(x)));
+  mine[3] = __brev(x);
+  mine[4] = __umulhi(x, 0x9e3779b9U);
+  mine[5] = min(x, 1000U) + max(x, 5U);
+}
+
+const Register kIntegers{"arithmetic", "integer intrinsics", [] {
+  std::vector<unsigned> values(256);
+  for (unsigned i = 0; i < 256; ++i) values[i] = i < 4 ? i : mix(i);
+  DeviceArray<unsigned> in(values);
+  DeviceArray<unsigned> out(256 * 6);
+  integer_functions<<<1, 256>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+__global__ void cached(const float* in, float* out) { out[threadIdx.x] = __ldg(&in[threadIdx.x]) + 1; }
+
+const Register kCached{"memory", "__ldg", [] {
+  DeviceArray<float> in(some_floats(64));
+  DeviceArray<float> out(64);
+  cached<<<1, 64>>>(in.data(), out.data());
+  return out.bits();
+}};
+
+}  // namespace
+}  // namespace convlab::features
