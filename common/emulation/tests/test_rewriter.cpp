@@ -1,10 +1,10 @@
 // The lexer and the rewrite on their own. That the result compiles and runs is the matter of
 // test_launch_forms.cu.
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <string>
 #include <tuple>
@@ -53,8 +53,14 @@ std::set<std::tuple<std::size_t, std::size_t, std::string>> places(const std::st
 }
 
 /// Without the lines that bring the text behind them back into its column.
-std::string without_anchors(const std::string& text) {
-  return std::regex_replace(text, std::regex("\n#line [0-9]+\n[ \t]*"), "");
+std::string without_anchors(std::string text) {
+  const std::string mark = "\n#line ";
+  for (auto begin = text.find(mark); begin != std::string::npos; begin = text.find(mark, begin)) {
+    const auto line_end = text.find('\n', begin + 1);
+    const auto end = std::min(text.find_first_not_of(" \t", line_end + 1), text.size());
+    text.erase(begin, end - begin);
+  }
+  return text;
 }
 
 /// A source as long as a long submission.
