@@ -45,8 +45,7 @@ GridRunner::GridRunner() {
     const TellUncaughtErrors tell;
     throw EnvironmentError(
         "The machine has no room for a thread that runs kernels: too little memory or address "
-        "space "
-        "(ulimit -v), or too many threads (ulimit -u).");
+        "space (ulimit -v), or too many threads (ulimit -u).");
   }
   pthread_atfork(nullptr, nullptr, lose_device_by_fork);
 }

@@ -170,6 +170,18 @@ UntypedKernels& untyped_kernels() {
   return *instance;
 }
 
+/// Puts into the stream what `plan` makes, if nothing is wrong with it.
+template <typename Plan>
+cudaError_t submit(cudaStream_t handle, Plan plan) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  Action action;
+  const cudaError_t problem = plan(action);
+  if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
+  return problem;
+}
+
 }  // namespace
 
 void push_launch(PendingLaunch launch) {
@@ -184,13 +196,9 @@ PendingLaunch pop_launch() {
 
 cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                           cudaStream_t handle) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  Action action;
-  const cudaError_t problem = plan_kernel(std::move(call), pointers, pointer_count, action);
-  if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
-  return problem;
+  return submit(handle, [&](Action& action) {
+    return plan_kernel(std::move(call), pointers, pointer_count, action);
+  });
 }
 
 void register_kernel(const void* function, const UntypedKernel& kernel) {
@@ -217,13 +225,9 @@ cudaError_t plan_untyped(const void* function, void** arguments, const Configura
 
 cudaError_t launch_untyped(const void* function, void** arguments,
                            const Configuration& configuration) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = StreamScheduler::instance().resolve(configuration.stream);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  Action action;
-  const cudaError_t problem = plan_untyped(function, arguments, configuration, action);
-  if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
-  return problem;
+  return submit(configuration.stream, [&](Action& action) {
+    return plan_untyped(function, arguments, configuration, action);
+  });
 }
 
 cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
