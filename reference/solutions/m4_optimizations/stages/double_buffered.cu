@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
 #include "reference/solutions/m4_optimizations/image_in_shared.cuh"
 

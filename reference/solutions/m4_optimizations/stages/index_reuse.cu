@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 
 namespace {
 

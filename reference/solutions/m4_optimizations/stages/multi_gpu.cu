@@ -22,7 +22,7 @@
 
 #include "common/device/cuda_check.cuh"
 #include "common/device/device_buffer.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/m4_optimizations/per_layer.cuh"
 

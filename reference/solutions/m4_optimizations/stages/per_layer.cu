@@ -20,7 +20,7 @@
 // Code     the kernels are in ../per_layer.cuh, because cuda-graph and multi-gpu launch them, too
 // Run      build/bin/m4 1000 --stage per-layer --solution reference
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/per_layer.cuh"
 
 namespace {

@@ -26,7 +26,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
 
 namespace {

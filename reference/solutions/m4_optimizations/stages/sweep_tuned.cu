@@ -24,7 +24,7 @@
 #include <string>
 
 #include "common/error/error.hpp"
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/coarsened.cuh"
 
 namespace {

@@ -13,7 +13,7 @@
 // Expect   up to four times as fast as the baseline at large batches, if loads are its limit.
 // Run      build/bin/m4 1000 --stage thread-coarsening --solution reference
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/coarsened.cuh"
 
 namespace {
