@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "common/error/error.hpp"
-#include "grader/checks/catalogue.hpp"
-#include "grader/integrity/build_submission.hpp"
-#include "grader/integrity/gpu_probe.hpp"
-#include "grader/integrity/submission.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/submission/build_submission.hpp"
+#include "grader/submission/gpu_probe.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "common/data/dataset.hpp"
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/run_command.hpp"
 

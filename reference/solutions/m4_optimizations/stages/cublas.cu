@@ -17,7 +17,7 @@
 
 #include <cuda_runtime.h>
 
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 
 #ifdef CONVLAB_HAS_CUBLAS
 #include <cublas_v2.h>
@@ -27,7 +27,7 @@
 #include <string>
 
 #include "common/error/error.hpp"
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 
 namespace {
 

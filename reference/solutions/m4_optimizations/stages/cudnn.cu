@@ -11,11 +11,11 @@
 
 #include <cuda_runtime.h>
 
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 
 #ifdef CONVLAB_HAS_CUDNN
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/peers/cudnn_convolution.cuh"
 
 namespace {

@@ -25,7 +25,7 @@
 #include <string>
 
 #include "common/error/error.hpp"
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 
 namespace {
 

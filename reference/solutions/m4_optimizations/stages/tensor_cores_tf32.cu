@@ -27,7 +27,7 @@
 
 #include <cstdint>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/any_shape_product.cuh"
 #include "reference/solutions/m4_optimizations/strips.cuh"
 
