@@ -55,19 +55,20 @@ inline int multiprocessors() {
   return count;
 }
 
-/// Strips as high as shared memory allows: two blocks on a multiprocessor, so that one computes
-/// while the other loads, or one block if the strips would otherwise be very low.
+/// Strips as high as shared memory allows: with several blocks on a multiprocessor, so that one
+/// computes while another loads, or with fewer if the strips would otherwise be very low.
 /// @param fixed_bytes  of shared memory that a block needs besides its input
 /// @param row_bytes    of one input row of all channels
 /// @param map_blocks   blocks that share an image's maps among them
+/// @param most_blocks  on a multiprocessor
 inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
-                              std::int64_t row_bytes, int map_blocks) {
+                              std::int64_t row_bytes, int map_blocks, int most_blocks = 2) {
   constexpr std::int64_t kReservedBytes = 1024;  // by CUDA, for each block
   constexpr int kLowestStrip = 8;                // below, a strip loads more rows than it makes
   const SharedMemory memory = shared_memory();
   const int rows = shape.out_height();
   const int lowest = std::min(kLowestStrip, rows);
-  for (const int blocks : {2, 1}) {
+  for (int blocks = most_blocks; blocks >= 1; --blocks) {
     const std::int64_t budget = std::min<std::int64_t>(
         memory.per_block, memory.per_multiprocessor / blocks - kReservedBytes);
     const std::int64_t input_rows = (budget - fixed_bytes) / row_bytes;

@@ -1,14 +1,14 @@
 // The library's matrix product.
 //
 // Idea     im2col-gemm with NVIDIA's own product in the place of ours: whoever has a matrix product
-//          calls cuBLAS. It is a baseline, not an exercise in kernels: what does a library buy whose
-//          product nobody here will beat, when the shape of the problem is wrong for it?
+//          calls cuBLAS. It is a baseline, not an exercise in kernels: what does a library buy
+//          whose product nobody here will beat, when the shape of the problem is wrong for it?
 // Picture  for each image, all of a slice in one call (strided batched):
 //
 //              weights (maps, taps)  ×  unrolled (taps, pixels)  =  output (maps, pixels)
 //
-//          cuBLAS counts rows and columns as Fortran does, so it is told the transposes: a row-major
-//          matrix is its own transpose there.
+//          cuBLAS counts rows and columns as Fortran does, so it is told the transposes: a
+//          row-major matrix is its own transpose there.
 // Cost     the unrolled matrix is written and read once, K·K times the input: 12.5 GB each way for
 //          the first layer of the default network at 10 000 images. That alone takes 6 ms where
 //          memory moves 4.3 TB/s.
@@ -55,8 +55,7 @@ __global__ void unroll_input(float* unrolled, const float* input, ConvShape shap
   const int w = pixel % shape.out_width();
   const float* window = input + image * shape.input_image_size() +
                         (c * shape.height + h * shape.stride) * shape.width + w * shape.stride;
-  float* to =
-      unrolled + (image * shape.taps() + c * shape.kernel * shape.kernel) * pixels + pixel;
+  float* to = unrolled + (image * shape.taps() + c * shape.kernel * shape.kernel) * pixels + pixel;
   for (int p = 0; p < shape.kernel; ++p) {
     for (int q = 0; q < shape.kernel; ++q) {
       *to = window[p * shape.width + q];

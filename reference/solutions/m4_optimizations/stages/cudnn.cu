@@ -51,9 +51,10 @@ const convlab::ConvolutionStage<Cudnn> stage({
 
 namespace {
 
-const convlab::StageLeftOut stage("cudnn",
-                                  "it calls NVIDIA's library cuDNN, which needs a GPU; this program "
-                                  "was built without it");
+const convlab::StageLeftOut stage(
+    "cudnn",
+    "it calls NVIDIA's library cuDNN, which needs a GPU; this program "
+    "was built without it");
 
 }  // namespace
 
