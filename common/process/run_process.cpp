@@ -47,9 +47,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string variable = *each;
     const std::string name = variable.substr(0, variable.find('=') + 1);
-    const bool replaced = std::any_of(more.begin(), more.end(), [&](const std::string& one) {
-      return one.starts_with(name);
-    });
+    const bool replaced = std::any_of(
+        more.begin(), more.end(), [&](const std::string& one) { return one.starts_with(name); });
     if (!replaced) variables.push_back(variable);
   }
   return variables;
@@ -144,8 +143,8 @@ FinishedProcess run_process(const Command& command) {
                       .output = output.to.get(),
                       .errors = errors.to.is_open() ? errors.to.get() : output.to.get(),
                       .parent = ::getpid()};
-  // vfork, as posix_spawn does it: no copy of this process's memory is made, which may be gigabytes,
-  // and which the isolation of a submission refuses.
+  // vfork, as posix_spawn does it: no copy of this process's memory is made, which may be
+  // gigabytes, and which the isolation of a submission refuses.
   const pid_t process = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
   if (process < 0) fail_to_start(command, errno);
   if (process == 0) become(launch);

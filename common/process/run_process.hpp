@@ -25,7 +25,7 @@ struct Command {
   Output output = Output::kSeparate;
   std::chrono::milliseconds time_limit{};  ///< 0: none
   /// More than this ends it: a program that prints for ever must not fill the memory.
-  std::size_t output_limit = std::size_t{256} << 20;  // bytes
+  std::size_t output_limit = std::size_t{256} << 20;        // bytes
   const volatile std::sig_atomic_t* interrupted = nullptr;  ///< ends it once this is not 0
 };
 

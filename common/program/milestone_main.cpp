@@ -22,7 +22,7 @@
 #include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
-#include "common/given_file/build_source.hpp"
+#include "common/given_file/build_given_file.hpp"
 #include "common/network/network.hpp"
 #include "common/process/process_usage.hpp"
 #include "common/program/arguments.hpp"
@@ -46,8 +46,6 @@ struct Options {
   std::string solution;
   std::string json;
   std::string device = "auto";
-  std::string source;
-  bool print_program = false;
   int repeats = 0;
   int time_limit_s = 120;
   bool profile = false;
@@ -93,11 +91,6 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
   app.add_option("--repeats", options.repeats, "Samples of each op time; the median is shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--source", options.source,
-                 on_device
-                     ? "Compile and run this file, written for the course's GPUInterface"
-                     : "Compile and run this file, written for the course's conv_forward_cpu");
-  app.add_flag("--print-program", options.print_program)->group("");  // with --source, for graders
   if (on_device) {
     app.add_option("--device", options.device,
                    "gpu, emulated (on the CPU), or auto: a GPU if one answers")
@@ -111,8 +104,10 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
         ->capture_default_str();
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
-  app.add_option("--solution", options.solution, "Whose stages to run: student or reference")
-      ->check(CLI::IsMember({"student", "reference"}));
+  app.add_option(
+      "--solution", options.solution,
+      std::string("Whose stages to run: student, reference, or a file with the course's ") +
+          (on_device ? "GPUInterface" : "conv_forward_cpu"));
   app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
 }
 
@@ -157,20 +152,26 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
   return nullptr;
 }
 
-// Compiles the file of --source and replaces this process by the program, with the other arguments.
-ExitCode run_source(const Milestone& milestone, const Options& options, char** argv) {
-  open_device(milestone, options, argv);  // for a GPU only if one answers
-  const std::filesystem::path program = build_source(options.source, milestone.device);
-  if (options.print_program) {
-    std::printf("%s\n", program.c_str());
-    return ExitCode::kPassed;
-  }
-  const std::string flag = "--source";
+bool is_file(const std::string& solution) {
+  return solution != "student" && solution != "reference";
+}
+
+// Compiles the file of --solution and replaces this process by the program, with the other
+// arguments.
+[[noreturn]] void run_given_file(const Milestone& milestone, const Options& options, char** argv) {
+  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+  const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+  const std::filesystem::path program =
+      build_given_file({.build = build,
+                        .device = milestone.device,
+                        .capability = device ? device->info().capability : ComputeCapability{}},
+                       options.solution);
+  const std::string flag = "--solution";
   std::vector<char*> arguments;
   for (; *argv != nullptr; ++argv) {
     if (*argv == flag) {
       ++argv;  // and its value
-    } else if (std::string(*argv).rfind(flag + "=", 0) != 0) {
+    } else if (!std::string(*argv).starts_with(flag + "=")) {
       arguments.push_back(*argv);
     }
   }
@@ -364,11 +365,11 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
 }
 
 ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
+  if (!options.solution.empty() && is_file(options.solution)) {
+    run_given_file(milestone, options, argv);
+  }
   if (!options.solution.empty() && options.solution != milestone.solution) {
     become_program(program_name(milestone.id, options.solution, milestone.device), argv);
-  }
-  if (!options.source.empty()) {
-    return run_source(milestone, options, argv);
   }
   if (options.list) {
     list_stages();

@@ -56,7 +56,9 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
     throw UsageError("The solution of " + student.filename().string() + " is a " +
                      (is_cuda ? ".cpp" : ".cu") + " file; this is " + file.string() + ".");
   }
-  const BuiltSubmission built = build_submission(file, device, build);
+  const BuiltSubmission built = build_submission(
+      file,
+      {.build = build, .device = device, .capability = milestone.device().report.info.capability});
   if (!built.problem) return {.program = built.program};
   return {.finding = explain(*built.problem, file.filename().string())};
 }

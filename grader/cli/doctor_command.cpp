@@ -93,8 +93,7 @@ Examined cuda() {
 
 Examined gpu() {
   const std::string line =
-      first_line(
-      {"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"});
+      first_line({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"});
   if (line.empty() && !gpu_answers()) {
     return {"GPU", "none answers", "Not needed for m1; GPU milestones are emulated without one",
             false};

@@ -112,10 +112,10 @@ std::string manifest_text(const std::filesystem::path& folder,
 std::vector<std::uint8_t> packed(const std::filesystem::path& folder, const std::string& name,
                                  const std::filesystem::path& scratch) {
   const auto tar = scratch / "archive.tar";
-  const FinishedProcess run = run_process(
-      {.words = {"tar", "--create", "--format=ustar", "--sort=name", "--mtime=@0", "--owner=0",
-                 "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "--file=" + tar.string(),
-                 "--directory=" + folder.string(), name}});
+  const FinishedProcess run =
+      run_process({.words = {"tar", "--create", "--format=ustar", "--sort=name", "--mtime=@0",
+                             "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX",
+                             "--file=" + tar.string(), "--directory=" + folder.string(), name}});
   if (!run.succeeded()) throw EnvironmentError("tar failed: " + trimmed_end(run.errors) + ".");
   constexpr std::size_t kLargest = std::size_t{64} << 20;
   return gzip(read_bytes(tar, kLargest));

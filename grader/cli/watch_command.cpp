@@ -90,11 +90,10 @@ bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
                                     options.batches};
   if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
   constexpr std::chrono::hours kLimit{1};  // the check itself has limits far below
-  const FinishedProcess run = run_process(
-      {.words = words,
-                            .output = Command::Output::kShown,
-                            .time_limit = kLimit,
-                            .interrupted = &stop_asked});
+  const FinishedProcess run = run_process({.words = words,
+                                           .output = Command::Output::kShown,
+                                           .time_limit = kLimit,
+                                           .interrupted = &stop_asked});
   return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
 }
 

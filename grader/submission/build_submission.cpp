@@ -1,11 +1,8 @@
 #include "grader/submission/build_submission.hpp"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <sstream>
 #include <vector>
 
@@ -54,20 +51,29 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   return first;
 }
 
-/// Runs steps of compile-submission in a sandbox.
+/// Runs steps of build_given_file.sh in a sandbox.
 class Compiler {
  public:
-  Compiler(fs::path build, Device device, fs::path folder)
-      : build_(std::move(build)), device_(to_string(device)), folder_(std::move(folder)) {}
+  Compiler(const GivenFileTarget& target, fs::path folder)
+      : target_(target), folder_(std::move(folder)) {}
 
-  /// Nothing if it went well. Compiling sees what milestones may include; linking sees the build.
-  std::optional<BuildProblem> step(const std::string& name, const std::vector<std::string>& more,
-                                   const std::vector<fs::path>& readable) {
-    std::vector<std::string> words = {name, device_};
-    words.insert(words.end(), more.begin(), more.end());
-    words.push_back(folder_.string());
+  /// Nothing if it went well.
+  std::optional<BuildProblem> compile(const fs::path& file) const {
+    // What milestones may include, and the tools; not the programs of a solution.
+    return step(compile_command(target_, file, folder_),
+                {course_ / "common", target_.build / "bin" / "convlab-rewrite",
+                 target_.build / "given_file"});
+  }
+
+  std::optional<BuildProblem> link(bool adapter) const {
+    return step(link_command(target_, folder_, adapter), {course_ / "common", target_.build});
+  }
+
+ private:
+  std::optional<BuildProblem> step(const std::vector<std::string>& words,
+                                   const std::vector<fs::path>& readable) const {
     ChildProcess::Options options{.policy = {.readable = readable,
-                                             .secret = network_folder().parent_path().parent_path(),
+                                             .secret = course_,
                                              .may_fork = true,
                                              .keeps_files = true,
                                              .cpu_seconds = 600,
@@ -77,9 +83,8 @@ class Compiler {
     if (const std::string flag = optimisation(); !flag.empty()) {
       options.environment = {std::string(kOptimise) + "=" + flag};
     }
-    options.policy.readable.insert(options.policy.readable.end(),
-                                   {build_ / "compile-submission", "/usr", "/bin", "/lib", "/opt"});
-    ChildProcess process(build_ / "compile-submission", words, options);
+    options.policy.readable.insert(options.policy.readable.end(), {"/usr", "/bin", "/lib", "/opt"});
+    ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
     constexpr std::chrono::seconds kPatience(300);
     const Ending ending = process.wait(kPatience);
     std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
@@ -94,10 +99,7 @@ class Compiler {
                              "); common/setup/lab setup installs one, cmake --preset lab --fresh "
                              "looks for it again.");
     }
-    if (ending.kind == Ending::Kind::kExited) {
-      return BuildProblem{.message = first_error(process.output_head(), folder_)};
-    }
-    if (ending.kind == Ending::Kind::kFlood) {
+    if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
       return BuildProblem{.message = first_error(process.output_head(), folder_)};
     }
     return BuildProblem{
@@ -107,77 +109,45 @@ class Compiler {
                        : "it used up its memory or its processor time"};
   }
 
- private:
-  fs::path build_;
-  std::string device_;
+  GivenFileTarget target_;
   fs::path folder_;
+  fs::path course_ = network_folder().parent_path().parent_path();
 };
 
-std::optional<BuildProblem> compile_and_link(const fs::path& file, Device device,
-                                             const fs::path& build, const fs::path& folder) {
-  Compiler compiler(build, device, folder);
-  const fs::path course = network_folder().parent_path().parent_path();
-  if (auto problem = compiler.step("compile", {file.string()},
-                                   {course / "common", build / "bin", build / "common"})) {
-    return problem;
-  }
+std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFileTarget& target,
+                                             const fs::path& folder) {
+  const Compiler compiler(target, folder);
+  if (auto problem = compiler.compile(file)) return problem;
   const std::string symbols = read_text(folder / "symbols");
   if (auto symbol = find_symbol_problem(symbols)) {
     return BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
   }
-  const bool adapter = implements_course_interface(symbols);
-  return compiler.step(adapter ? "link-adapter" : "link", {}, {build});
-}
-
-// Of what the program depends on: another text, device or build makes another program.
-std::string key_of(const std::string& text, Device device, const fs::path& build) {
-  std::error_code missing;
-  const auto built = fs::last_write_time(build / "bin" / "grader", missing);
-  const std::size_t key = std::hash<std::string>{}(
-      text + "\n" + optimisation() + std::to_string(built.time_since_epoch().count()));
-  return std::string("graded-") + to_string(device) + "-" + std::to_string(key);
+  return compiler.link(implements_course_interface(symbols));
 }
 
 }  // namespace
 
-BuiltSubmission build_submission(const fs::path& file, Device device, const fs::path& build) {
+BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& target) {
   if (!fs::is_regular_file(file)) {
     throw UsageError("The solution is student, reference, or a source file; there is no file " +
                      file.string() + ".");
   }
-  if (!fs::exists(build / "compile-submission")) {
-    throw EnvironmentError("This build has no " + (build / "compile-submission").string() +
+  if (!fs::exists(target.build / "given_file" /
+                  (std::string(to_string(target.device)) + ".link"))) {
+    throw EnvironmentError("This build has not recorded how it compiles for " +
+                           std::string(to_string(target.device)) +
                            "; build again: cmake --build --preset lab");
   }
   const std::string text = read_text(file);
-  BuiltSubmission built;
-  built.folder = build / "sources" / (file.stem().string() + "-" + key_of(text, device, build));
-  built.program = built.folder / "program";
   const std::string name = file.filename().string();
+  BuiltSubmission built;
+  built.folder = folder_for(target, file, "graded", text);
+  built.program = built.folder / "program";
   if (fs::exists(built.program) && read_text(built.folder / name) == text) return built;
-
-  // Made beside, then renamed: two graders may want the same program at the same time.
-  const fs::path scratch = built.folder.string() + "." + std::to_string(::getpid());
-  try {
-    fs::remove_all(scratch);
-    fs::create_directories(scratch);
-    fs::copy_file(file, scratch / name);
-  } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove_all(scratch, ignored);
-    throw EnvironmentError("Nothing can be compiled in " + scratch.parent_path().string() + ": " +
-                           error.code().message() + ".");
-  }
-  std::error_code failed;
-  try {
-    built.problem = compile_and_link(scratch / name, device, build, scratch);
-  } catch (const Error&) {
-    fs::remove_all(scratch, failed);
-    throw;
-  }
-  fs::remove_all(built.folder, failed);
-  fs::rename(scratch, built.folder, failed);
-  if (failed) fs::remove_all(scratch, failed);  // the other one was first
+  fill_folder(built.folder, [&](const fs::path& scratch) {
+    write_atomically(scratch / name, text);
+    built.problem = compile_and_link(scratch / name, target, scratch);
+  });
   return built;
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/device/device_info.hpp"
+#include "common/given_file/build_given_file.hpp"
 #include "grader/submission/symbol_rules.hpp"
 
 namespace convlab::grader {
@@ -24,13 +24,10 @@ struct BuiltSubmission {
 };
 
 /// Makes a program for the grader of one source file: the file alone, copied into a folder of its
-/// own below build/sources, compiled in a sandbox by compile-submission, its functions kept from
-/// taking the place of others. The same text is not compiled twice.
-/// @param device  kCpu for milestone 1, kGpu or kEmulated for the others
-/// @param build   the folder above bin/, which holds compile-submission
+/// own below build/sources, compiled in a sandbox, its functions kept from replacing others. The
+/// same text is not compiled twice.
 /// @throws UsageError if there is no such file
-/// @throws EnvironmentError if the build folder cannot be written, or has no compile-submission
-BuiltSubmission build_submission(const std::filesystem::path& file, Device device,
-                                 const std::filesystem::path& build);
+/// @throws EnvironmentError if the build folder cannot be written, or holds no commands
+BuiltSubmission build_submission(const std::filesystem::path& file, const GivenFileTarget& target);
 
 }  // namespace convlab::grader

@@ -305,14 +305,4 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
   return std::nullopt;
 }
 
-bool implements_course_interface(const std::string& symbols) {
-  std::istringstream lines(symbols);
-  for (std::string line; std::getline(lines, line);) {
-    const bool named =
-        line.rfind("_ZN12GPUInterface", 0) == 0 || line.rfind("_Z16conv_forward_cpu", 0) == 0;
-    if (named && line.find(" T ") != std::string::npos) return true;
-  }
-  return false;
-}
-
 }  // namespace convlab::grader

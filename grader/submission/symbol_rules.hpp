@@ -22,7 +22,4 @@ struct SymbolProblem {
 /// interface.
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols);
 
-/// Whether the object implements the course's conv_forward_cpu or GPUInterface.
-bool implements_course_interface(const std::string& symbols);
-
 }  // namespace convlab::grader

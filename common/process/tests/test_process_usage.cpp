@@ -1,5 +1,4 @@
 #include "common/process/process_usage.hpp"
-
 #include "common/testing/catch.hpp"
 #include "common/timing/stopwatch.hpp"
 

@@ -1,9 +1,8 @@
-#include "common/process/run_process.hpp"
-
 #include <csignal>
 #include <fstream>
 #include <string>
 
+#include "common/process/run_process.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
 
@@ -50,15 +49,13 @@ TEST_CASE("run_process: says how a program ended") {
   const FinishedProcess flood = run_process({.words = {"yes"}, .output_limit = 1000});
   CHECK(flood.end == End::kOutputLimit);
   const volatile std::sig_atomic_t asked = 1;
-  const FinishedProcess stopped =
-      run_process({.words = {"sleep", "100"}, .interrupted = &asked});
+  const FinishedProcess stopped = run_process({.words = {"sleep", "100"}, .interrupted = &asked});
   CHECK(stopped.end == End::kInterrupted);
 }
 
 TEST_CASE("run_process: what a program left in its group ends at the limit, too") {
-  const FinishedProcess run = run_process(
-      {.words = {"sh", "-c", "sleep 100 & echo $!; wait"},
-       .time_limit = std::chrono::milliseconds(300)});
+  const FinishedProcess run = run_process({.words = {"sh", "-c", "sleep 100 & echo $!; wait"},
+                                           .time_limit = std::chrono::milliseconds(300)});
   CHECK(run.end == End::kTimeLimit);
   const pid_t left = std::stoi(run.output);
   // Gone, or a zombie that nobody has collected yet.

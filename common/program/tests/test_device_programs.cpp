@@ -5,6 +5,7 @@
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/run_command.hpp"
+#include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
 using convlab::testing::CommandResult;

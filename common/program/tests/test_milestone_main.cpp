@@ -7,6 +7,7 @@
 #include "common/testing/address_sanitizer.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/run_command.hpp"
+#include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
 using convlab::testing::CommandResult;
