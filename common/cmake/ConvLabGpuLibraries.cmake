@@ -2,7 +2,7 @@
 #
 # convlab_link_gpu_libraries(TARGET)
 #
-# Links those that are there to a program for a GPU, and tells its sources: CONVLAB_HAS_CUBLAS,
+# Links those that are there to stages for a GPU, and tells their sources: CONVLAB_HAS_CUBLAS,
 # CONVLAB_HAS_CUDNN. Emulated programs never get them.
 if(CONVLAB_HAS_GPU_COMPILER)
   find_package(CUDAToolkit QUIET)
@@ -22,16 +22,15 @@ if(CONVLAB_HAS_GPU_COMPILER)
 endif()
 
 function(convlab_link_gpu_libraries target)
-  if(NOT CONVLAB_HAS_GPU_COMPILER)
-    return()
-  endif()
   if(TARGET CUDA::cublas)
-    target_link_libraries(${target} PRIVATE CUDA::cublas)
-    target_compile_definitions(${target} PRIVATE CONVLAB_HAS_CUBLAS=1)
+    target_link_libraries(${target} PUBLIC CUDA::cublas)
+    target_compile_definitions(${target} PUBLIC CONVLAB_HAS_CUBLAS=1)
   endif()
   if(CONVLAB_HAS_CUDNN)
-    target_include_directories(${target} SYSTEM PRIVATE "${CONVLAB_CUDNN_INCLUDE}")
-    target_link_libraries(${target} PRIVATE "${CONVLAB_CUDNN_LIBRARY}")
-    target_compile_definitions(${target} PRIVATE CONVLAB_HAS_CUDNN=1)
+    target_include_directories(${target} SYSTEM PUBLIC "${CONVLAB_CUDNN_INCLUDE}")
+    target_link_libraries(${target} PUBLIC "${CONVLAB_CUDNN_LIBRARY}")
+    target_compile_definitions(${target} PUBLIC CONVLAB_HAS_CUDNN=1)
   endif()
+  # A program that calls none of them does not load them.
+  target_link_options(${target} PUBLIC LINKER:--as-needed)
 endfunction()

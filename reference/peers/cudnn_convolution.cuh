@@ -93,17 +93,17 @@ class CudnnConvolution {
 
   static void check(cudnnStatus_t status, const char* call) {
     if (status == CUDNN_STATUS_SUCCESS) return;
-    throw EnvironmentError(std::string("cuDNN: ") + call + " failed: " +
-                           cudnnGetErrorString(status) + ".");
+    throw EnvironmentError(std::string("cuDNN: ") + call +
+                           " failed: " + cudnnGetErrorString(status) + ".");
   }
 
   void choose() {
     std::vector<cudnnConvolutionFwdAlgoPerf_t> found(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
     int count = 0;
-    check(cudnnFindConvolutionForwardAlgorithm(handle_, input_, weights_, convolution_, output_,
-                                               static_cast<int>(found.size()), &count,
-                                               found.data()),
-          "cudnnFindConvolutionForwardAlgorithm");
+    check(
+        cudnnFindConvolutionForwardAlgorithm(handle_, input_, weights_, convolution_, output_,
+                                             static_cast<int>(found.size()), &count, found.data()),
+        "cudnnFindConvolutionForwardAlgorithm");
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));

@@ -7,8 +7,8 @@
 //                       : "=r"(b[0]), "=r"(b[1]) : "r"(address));
 //
 //          do { auto&& convlab_0 = b[0]; auto&& convlab_1 = b[1]; auto&& convlab_2 = address;
-//               ptx::load_matrices({ptx::write<4>(convlab_0), ptx::write<4>(convlab_1)},
-//                                  ptx::address(convlab_2)); } while (false);
+//               ptx::load_matrices(ptx::list(ptx::write<4>(convlab_0), ptx::write<4>(convlab_1)),
+//                                  ptx::address(convlab_2, 0)); } while (false);
 
 #include "common/emulation/ptx/translate.hpp"
 
@@ -56,7 +56,7 @@ std::string without_comments(std::string code) {
       const auto end = code.find(close, begin + 2);
       const auto length =
           end == std::string::npos ? code.size() - begin : end + close.size() - begin;
-      code.replace(begin, length, " ");
+      code.replace(begin, length, 1, ' ');
     }
   }
   return code;
@@ -191,7 +191,7 @@ class Translator {
     }
     const std::string bytes = std::to_string(slot.bytes);
     const std::string access = slot.kind == Slot::Kind::kWrite ? "write<" : "read<";
-    std::string code = "{";
+    std::string code = joined({kFunctions, "list("});
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (slot.kind == Slot::Kind::kWrite) check_written(names[i]);
       code += i > 0 ? ", " : "";
@@ -199,7 +199,7 @@ class Translator {
       code += joined({kFunctions, access, bytes, ">(",
                       number ? std::string(names[i]) : variable(names[i]), ")"});
     }
-    return code + "}";
+    return code + ")";
   }
 
   void check_written(std::string_view text) const {

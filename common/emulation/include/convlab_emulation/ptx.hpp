@@ -41,10 +41,11 @@ Register<kBytes> write(T& variable) {
 
 template <std::size_t kBytes, class T>
 Bits<kBytes> read(const T& value) {
-  static_assert(sizeof(T) == kBytes && std::is_trivially_copyable_v<T>,
+  const std::decay_t<decltype(value)> operand = value;  // an array is its address
+  static_assert(sizeof operand == kBytes && std::is_trivially_copyable_v<decltype(operand)>,
                 "this operand of inline PTX has another size than the variable");
   Bits<kBytes> bits;
-  std::memcpy(&bits, &value, kBytes);
+  std::memcpy(&bits, &operand, kBytes);
   return bits;
 }
 
@@ -54,8 +55,15 @@ struct Address {
 };
 template <class T>
 Address address(const T& value, std::uint64_t offset) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "an address has 32 or 64 bits");
-  return {read<sizeof(T)>(value) + offset};
+  constexpr std::size_t kBytes = sizeof(std::decay_t<decltype(value)>);
+  static_assert(kBytes == 4 || kBytes == 8, "an address has 32 or 64 bits");
+  return {read<kBytes>(value) + offset};
+}
+
+/// What stands in { }, or alone.
+template <class T, class... More>
+std::array<T, 1 + sizeof...(More)> list(T first, More... more) {
+  return {first, more...};
 }
 
 template <std::size_t kCount>

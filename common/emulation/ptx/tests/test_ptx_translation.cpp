@@ -38,15 +38,16 @@ TEST_CASE("ptx: every operand is evaluated once, in order") {
   CHECK(code ==
         "do { auto&& convlab_0 = (d[i++]); (void)convlab_0; auto&& convlab_1 = (a, b); "
         "(void)convlab_1; ::convlab::emulation::ptx::convert_to_half2("
-        "{::convlab::emulation::ptx::write<4>(convlab_0)}, "
-        "{::convlab::emulation::ptx::read<4>(convlab_1)}, "
-        "{::convlab::emulation::ptx::read<4>(convlab_1)}); } while (false)");
+        "::convlab::emulation::ptx::list(::convlab::emulation::ptx::write<4>(convlab_0)), "
+        "::convlab::emulation::ptx::list(::convlab::emulation::ptx::read<4>(convlab_1)), "
+        "::convlab::emulation::ptx::list(::convlab::emulation::ptx::read<4>(convlab_1))); "
+        "} while (false)");
 }
 
 TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
   CHECK(calls({"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2 + 64];",
                {{"=r", "a"}, {"=r", "b"}, {"r", "s"}}}) ==
-        "load_matrices_transposed({write<4>(convlab_0), write<4>(convlab_1)}, "
+        "load_matrices_transposed(list(write<4>(convlab_0), write<4>(convlab_1)), "
         "address(convlab_2, 64));");
   CHECK(calls({"cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n\tcp.async.commit_group;",
                {{"r", "s"}, {"l", "g"}}}) ==
@@ -57,8 +58,9 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
   CHECK(calls({"cp.async.wait_group 1; // all but one", {}}) == "copy_wait(1);");
   CHECK(calls({"{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }",
                {{"=r", "d"}, {"l", "p"}}}) ==
-        "unsigned long long convlab_register_a = 0; to_shared({write<8>(convlab_register_a)}, "
-        "{read<8>(convlab_1)}); shorten({write<4>(convlab_0)}, {read<8>(convlab_register_a)});");
+        "unsigned long long convlab_register_a = 0; to_shared(list(write<8>(convlab_register_a)), "
+        "list(read<8>(convlab_1))); shorten(list(write<4>(convlab_0)), "
+        "list(read<8>(convlab_register_a)));");
 }
 
 TEST_CASE("ptx: cache hints are advice") {
