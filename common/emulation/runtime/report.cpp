@@ -52,17 +52,18 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
 /// One line per group of threads that are in the same state at the same place.
 std::string thread_groups(const BlockRunner& runner) {
   std::map<std::tuple<State, std::string, std::string>, std::vector<const EmulatedThread*>> groups;
-  for (const EmulatedThread& thread : runner.threads()) {
+  for (const EmulatedThread& thread : runner.scheduler().threads()) {
     State state = thread.state;
     if (state == State::kReady) state = State::kRunning;
     const bool waits = state == State::kAtBarrier || state == State::kInWarp ||
                        state == State::kConverging || state == State::kAsleep;
-    const Wait& last = runner.last_wait(thread);
+    const Wait& last = runner.scheduler().wait_of(thread);
     const bool begun = waits || (state == State::kRunning && last.site.file != nullptr);
     std::string call = last.call;
     if (state == State::kInWarp) {
       std::array<char, 24> mask;
-      std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)", runner.awaited_lanes(thread));
+      std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)",
+                    runner.warps().awaited_lanes(thread));
       call += mask.data();
     }
     if (!begun) call.clear();
@@ -122,7 +123,8 @@ std::string headline(const BlockRunner& runner) {
       return "misaligned address: a vector access must be aligned to its size";
     case Fault::Kind::kStackOverflow:
       return "stack overflow: the thread's calls and local arrays need more than " +
-             std::to_string(runner.fibers().stack_bytes() / 1024) + " KiB (endless recursion?)";
+             std::to_string(runner.scheduler().fibers().stack_bytes() / 1024) +
+             " KiB (endless recursion?)";
     case Fault::Kind::kArithmetic:
       return "integer division by zero, or of the least integer by -1 (a GPU goes on with a "
              "meaningless value)";

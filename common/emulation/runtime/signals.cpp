@@ -131,7 +131,7 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
       break;
   }
   fault.address = info.si_addr;
-  if (runner.fibers().overflown(info.si_addr) != nullptr) {
+  if (runner.scheduler().fibers().overflown(info.si_addr) != nullptr) {
     fault.kind = Fault::Kind::kStackOverflow;
     fault.error = KernelFault::kHardwareStackError;
   } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) ||
@@ -267,21 +267,3 @@ void prepare_worker_for_signals() {
 }
 
 }  // namespace convlab::emulation
-
-// assert() in a kernel ends the kernel, not the program: this is glibc's function.
-// NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file,
-                                           unsigned int line, const char* function) noexcept {
-  using namespace convlab::emulation;
-  if (in_kernel()) {
-    std::array<char, 512> message;
-    std::snprintf(message.data(), message.size(), "assertion `%s' failed in %s", assertion,
-                  function);
-    CallSite site;
-    site.file = file;
-    site.line = line;
-    fail_kernel(KernelFault::kAssert, message.data(), site);
-  }
-  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
-  std::abort();
-}

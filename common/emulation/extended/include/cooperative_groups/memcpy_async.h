@@ -1,0 +1,47 @@
+#pragma once
+
+// cooperative_groups::memcpy_async: a group copies into shared memory. Every member does its part,
+// at the time it waits (async_copy.hpp); a copy to another place is done at once.
+
+#include <cooperative_groups.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "common/emulation/extended/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
+
+namespace cooperative_groups {
+
+/// Begins to copy `bytes` bytes. All members call it with the same arguments.
+template <class Group, class T>
+void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes) {
+  const auto share = convlab::emulation::share_of(bytes, group.thread_rank(), group.size());
+  auto* destination = reinterpret_cast<unsigned char*>(to) + share.begin;
+  const auto* source = reinterpret_cast<const unsigned char*>(from) + share.begin;
+  if (convlab::emulation::is_shared(to)) {
+    convlab::emulation::async_copies().add(destination, source, share.bytes, 0);
+  } else {
+    std::memcpy(destination, source, share.bytes);
+  }
+  convlab::emulation::async_copies().commit();
+}
+
+/// Waits until all copies of all members but the last kPrior are done.
+template <unsigned kPrior, class Group>
+void wait_prior(const Group& group, detail::CallSite site = detail::Here::current()) {
+  convlab::emulation::async_copies().wait_prior(kPrior);
+  group.sync(site);
+}
+
+template <class Group>
+void wait(const Group& group, detail::CallSite site = detail::Here::current()) {
+  wait_prior<0>(group, site);
+}
+
+}  // namespace cooperative_groups
+
+// NOLINTEND(readability-identifier-naming)
