@@ -4,9 +4,11 @@
 // Source: CUDA Math API, SIMD Intrinsics; how __vavgs2 and __vavgs4 round: NVIDIA's
 // simd_functions.h, (a + b + (a + b >= 0)) >> 1.
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+
+#include "common/emulation/include/convlab_emulation/device_integers.hpp"
 
 namespace convlab::emulation {
 
@@ -26,8 +28,9 @@ constexpr unsigned int for_each_part(Operation operation, Words... words) {
 
 template <class T>
 constexpr std::int32_t saturated(std::int32_t value) {
-  return std::clamp<std::int32_t>(value, std::numeric_limits<T>::min(),
-                                  std::numeric_limits<T>::max());
+  constexpr std::int32_t kLeast = std::numeric_limits<T>::min();
+  constexpr std::int32_t kMost = std::numeric_limits<T>::max();
+  return value < kLeast ? kLeast : value > kMost ? kMost : value;
 }
 
 /// The sum of all parts.
@@ -128,26 +131,26 @@ inline unsigned int __vsadu4(unsigned int a, unsigned int b) {
 
 // Minima and maxima of several numbers, also of a sum, which wraps round; _relu: none below 0.
 
-#define CONVLAB_DPX_WORD(T, suffix)                                                          \
-  inline T __vimax3_##suffix(T a, T b, T c) {                                                \
-    return std::max(std::max(a, b), c);                                                      \
-  }                                                                                          \
-  inline T __vimin3_##suffix(T a, T b, T c) {                                                \
-    return std::min(std::min(a, b), c);                                                      \
-  }                                                                                          \
-  inline T __viaddmax_##suffix(T a, T b, T c) {                                              \
-    return std::max(static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c); \
-  }                                                                                          \
-  inline T __viaddmin_##suffix(T a, T b, T c) {                                              \
-    return std::min(static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c); \
-  }                                                                                          \
-  inline T __vibmax_##suffix(T a, T b, bool* is_first) {                                     \
-    *is_first = a >= b;                                                                      \
-    return std::max(a, b);                                                                   \
-  }                                                                                          \
-  inline T __vibmin_##suffix(T a, T b, bool* is_first) {                                     \
-    *is_first = a <= b;                                                                      \
-    return std::min(a, b);                                                                   \
+#define CONVLAB_DPX_WORD(T, suffix)                                                     \
+  inline T __vimax3_##suffix(T a, T b, T c) {                                           \
+    return max(max(a, b), c);                                                           \
+  }                                                                                     \
+  inline T __vimin3_##suffix(T a, T b, T c) {                                           \
+    return min(min(a, b), c);                                                           \
+  }                                                                                     \
+  inline T __viaddmax_##suffix(T a, T b, T c) {                                         \
+    return max(static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c); \
+  }                                                                                     \
+  inline T __viaddmin_##suffix(T a, T b, T c) {                                         \
+    return min(static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b)), c); \
+  }                                                                                     \
+  inline T __vibmax_##suffix(T a, T b, bool* is_first) {                                \
+    *is_first = a >= b;                                                                 \
+    return max(a, b);                                                                   \
+  }                                                                                     \
+  inline T __vibmin_##suffix(T a, T b, bool* is_first) {                                \
+    *is_first = a <= b;                                                                 \
+    return min(a, b);                                                                   \
   }
 CONVLAB_DPX_WORD(int, s32)
 CONVLAB_DPX_WORD(unsigned int, u32)
@@ -184,7 +187,7 @@ CONVLAB_DPX_HALVES(u16x2, __vmaxu2, __vminu2, std::uint16_t)
 
 #define CONVLAB_DPX_RELU(name)                                                            \
   inline int name##_s32_relu(int a, int b, int c) {                                       \
-    return std::max(name##_s32(a, b, c), 0);                                              \
+    return max(name##_s32(a, b, c), 0);                                                   \
   }                                                                                       \
   inline unsigned int name##_s16x2_relu(unsigned int a, unsigned int b, unsigned int c) { \
     return __vmaxs2(name##_s16x2(a, b, c), 0);                                            \
@@ -195,10 +198,10 @@ CONVLAB_DPX_RELU(__viaddmax)
 CONVLAB_DPX_RELU(__viaddmin)
 #undef CONVLAB_DPX_RELU
 inline int __vimax_s32_relu(int a, int b) {
-  return std::max(std::max(a, b), 0);
+  return max(max(a, b), 0);
 }
 inline int __vimin_s32_relu(int a, int b) {
-  return std::max(std::min(a, b), 0);
+  return max(min(a, b), 0);
 }
 inline unsigned int __vimax_s16x2_relu(unsigned int a, unsigned int b) {
   return __vmaxs2(__vmaxs2(a, b), 0);

@@ -12,6 +12,12 @@
 #include "common/emulation/runtime/fiber.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
+long long convlab::emulation::host_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 using namespace convlab::emulation;
 
 namespace {

@@ -2,7 +2,6 @@
 // test_launch_forms.cu.
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -12,7 +11,6 @@
 #include "common/emulation/rewrite/lexer.hpp"
 #include "common/emulation/rewrite/project.hpp"
 #include "common/emulation/rewrite/rewriter.hpp"
-#include "common/testing/address_sanitizer.hpp"
 #include "common/testing/catch.hpp"
 
 namespace {
@@ -59,24 +57,6 @@ std::string without_anchors(std::string text) {
     const auto line_end = text.find('\n', begin + 1);
     const auto end = std::min(text.find_first_not_of(" \t", line_end + 1), text.size());
     text.erase(begin, end - begin);
-  }
-  return text;
-}
-
-/// A source as long as a long submission.
-std::string long_source(int kernels) {
-  std::string text;
-  for (int i = 0; i < kernels; ++i) {
-    const std::string number = std::to_string(i);
-    text +=
-        "// Kernel " + number + " computes a tile.\n__global__ void kernel_" + number +
-        "(const float* in, float* out, int n) {\n  __shared__ float tile[16][17];\n"
-        "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-        "  tile[threadIdx.y][threadIdx.x] = i < n ? in[i] : 0.0f;\n  __syncthreads();\n"
-        "  float sum = 0.0f;\n  for (int k = 0; k < 16; ++k)\n    sum += tile[threadIdx.y][k];\n"
-        "  if (i < n) out[i] = sum;\n}\nvoid run_" +
-        number + "(float* a, float* b, int n) {\n  kernel_" + number +
-        "<<<dim3((n + 255) / 256), dim3(16, 16)>>>(a, b, n);\n}\n";
   }
   return text;
 }

@@ -2,13 +2,15 @@
 
 // Device functions that are neither arithmetic nor collective: fences, clocks, cached loads, traps.
 
-#include <chrono>
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
 namespace convlab::emulation {
+
+/// Nanoseconds of the host.
+[[nodiscard]] long long host_nanoseconds();
 
 [[noreturn]] void exceed_launch_bounds(long long most_threads, CallSite site);
 
@@ -63,9 +65,7 @@ CONVLAB_CACHED_STORE(__stwt)
 
 /// Nanoseconds of the host: grows, but says nothing about a GPU's cycles.
 inline long long clock64() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return convlab::emulation::host_nanoseconds();
 }
 
 inline void __nanosleep(unsigned /*nanoseconds*/) {}
