@@ -67,10 +67,14 @@ endif()
 # convlab_native: linked by CPU stages only, so that a student's loop uses the whole machine.
 # Everything else must run on any processor of the architecture. Stages are compared with a bound on
 # the error, not bit by bit, so a multiply and an add may become one instruction.
-add_library(convlab_native INTERFACE)
-target_compile_options(convlab_native INTERFACE -ffp-contract=fast $<$<NOT:$<CONFIG:Debug>>:-O3>)
+#
+# The flags are a library of their own, linked last: options of a library come before those of the
+# libraries that it links, and the last of two flags counts.
+add_library(convlab_native_flags INTERFACE)
+target_compile_options(convlab_native_flags INTERFACE -ffp-contract=fast
+                                                      $<$<NOT:$<CONFIG:Debug>>:-O3>)
 if(CONVLAB_NATIVE)
-  target_compile_options(convlab_native INTERFACE -march=native)
+  target_compile_options(convlab_native_flags INTERFACE -march=native)
 endif()
-# The flags must come behind those that they change.
-target_link_libraries(convlab_native INTERFACE convlab_options)
+add_library(convlab_native INTERFACE)
+target_link_libraries(convlab_native INTERFACE convlab_options convlab_native_flags)

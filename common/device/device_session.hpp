@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/device/device_info.hpp"
+#include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
 #include "common/timing/op_sample.hpp"
-#include "common/timing/physical_floor.hpp"
 
 namespace convlab {
 

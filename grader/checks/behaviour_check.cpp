@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "grader/checks/catalogue.hpp"
-#include "grader/checks/diagnosis.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {

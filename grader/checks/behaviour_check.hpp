@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "common/milestone/result.hpp"
-#include "grader/integrity/submission.hpp"
+#include "common/result/result.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

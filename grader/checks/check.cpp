@@ -7,12 +7,12 @@
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
 #include "common/error/error.hpp"
-#include "common/milestone/device_report.hpp"
+#include "common/result/device_report.hpp"
 #include "grader/checks/behaviour_check.hpp"
-#include "grader/checks/catalogue.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/network_check.hpp"
-#include "grader/integrity/gpu_probe.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/submission/gpu_probe.hpp"
 #include "reference/oracle/expected.hpp"
 
 namespace convlab::grader {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
 #include "common/network/network.hpp"
-#include "grader/integrity/submission.hpp"
+#include "common/result/result.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "common/error/error.hpp"
-#include "grader/checks/catalogue.hpp"
-#include "grader/checks/diagnosis.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/findings/diagnosis.hpp"
 
 namespace convlab::grader {
 

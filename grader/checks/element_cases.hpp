@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
-#include "common/milestone/stage.hpp"
-#include "grader/integrity/submission.hpp"
+#include "common/result/result.hpp"
+#include "common/stage/stage.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

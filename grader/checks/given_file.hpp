@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 
 namespace convlab::grader {
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "common/device/device_limits.hpp"
-#include "common/timing/physical_floor.hpp"
+#include "common/device/physical_floor.hpp"
 
 namespace convlab::grader {
 

@@ -2,7 +2,7 @@
 
 #include "common/tensor/conv_shape.hpp"
 #include "common/tensor/precision.hpp"
-#include "grader/integrity/submission.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

@@ -9,10 +9,10 @@
 
 #include "common/timing/stopwatch.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/checks/catalogue.hpp"
-#include "grader/checks/diagnosis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/impossible_time.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
 #include "common/network/network.hpp"
-#include "grader/integrity/submission.hpp"
+#include "common/result/result.hpp"
+#include "grader/submission/submission.hpp"
 #include "reference/oracle/expected.hpp"
 
 namespace convlab::grader {

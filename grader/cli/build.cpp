@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "common/error/error.hpp"
-#include "common/milestone/channel.hpp"
-#include "grader/checks/catalogue.hpp"
-#include "grader/cli/bounded_command.hpp"
+#include "common/process/descriptor.hpp"
+#include "common/process/run_process.hpp"
 #include "grader/cli/sources.hpp"
-#include "grader/integrity/compiler_output.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/submission/compiler_output.hpp"
 
 namespace convlab::grader {
 
@@ -86,19 +86,18 @@ std::string first_error(const std::string& output) {
 std::optional<Finding> build_milestone(const CourseMilestone& milestone,
                                        const volatile std::sig_atomic_t* interrupted) {
   const Descriptor lock = lock_build_folder();
-  const BoundedRun run = run_bounded(
+  const FinishedProcess run = run_process(
       {.words = {"cmake", "--build", build_folder().string(), "--target", target_of(milestone)},
-       .limit = kBuildLimit,
-       .catch_output = true,
+       .output = Command::Output::kTogether,
+       .time_limit = kBuildLimit,
        .interrupted = interrupted});
-  constexpr int kNoProgram = 127;
-  if (run.end == BoundedRun::End::kInterrupted) return std::nullopt;
-  if (run.end == BoundedRun::End::kTimeLimit) {
+  if (run.end == FinishedProcess::End::kInterrupted) return std::nullopt;
+  if (run.end == FinishedProcess::End::kTimeLimit) {
     return finding("E-build",
                    "It was stopped after " + std::to_string(kBuildLimit.count()) + " minutes.");
   }
   if (run.exit_code == 0) return std::nullopt;
-  if (run.exit_code == kNoProgram) {
+  if (run.exit_code == kNoSuchProgram) {
     throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
   }
   if (const std::string fault = fault_of_machine(run.output); !fault.empty()) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "grader/cli/course.hpp"
 
 namespace convlab::grader {

@@ -5,8 +5,8 @@
 
 #include "common/command_line/run_program.hpp"
 #include "common/file/whole_file.hpp"
-#include "common/milestone/arguments.hpp"
 #include "common/network/preset.hpp"
+#include "common/program/arguments.hpp"
 #include "grader/checks/check.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/given_file.hpp"

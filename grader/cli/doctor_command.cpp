@@ -10,20 +10,21 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
 
 #include "common/data/dataset.hpp"
-#include "common/milestone/machine.hpp"
-#include "common/milestone/shell_word.hpp"
 #include "common/network/network.hpp"
+#include "common/process/run_process.hpp"
+#include "common/result/machine.hpp"
 #include "common/tensor/buffer.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/print_json.hpp"
-#include "grader/cli/shell.hpp"
-#include "grader/integrity/gpu_probe.hpp"
-#include "grader/integrity/isolation.hpp"
-#include "grader/integrity/shared_segment.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/sandbox/isolation.hpp"
+#include "grader/submission/gpu_probe.hpp"
+#include "grader/submission/shared_segment.hpp"
 
 namespace convlab::grader {
 
@@ -41,14 +42,14 @@ struct Examined {
 };
 
 /// The first line of what a program prints; nothing if there is no such program.
-std::string first_line(const std::string& command) {
-  const std::string text = run_shell("{ " + command + "; } 2>/dev/null").text;
+std::string first_line(const std::vector<std::string>& words) {
+  const std::string text = run_process({.words = words}).output;
   return text.substr(0, text.find('\n'));
 }
 
-Examined program(const std::string& name, const std::string& command, const std::string& mend,
+Examined program(const std::string& name, const std::string& program, const std::string& mend,
                  bool needed) {
-  const std::string line = first_line(command);
+  const std::string line = first_line({program, "--version"});
   if (line.empty()) return {name, "not found", mend, needed};
   return {name, line, {}, needed};
 }
@@ -66,7 +67,7 @@ Examined compiler() {
   const MachineInfo machine = describe_machine();
   // Checks build with the compiler that CMake found, not with the one that is first in PATH now.
   if (const std::string path = cached("CMAKE_CXX_COMPILER");
-      !path.empty() && first_line(shell_word(path) + " --version").empty()) {
+      !path.empty() && first_line({path, "--version"}).empty()) {
     return {"compiler", path + " does not run",
             "common/setup/lab setup installs one; then: cmake --preset lab --fresh"};
   }
@@ -78,7 +79,12 @@ Examined compiler() {
 }
 
 Examined cuda() {
-  const std::string line = first_line("nvcc --version | tail -2");
+  // The last line but one names the release: "Build cuda_13.0.r13.0/compiler.36424714_0" is last.
+  std::istringstream lines(run_process({.words = {"nvcc", "--version"}}).output);
+  std::string line;
+  for (std::string next; std::getline(lines, next);) {
+    if (next.find("release") != std::string::npos) line = next;
+  }
   if (line.empty()) {
     return {"CUDA", "no nvcc", "Not needed for m1. For GPU milestones: docs/setup.md", false};
   }
@@ -87,7 +93,7 @@ Examined cuda() {
 
 Examined gpu() {
   const std::string line =
-      first_line("nvidia-smi --query-gpu=name,driver_version --format=csv,noheader");
+      first_line({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"});
   if (line.empty() && !gpu_answers()) {
     return {"GPU", "none answers", "Not needed for m1; GPU milestones are emulated without one",
             false};
@@ -196,9 +202,9 @@ ExitCode run(bool as_json) {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
-      [&] { return program("CMake", "cmake --version", setup, true); },
-      [&] { return program("Ninja", "ninja --version", setup, true); },
-      [&] { return program("gnuplot", "gnuplot --version", "For plots: " + setup, false); },
+      [&] { return program("CMake", "cmake", setup, true); },
+      [&] { return program("Ninja", "ninja", setup, true); },
+      [&] { return program("gnuplot", "gnuplot", "For plots: " + setup, false); },
       data,
       networks,
       memory,

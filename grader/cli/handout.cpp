@@ -5,8 +5,7 @@
 
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
-#include "common/milestone/shell_word.hpp"
-#include "grader/cli/shell.hpp"
+#include "common/process/run_process.hpp"
 #include "grader/cli/sources.hpp"
 
 namespace convlab::grader {
@@ -19,20 +18,21 @@ std::string hash_of(const std::filesystem::path& file) {
   return describe_files({file}).front().sha256;
 }
 
-// Writes what a command prints to a scratch file, because a hash is that of the very bytes.
+// The newest text in the tree's history that has the wanted hash.
 std::optional<std::string> from_history(const HandoutFile& file) {
-  std::string git = "git -C ";
-  git.append(shell_word(course_folder().string())).append(1, ' ');
-  const ShellOutput commits =
-      run_shell(git + "log --format=%H -- " + shell_word(file.path) + " 2>/dev/null");
-  if (commits.exit_code != 0) return std::nullopt;
+  const std::string tree = course_folder().string();
+  const FinishedProcess commits =
+      run_process({.words = {"git", "-C", tree, "log", "--format=%H", "--", file.path}});
+  if (!commits.succeeded()) return std::nullopt;
   const auto scratch = build_folder() / ("pristine-scratch-" + file.sha256);
-  std::istringstream lines(commits.text);
+  std::istringstream lines(commits.output);
   std::optional<std::string> text;
   for (std::string commit; !text && std::getline(lines, commit);) {
-    const ShellOutput shown = run_shell(git + "show " + shell_word(commit + ":" + file.path) +
-                                        " 2>/dev/null >" + shell_word(scratch.string()));
-    if (shown.exit_code == 0 && hash_of(scratch) == file.sha256) text = read_text(scratch);
+    const FinishedProcess shown =
+        run_process({.words = {"git", "-C", tree, "show", commit + ":" + file.path}});
+    if (!shown.succeeded()) continue;
+    write_atomically(scratch, shown.output);
+    if (hash_of(scratch) == file.sha256) text = shown.output;
   }
   std::error_code ignored;
   std::filesystem::remove(scratch, ignored);

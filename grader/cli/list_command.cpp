@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/cli/sources.hpp"
-#include "grader/integrity/submission.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

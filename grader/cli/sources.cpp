@@ -5,8 +5,7 @@
 #include <sstream>
 
 #include "common/error/error.hpp"
-#include "common/milestone/shell_word.hpp"
-#include "grader/cli/shell.hpp"
+#include "common/process/run_process.hpp"
 
 namespace convlab::grader {
 
@@ -26,14 +25,14 @@ std::vector<std::filesystem::path> source_files(const CourseMilestone& milestone
 std::vector<SourceFile> describe_files(const std::vector<std::filesystem::path>& files) {
   if (files.empty()) return {};
   // "\HASH  NAME" where the name had to be escaped, "HASH  NAME" otherwise, in the same order.
-  std::string command = "sha256sum --";
-  for (const auto& file : files) command.append(1, ' ').append(shell_word(file.string()));
-  const ShellOutput output = run_shell(command + " 2>&1");
-  if (output.exit_code != 0) {
-    throw EnvironmentError("The sources cannot be read: " + output.text + ".");
+  std::vector<std::string> words = {"sha256sum", "--"};
+  for (const auto& file : files) words.push_back(file.string());
+  const FinishedProcess run = run_process({.words = words});
+  if (!run.succeeded()) {
+    throw EnvironmentError("The sources cannot be read: " + trimmed_end(run.errors) + ".");
   }
   std::vector<SourceFile> described;
-  std::istringstream lines(output.text);
+  std::istringstream lines(run.output);
   std::string line;
   for (const auto& file : files) {
     std::getline(lines, line);

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "grader/cli/course.hpp"
 
 namespace convlab::grader {

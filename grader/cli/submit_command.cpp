@@ -9,11 +9,10 @@
 
 #include "common/data/gzip.hpp"
 #include "common/file/whole_file.hpp"
-#include "common/milestone/shell_word.hpp"
+#include "common/process/run_process.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/print_json.hpp"
-#include "grader/cli/shell.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
@@ -102,24 +101,22 @@ std::string environment_text(const Result& result) {
 // As sha256sum writes it, so that sha256sum --check reads it.
 std::string manifest_text(const std::filesystem::path& folder,
                           const std::vector<SourceFile>& sources) {
-  std::string command = "cd " + shell_word(folder.string()) + " && sha256sum --";
-  for (const char* name : {"environment.json", "result.json"}) command.append(1, ' ').append(name);
-  for (const SourceFile& source : sources) command.append(1, ' ').append(shell_word(source.path));
-  const ShellOutput manifest = run_shell(command + " 2>&1");
-  if (manifest.exit_code != 0) throw EnvironmentError("No manifest: " + manifest.text + ".");
-  return manifest.text + "\n";
+  std::vector<std::string> words = {"sha256sum", "--", "environment.json", "result.json"};
+  for (const SourceFile& source : sources) words.push_back(source.path);
+  const FinishedProcess run = run_process({.words = words, .folder = folder});
+  if (!run.succeeded()) throw EnvironmentError("No manifest: " + trimmed_end(run.errors) + ".");
+  return run.output;
 }
 
 // The same files give the same bytes: sorted names, no dates, no owners, ordinary permissions.
 std::vector<std::uint8_t> packed(const std::filesystem::path& folder, const std::string& name,
                                  const std::filesystem::path& scratch) {
   const auto tar = scratch / "archive.tar";
-  const ShellOutput output = run_shell(
-      "tar --create --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner "
-      "--mode=u=rwX,go=rX --file=" +
-      shell_word(tar.string()) + " --directory=" + shell_word(folder.string()) + " " +
-      shell_word(name) + " 2>&1");
-  if (output.exit_code != 0) throw EnvironmentError("tar failed: " + output.text + ".");
+  const FinishedProcess run =
+      run_process({.words = {"tar", "--create", "--format=ustar", "--sort=name", "--mtime=@0",
+                             "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX",
+                             "--file=" + tar.string(), "--directory=" + folder.string(), name}});
+  if (!run.succeeded()) throw EnvironmentError("tar failed: " + trimmed_end(run.errors) + ".");
   constexpr std::size_t kLargest = std::size_t{64} << 20;
   return gzip(read_bytes(tar, kLargest));
 }

@@ -8,15 +8,15 @@
 #include <memory>
 #include <thread>
 
-#include "common/milestone/arguments.hpp"
-#include "grader/cli/bounded_command.hpp"
+#include "common/process/run_process.hpp"
+#include "common/program/arguments.hpp"
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/sources.hpp"
-#include "grader/integrity/submission.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
@@ -90,9 +90,11 @@ bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
                                     options.batches};
   if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
   constexpr std::chrono::hours kLimit{1};  // the check itself has limits far below
-  const BoundedRun run = run_bounded(
-      {.words = words, .limit = kLimit, .catch_output = false, .interrupted = &stop_asked});
-  return run.end == BoundedRun::End::kExited && run.exit_code == 0;
+  const FinishedProcess run = run_process({.words = words,
+                                           .output = Command::Output::kShown,
+                                           .time_limit = kLimit,
+                                           .interrupted = &stop_asked});
+  return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
 }
 
 void check_once(const CourseMilestone& milestone, const Options& options) {

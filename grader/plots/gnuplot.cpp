@@ -1,19 +1,15 @@
 #include "grader/plots/gnuplot.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <sstream>
 #include <utility>
 
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
+#include "common/process/run_process.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -31,37 +27,10 @@ struct Drawing {
 
 // The picture comes through a pipe: gnuplot does not notice when a disk is full.
 Drawing run_gnuplot(const std::string& program) {
-  std::string file = (std::filesystem::temp_directory_path() / "convlab-plot-XXXXXX").string();
-  const int descriptor = ::mkstemp(file.data());
-  if (descriptor < 0) {
-    throw EnvironmentError("Cannot write " + file + ": " + std::strerror(errno) + ".");
-  }
-  ::close(descriptor);
-  const std::string errors = file + ".errors";
-  const auto remove_both = [&] {
-    std::error_code ignored;
-    std::filesystem::remove(file, ignored);
-    std::filesystem::remove(errors, ignored);
-  };
-  Drawing drawing;
-  try {
-    write_atomically(file, program);
-    FILE* pipe = ::popen(("gnuplot '" + file + "' 2>'" + errors + "'").c_str(), "r");
-    std::array<char, 65536> bytes{};
-    while (const std::size_t count =
-               pipe == nullptr ? 0 : std::fread(bytes.data(), 1, bytes.size(), pipe)) {
-      drawing.bytes.append(bytes.data(), count);
-    }
-    const int status = pipe == nullptr ? -1 : ::pclose(pipe);
-    if (status != 0 || drawing.bytes.empty()) {
-      drawing.complaints = std::filesystem::exists(errors) ? read_text(errors) : "";
-      if (drawing.complaints.empty()) drawing.complaints = "it drew nothing";
-    }
-  } catch (...) {
-    remove_both();
-    throw;
-  }
-  remove_both();
+  const FinishedProcess run = run_process({.words = {"gnuplot", "-"}, .input = program});
+  Drawing drawing{.bytes = run.output, .complaints = {}};
+  if (run.succeeded() && !drawing.bytes.empty()) return drawing;
+  drawing.complaints = run.errors.empty() ? "it drew nothing" : run.errors;
   return drawing;
 }
 

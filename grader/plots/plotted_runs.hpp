@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 
 namespace convlab::grader {
 

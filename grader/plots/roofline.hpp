@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
-#include "common/timing/physical_floor.hpp"
+#include "common/device/physical_floor.hpp"
+#include "common/result/result.hpp"
 #include "grader/plots/gnuplot.hpp"
 
 namespace convlab::grader {

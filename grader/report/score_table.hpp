@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/milestone/score.hpp"
+#include "common/result/score.hpp"
 
 namespace convlab::grader {
 

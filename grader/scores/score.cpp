@@ -8,7 +8,7 @@
 
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/scores/speed.hpp"
+#include "grader/timing/speed.hpp"
 
 namespace convlab::grader {
 

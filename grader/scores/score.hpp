@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "grader/scores/score_rules.hpp"
-#include "grader/scores/side_by_side.hpp"
+#include "grader/timing/side_by_side.hpp"
 
 namespace convlab::grader {
 

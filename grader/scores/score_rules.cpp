@@ -7,7 +7,7 @@
 
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
-#include "common/milestone/arguments.hpp"
+#include "common/program/arguments.hpp"
 
 namespace convlab::grader {
 

@@ -26,8 +26,8 @@
 
 #include <cstddef>
 
-#include "common/milestone/cpu_stage.hpp"
-#include "common/milestone/stage.hpp"
+#include "common/stage/cpu_stage.hpp"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {

@@ -23,7 +23,7 @@
 #include <cstddef>
 
 #include "common/device/cuda_check.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {

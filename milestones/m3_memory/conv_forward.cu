@@ -27,8 +27,8 @@
 #include <cstddef>
 
 #include "common/device/cuda_check.cuh"
-#include "common/milestone/device_convolution.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {

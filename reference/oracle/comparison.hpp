@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace convlab::oracle {

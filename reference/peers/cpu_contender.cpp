@@ -3,8 +3,8 @@
 #include <random>
 #include <utility>
 
-#include "common/milestone/stage.hpp"
 #include "common/network/preset.hpp"
+#include "common/stage/stage.hpp"
 #include "reference/peers/onednn_convolution.hpp"
 
 namespace convlab {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 
 namespace convlab {
 

@@ -12,7 +12,7 @@
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "reference/results/result_table.hpp"
 
 namespace {

@@ -6,26 +6,14 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/process/run_process.hpp"
 
 namespace convlab::emulation {
 namespace {
-
-struct CloseProcess {
-  void operator()(std::FILE* stream) const { pclose(stream); }
-};
-
-std::string output_of(const std::string& command) {
-  // NOLINTNEXTLINE(cert-env33-c): addresses and the program's own path, quoted
-  const std::unique_ptr<std::FILE, CloseProcess> stream(popen(command.c_str(), "r"));
-  std::string text;
-  std::array<char, 512> buffer;
-  while (stream && std::fgets(buffer.data(), buffer.size(), stream.get()) != nullptr)
-    text += buffer.data();
-  return text;
-}
 
 std::string program_path() {
   std::array<char, 4096> path;
@@ -47,7 +35,7 @@ bool is_common(const std::string& place) {
 std::string source_place(void* const* frames, int count) {
   const std::string program = program_path();
   std::string object;
-  std::ostringstream addresses;
+  std::vector<std::string> words;
   for (int i = 0; i < count; ++i) {
     Dl_info info;
     link_map* map = nullptr;
@@ -57,16 +45,20 @@ std::string source_place(void* const* frames, int count) {
     // The program has no name in the loader's list (and perhaps several in the file system).
     const std::string path = *map->l_name == '\0' ? program : map->l_name;
     if (object.empty()) object = path;
-    if (path == object) addresses << " 0x" << std::hex << address - map->l_addr;
+    if (path == object) {
+      std::ostringstream word;
+      word << "0x" << std::hex << address - map->l_addr;
+      words.push_back(word.str());
+    }
     // The fault may lie in a library (memcpy): what follows is then the user's.
     if (i == 0 && path != program) {
       object = program;
-      addresses.str("");
+      words.clear();
     }
   }
-  if (object.find('\'') != std::string::npos || addresses.str().empty()) return {};
-  std::istringstream lines(
-      output_of("addr2line -f -C -i -e '" + object + "'" + addresses.str() + " 2>/dev/null"));
+  if (words.empty()) return {};
+  words.insert(words.begin(), {"addr2line", "-f", "-C", "-i", "-e", object});
+  std::istringstream lines(run_process({.words = words}).output);
   std::string function;
   std::string place;
   while (std::getline(lines, function) && std::getline(lines, place)) {

@@ -1,7 +1,5 @@
 #include "common/testing/catch.hpp"
-#include "common/timing/process_usage.hpp"
 #include "common/timing/statistics.hpp"
-#include "common/timing/stopwatch.hpp"
 #include "common/timing/three_digits.hpp"
 
 using namespace convlab;
@@ -37,15 +35,4 @@ TEST_CASE("timing: a spread is never rounded away beside its number") {
   CHECK(spread_digits(123.0, 0.04) == "0.04");
   CHECK(spread_digits(1234.0, 56.7) == "57");
   CHECK(spread_digits(0.0123, 0.0) == "0");
-}
-
-TEST_CASE("timing: a stopwatch and the process's usage advance with work") {
-  const ProcessUsage before = process_usage();
-  const Stopwatch stopwatch;
-  volatile double sink = 0;
-  while (stopwatch.milliseconds() < 30) sink = sink + 1;
-  const ProcessUsage after = process_usage();
-  CHECK(after.elapsed_s - before.elapsed_s >= 0.029);
-  CHECK(after.user_s + after.system_s > before.user_s + before.system_s);
-  CHECK(after.peak_memory_mib > 1);
 }

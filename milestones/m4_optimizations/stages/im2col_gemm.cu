@@ -24,8 +24,8 @@
 
 #include "common/device/cuda_check.cuh"
 #include "common/device/device_buffer.cuh"
-#include "common/milestone/device_convolution.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {

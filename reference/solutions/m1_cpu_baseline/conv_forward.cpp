@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "common/milestone/cpu_stage.hpp"
+#include "common/stage/cpu_stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace convlab {

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/milestone/cpu_stage.hpp"
+#include "common/stage/cpu_stage.hpp"
 #include "common/tensor/buffer.hpp"
 #include "reference/solutions/m1_cpu_baseline/phase_planes.hpp"
 #include "reference/solutions/m1_cpu_baseline/vec.hpp"

@@ -16,7 +16,7 @@
 #include <array>
 #include <utility>
 
-#include "common/milestone/cpu_stage.hpp"
+#include "common/stage/cpu_stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
 #include "reference/solutions/m1_cpu_baseline/map_lanes.hpp"

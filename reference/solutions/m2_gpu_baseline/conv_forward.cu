@@ -20,7 +20,7 @@
 #include <algorithm>
 
 #include "common/device/cuda_check.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {

@@ -19,7 +19,7 @@
 #include <algorithm>
 
 #include "common/error/error.hpp"
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 
 namespace {
 

@@ -2,9 +2,10 @@
 #include <string>
 
 #include "common/data/dataset.hpp"
-#include "common/milestone/result.hpp"
+#include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/run_command.hpp"
+#include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
 using convlab::testing::CommandResult;

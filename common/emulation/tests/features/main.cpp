@@ -7,20 +7,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
 #include "common/emulation/tests/features/feature.hpp"
 #include "common/error/error.hpp"
+#include "common/process/run_process.hpp"
 #include "common/testing/address_sanitizer.hpp"
 
 namespace {
@@ -49,19 +49,12 @@ std::string hash(const Bits& bits) {
   return text;
 }
 
-struct CloseProcess {
-  void operator()(std::FILE* stream) const { pclose(stream); }
-};
-
 /// What this program says to --words: the words of one feature. Fewer if it crashed on the way.
 Bits run_in_own_process(const Feature& feature) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = "'" + program + "' --words '" + key(feature) + "' 2>/dev/null";
-  const std::unique_ptr<std::FILE, CloseProcess> words(popen(command.c_str(), "r"));
-  if (words == nullptr) throw std::runtime_error("no process can be started");
+  std::istringstream words(run_process({.words = {program, "--words", key(feature)}}).output);
   Bits bits;
-  for (std::uint32_t word = 0; std::fscanf(words.get(), "%" SCNu32, &word) == 1;)
-    bits.push_back(word);
+  for (std::uint32_t word = 0; words >> word;) bits.push_back(word);
   return bits;
 }
 

@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 
 namespace {
 

@@ -1,0 +1,158 @@
+#include "common/given_file/build_given_file.hpp"
+
+#include <unistd.h>
+
+#include <sstream>
+
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/process/run_process.hpp"
+
+namespace convlab {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
+
+std::string script() {
+  return CONVLAB_SOURCE_DIR "/common/given_file/build_given_file.sh";
+}
+
+// The first errors are what helps; and a file that is no text must not disturb the terminal.
+std::string beginning_of(const std::string& text) {
+  constexpr int kLines = 40;
+  constexpr std::size_t kWidth = 300;
+  std::istringstream lines(text);
+  std::string result;
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (++count > kLines) return result + "… and more\n";
+    for (char& c : line) {
+      if ((static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f') c = '?';
+    }
+    result += line.substr(0, kWidth) + "\n";
+  }
+  return result;
+}
+
+const char* name_of(Device device) {
+  switch (device) {
+    case Device::kCpu:
+      return "the CPU";
+    case Device::kGpu:
+      return "the GPU";
+    case Device::kEmulated:
+      break;
+  }
+  return "the emulated device";
+}
+
+void run_step(const std::vector<std::string>& words, const fs::path& file, Device device) {
+  const FinishedProcess run = run_process({.words = words, .output = Command::Output::kTogether});
+  if (run.succeeded()) return;
+  throw Error(ExitCode::kFallsShort, file.string() + " does not compile for " + name_of(device) +
+                                         "; the compiler says:\n" + beginning_of(run.output));
+}
+
+bool registers_stage(const std::string& symbols) {
+  return symbols.find("StageRegistration") != std::string::npos;
+}
+
+const char* wanted_function(Device device) {
+  return device == Device::kCpu ? "conv_forward_cpu as the course declares it "
+                                  "(common/given_file/course_interface/cpu-new-forward.h)"
+                                : "GPUInterface::conv_forward_gpu as the course declares it "
+                                  "(common/given_file/course_interface/gpu-new-forward.h)";
+}
+
+}  // namespace
+
+std::vector<std::string> compile_command(const GivenFileTarget& target, const fs::path& file,
+                                         const fs::path& folder) {
+  std::vector<std::string> words = {
+      script(),      "compile",      target.build.string(), to_string(target.device),
+      file.string(), folder.string()};
+  if (target.device == Device::kGpu) {
+    words.push_back(std::to_string(target.capability.major) +
+                    std::to_string(target.capability.minor));
+  }
+  return words;
+}
+
+std::vector<std::string> link_command(const GivenFileTarget& target, const fs::path& folder,
+                                      bool adapter) {
+  std::vector<std::string> words = {script(), "link", target.build.string(),
+                                    to_string(target.device), folder.string()};
+  if (adapter) words.emplace_back("adapter");
+  return words;
+}
+
+bool implements_course_interface(const std::string& symbols) {
+  std::istringstream lines(symbols);
+  for (std::string line; std::getline(lines, line);) {
+    const bool named =
+        line.starts_with("_ZN12GPUInterface") || line.starts_with("_Z16conv_forward_cpu");
+    if (named && line.find(" T ") != std::string::npos) return true;
+  }
+  return false;
+}
+
+fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const std::string& kind,
+                    const std::string& text) {
+  std::error_code missing;
+  const auto built = fs::last_write_time("/proc/self/exe", missing).time_since_epoch().count();
+  const char* optimise = std::getenv(kOptimise);
+  const std::size_t key = std::hash<std::string>{}(
+      text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built));
+  return target.build / "sources" /
+         (file.stem().string() + "-" + kind + "-" + to_string(target.device) +
+          to_string(target.capability) + "-" + std::to_string(key));
+}
+
+void fill_folder(const fs::path& folder, const std::function<void(const fs::path&)>& make) {
+  const fs::path scratch = folder.string() + "." + std::to_string(::getpid());
+  std::error_code failed;
+  fs::remove_all(scratch, failed);
+  fs::create_directories(scratch, failed);
+  if (failed) {
+    throw EnvironmentError("Nothing can be compiled in " + scratch.parent_path().string() + ": " +
+                           failed.message() + ".");
+  }
+  std::error_code ignored;
+  try {
+    make(scratch);
+  } catch (...) {
+    fs::remove_all(scratch, ignored);
+    throw;
+  }
+  fs::remove_all(folder, ignored);
+  fs::rename(scratch, folder, failed);
+  if (failed) fs::remove_all(scratch, ignored);  // the other process was first
+}
+
+fs::path build_given_file(const GivenFileTarget& target, const fs::path& file) {
+  if (!fs::is_regular_file(file)) {
+    throw UsageError("There is no file " + file.string() + " to compile.");
+  }
+  const fs::path source = fs::canonical(file);
+  // Quoted includes are looked up beside the file, so its place counts, too.
+  const fs::path folder = folder_for(target, source, "own", source.string() + read_text(source));
+  fs::path program = folder / "program";
+  if (fs::exists(program)) return program;
+  fill_folder(folder, [&](const fs::path& scratch) {
+    run_step(compile_command(target, source, scratch), file, target.device);
+    const std::string symbols = read_text(scratch / "symbols");
+    const bool adapter = implements_course_interface(symbols);
+    if (!adapter && !registers_stage(symbols)) {
+      throw Error(ExitCode::kFallsShort, file.string() + " does not define " +
+                                             wanted_function(target.device) +
+                                             "; check the order and the types of its parameters.");
+    }
+    run_step(link_command(target, scratch, adapter), file, target.device);
+  });
+  return program;
+}
+
+}  // namespace convlab

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/device/device_info.hpp"
+
+namespace convlab {
+
+/// What a given file is compiled for, and where. build_given_file.sh does the work, with CMake's
+/// own commands.
+struct GivenFileTarget {
+  std::filesystem::path build{};   ///< the build folder, above bin/
+  Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
+  ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
+};
+
+/// The words that compile a file: `folder` gets source.o and symbols.
+std::vector<std::string> compile_command(const GivenFileTarget& target,
+                                         const std::filesystem::path& file,
+                                         const std::filesystem::path& folder);
+
+/// The words that link what was compiled: `folder` gets the program.
+/// @param adapter  whether the file implements the course's interface
+std::vector<std::string> link_command(const GivenFileTarget& target,
+                                      const std::filesystem::path& folder, bool adapter);
+
+/// Whether an object implements the course's conv_forward_cpu or GPUInterface.
+/// @param symbols  its external symbols, as `nm --extern-only --format=posix` lists them
+bool implements_course_interface(const std::string& symbols);
+
+/// A folder below BUILD/sources for everything that is made of a file. Another text, device or
+/// build gives another folder.
+/// @param kind  what sorts of programs are told apart by, "graded"
+std::filesystem::path folder_for(const GivenFileTarget& target, const std::filesystem::path& file,
+                                 const std::string& kind, const std::string& text);
+
+/// Lets `make` fill a scratch folder beside `folder` and renames it. Two processes may want the
+/// same folder at the same time. If `make` throws, nothing is left.
+/// @throws EnvironmentError if the folder cannot be made
+void fill_folder(const std::filesystem::path& folder,
+                 const std::function<void(const std::filesystem::path& scratch)>& make);
+
+/// Makes a program like m1 or m2 of a file, or finds the one that was made of the same text before.
+/// @return the program; it lies in the build folder, below sources/
+/// @throws UsageError if there is no such file
+/// @throws Error (exit code 1) with the compiler's words if it does not compile, or if it holds
+/// neither the course's interface nor a stage
+std::filesystem::path build_given_file(const GivenFileTarget& target,
+                                       const std::filesystem::path& file);
+
+}  // namespace convlab

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Makes a program like m1 or m2 of one file that somebody gives, with the commands that CMake used for
+# the workbook's own programs (record_command.sh). FOLDER takes everything that is made.
+#
+#     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY]
+#         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90
+#     build_given_file.sh link BUILD DEVICE FOLDER [adapter]
+#         makes FOLDER/program; adapter: the file implements the course's interface
+#
+# DEVICE is cpu, gpu or emulated. No flag comes from the file. Between the steps a grader looks at the
+# symbols. The linked object keeps none of its own symbols but the entry points of the course's
+# interface, so no function of the file can replace one of the workbook.
+set -eu
+step=$1 build=$2 device=$3
+commands=$build/given_file
+
+# Names of record_command.sh, as they are for this file.
+source=
+object=
+program=
+adapter=
+capability=
+# Words come from a file into "$@", so none of them is read by a shell.
+run_recorded() {
+  list=$1
+  set --
+  while IFS= read -r word; do
+    case $word in
+      @SOURCE@) word=$source ;;
+      @OBJECT@) word=$object ;;
+      @PROGRAM@) word=$program ;;
+      @ADAPTER@*) [ -n "$adapter" ] || continue && word=${word#@ADAPTER@} ;;
+      --generate-code=*) [ -z "$capability" ] || continue ;;
+    esac
+    set -- "$@" "$word"
+  done <"$list"
+  if [ -n "$capability" ]; then
+    set -- "$@" "-gencode=arch=compute_$capability,code=sm_$capability"
+  fi
+  # What the rewrite moved still finds what lies beside the file.
+  if [ "$device" = emulated ] && [ -n "$source" ]; then set -- "$@" -iquote "$(dirname "$file")"; fi
+  # For tests that compile many files: -O1.
+  if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "${CONVLAB_SUBMISSION_OPTIMISE:-}" ]; then
+    set -- "$@" "$CONVLAB_SUBMISSION_OPTIMISE"
+  fi
+  "$@"
+}
+
+case $step in
+  compile)
+    file=$4 folder=$5
+    capability=${6:-}
+    source=$file object=$folder/source.o
+    if [ "$device" = emulated ]; then
+      source=$folder/rewritten.cpp
+      "$build/bin/convlab-rewrite" "$file" --output "$source" --include "$(cat "$commands/root")" \
+        --include "$(cat "$commands/interface")" --exclude "$(cat "$commands/toolkit")"
+    fi
+    run_recorded "$commands/$device.compile"
+    nm --extern-only --format=posix "$object" >"$folder/symbols"
+    ;;
+  link)
+    folder=$4
+    adapter=${5:-}
+    object=$folder/submission.o program=$folder/program
+    # A group is a function that several objects may bring; the first one wins. So no groups.
+    ld -r --force-group-allocation "$folder/source.o" -o "$folder/whole.o"
+    objcopy --wildcard --keep-global-symbol='_ZN12GPUInterface*' \
+      --keep-global-symbol='_Z16conv_forward_cpu*' "$folder/whole.o" "$object"
+    run_recorded "$commands/$device.link"
+    ;;
+esac

@@ -1,0 +1,119 @@
+// Files in the course's own interfaces, through m1 --solution FILE and m2 --solution FILE.
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "common/data/dataset.hpp"
+#include "common/result/result.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/run_command.hpp"
+#include "common/testing/temporary_folder.hpp"
+
+using namespace convlab;
+using convlab::testing::CommandResult;
+using convlab::testing::run_command;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+const std::string kSources = CONVLAB_SOURCE_DIR "/common/given_file/tests/sources/";
+
+CommandResult run_source(const TemporaryFolder& folder, const std::string& arguments,
+                         const std::string& milestone = "m2") {
+  return run_command("CUDA_VISIBLE_DEVICES=-1 CONVLAB_DATA='" + folder.path().string() +
+                     "' " CONVLAB_BINARY_DIR "/" + milestone + " " + arguments);
+}
+
+}  // namespace
+
+TEST_CASE("given file: every form of the interface computes the same") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(12, 1));
+  int correct = -1;
+  for (const char* form : {"with_stride", "without_stride", "host_pointers"}) {
+    const auto json = folder.path() / (std::string(form) + ".json");
+    const CommandResult run = run_source(folder, "12 --network sp19 --json " + json.string() +
+                                                     " --solution=" + kSources + form + ".cu");
+    INFO(form << "\n" << run.err);
+    REQUIRE(run.exit_code == 0);
+    const Result result = read_result(json);
+    REQUIRE(result.runs.size() == 1);
+    CHECK(result.runs[0].stage.id == "source");
+    REQUIRE(result.runs[0].accuracy);
+    if (correct < 0) correct = result.runs[0].accuracy->correct;
+    CHECK(result.runs[0].accuracy->correct == correct);
+  }
+  // Milestone 1 knows the truth.
+  const auto json = folder.path() / "m1.json";
+  const CommandResult truth = run_command(
+      "CONVLAB_DATA='" + folder.path().string() +
+      "' " CONVLAB_BINARY_DIR "/m1 12 --solution reference --network sp19 --json " + json.string());
+  if (truth.exit_code == 0) CHECK(read_result(json).runs[0].accuracy->correct == correct);
+}
+
+TEST_CASE("given file: both forms of the CPU interface run as milestone 1, timed") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(12, 1));
+  int correct = -1;
+  for (const char* form : {"cpu_with_stride", "cpu_without_stride"}) {
+    const auto json = folder.path() / (std::string(form) + ".json");
+    const CommandResult run = run_source(folder,
+                                         "12 --network sp19 --repeats 2 --json " + json.string() +
+                                             " --solution " + kSources + form + ".cc",
+                                         "m1");
+    INFO(form << "\n" << run.err);
+    REQUIRE(run.exit_code == 0);
+    CHECK(run.out.find("Conv-CPU==") != std::string::npos);
+    const Result result = read_result(json);
+    REQUIRE(result.runs.size() == 1);
+    CHECK(result.runs[0].stage.id == "source");
+    CHECK(result.runs[0].device == Device::kCpu);
+    CHECK(result.runs[0].layers[1].op_ms.size() == 2);
+    REQUIRE(result.runs[0].accuracy);
+    if (correct < 0) correct = result.runs[0].accuracy->correct;
+    CHECK(result.runs[0].accuracy->correct == correct);
+  }
+  const auto empty = folder.path() / "empty.cc";
+  std::ofstream(empty) << "#include \"cpu-new-forward.h\"\n";
+  const CommandResult run = run_source(folder, "4 --solution " + empty.string(), "m1");
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.find("does not define conv_forward_cpu") != std::string::npos);
+}
+
+TEST_CASE("given file: what cannot be built is told with the compiler's words") {
+  const TemporaryFolder folder;
+  const CommandResult missing = run_source(folder, "5 --solution nonesuch.cu");
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.err.find("m2: There is no file nonesuch.cu to compile.") != std::string::npos);
+  const auto broken = folder.path() / "broken.cu";
+  std::ofstream(broken) << "#include \"gpu-new-forward.h\"\nthis is no CUDA\n";
+  const CommandResult refused = run_source(folder, "5 --solution " + broken.string());
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find("broken.cu does not compile for the emulated device") !=
+        std::string::npos);
+  CHECK(refused.err.find("broken.cu:2") != std::string::npos);
+}
+
+TEST_CASE("given file: a file that is no text is refused in a few printable lines") {
+  const TemporaryFolder folder;
+  const auto nonsense = folder.path() / "nonsense.cu";
+  std::ofstream file(nonsense, std::ios::binary);
+  for (int i = 0; i < 4000; ++i) file.put(static_cast<char>(i * i % 251 + (i % 97 == 0 ? 10 : 0)));
+  file.close();
+  const CommandResult refused = run_source(folder, "5 --solution " + nonsense.string());
+  CHECK(refused.exit_code == 1);
+  CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') < 50);
+  CHECK(std::none_of(refused.err.begin(), refused.err.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t';
+  }));
+}
+
+TEST_CASE("given file: a file without the interface says what is missing") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(4, 1));
+  const auto empty = folder.path() / "empty.cu";
+  std::ofstream(empty) << "#include \"gpu-new-forward.h\"\n";
+  const CommandResult run = run_source(folder, "4 --solution " + empty.string());
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.find("does not define GPUInterface::conv_forward_gpu") != std::string::npos);
+}

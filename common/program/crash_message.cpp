@@ -1,0 +1,83 @@
+#include "common/program/crash_message.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <initializer_list>
+
+#include "common/error/error.hpp"
+
+namespace convlab {
+
+namespace {
+
+std::atomic<const char*> crash_place{"at the start"};
+
+// Only calls that are safe inside a signal handler.
+void write_text(const char* text) {
+  const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+  static_cast<void>(written);
+}
+
+void explain(int signal) {
+  write_text("\nThe program crashed ");
+  write_text(crash_place.load());
+  switch (signal) {
+    case SIGSEGV:
+    case SIGBUS:
+      write_text(
+          ": it touched memory that is not its own (segmentation fault).\n"
+          "Usually an index is outside its array: check the bounds of your loops against\n"
+          "H, W, Hout and Wout. The sanitize build names the line:\n"
+          "  cmake --preset sanitize && cmake --build --preset sanitize\n");
+      break;
+    case SIGFPE:
+      write_text(": an integer was divided by zero. Check every '/' and '%'.\n");
+      break;
+    default:
+      write_text(": it was aborted. The lines above say why.\n");
+      break;
+  }
+  // The handler was installed for one shot, so this takes the default action.
+  raise(signal);
+}
+
+void give_up(int /*signal*/) {
+  write_text("\nThe program did not come to an end ");
+  write_text(crash_place.load());
+  write_text(
+      ": the time limit is over (--time-limit).\n"
+      "Usually a loop never ends: check what changes its condition, and that every thread of a\n"
+      "block reaches each __syncthreads().\n");
+  _exit(static_cast<int>(ExitCode::kFallsShort));
+}
+
+}  // namespace
+
+void explain_crashes() {
+  // A stack of its own, because a stack overflow is one of the crashes.
+  // The emulated device makes its report on it, too.
+  static char stack[65536];
+  stack_t alternative{};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action {};
+  action.sa_handler = explain;
+  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
+  action.sa_handler = give_up;
+  sigaction(SIGALRM, &action, nullptr);
+}
+
+void limit_time(int seconds) {
+  alarm(static_cast<unsigned>(seconds));
+}
+
+void set_crash_place(const char* place) {
+  crash_place.store(place);
+}
+
+}  // namespace convlab

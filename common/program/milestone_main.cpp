@@ -1,0 +1,414 @@
+#include "common/program/milestone_main.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/command_line/run_program.hpp"
+#include "common/data/dataset.hpp"
+#include "common/data/resize.hpp"
+#include "common/device/device_error.hpp"
+#include "common/device/device_session.hpp"
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/given_file/build_given_file.hpp"
+#include "common/network/network.hpp"
+#include "common/process/process_usage.hpp"
+#include "common/program/arguments.hpp"
+#include "common/program/crash_message.hpp"
+#include "common/program/sibling_program.hpp"
+#include "common/result/device_report.hpp"
+#include "common/result/result.hpp"
+#include "common/serve/serve.hpp"
+#include "common/stage/run_stage.hpp"
+#include "common/stage/stage.hpp"
+#include "common/timing/statistics.hpp"
+
+namespace convlab {
+
+namespace {
+
+struct Options {
+  std::string batch = std::to_string(kMaxBatch);
+  std::string network = kDefaultPreset;
+  std::string stage;
+  std::string solution;
+  std::string json;
+  std::string device = "auto";
+  int repeats = 0;
+  int time_limit_s = 120;
+  bool profile = false;
+  bool all = false;
+  bool list = false;
+  std::optional<int> serve_channel;
+};
+
+std::string examples(const Milestone& milestone) {
+  const std::string& id = milestone.id;
+  const std::string program = "build/bin/" + id;
+  return "Examples:\n"
+         "  " +
+         program +
+         " 100                 100 test images\n"
+         "  " +
+         program +
+         " 1000 --repeats 10   ten samples of each op time\n"
+         "  " +
+         program + " --list              the stages of this milestone\n" +
+         (milestone.device == Device::kCpu
+              ? ""
+              : "  " + program + " 100 --device emulated\n" +
+                    "                                   on the CPU, even if there is a GPU\n" +
+                    "  " + program +
+                    " 1000 --profile      where the time goes, for your report\n") +
+         "  " + program + " 1000 --all --json build/" + id +
+         ".json\n\n"
+         "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"
+         "Whether the result is right, and not only fast, says: build/bin/grader check " +
+         id;
+}
+
+void declare(CLI::App& app, const Milestone& milestone, Options& options) {
+  const bool on_device = milestone.device != Device::kCpu;
+  options.repeats = on_device ? 10 : 1;
+  app.add_option("BATCH", options.batch, "Images to classify, 1 to 10000")->capture_default_str();
+  app.add_option("--network", options.network, "Network preset, or a preset file (.json)")
+      ->capture_default_str();
+  auto* stage = app.add_option("--stage", options.stage, "Run this stage (default: the first)");
+  app.add_flag("--all", options.all, "Run every stage, one after the other")->excludes(stage);
+  app.add_flag("--list", options.list, "List the stages and stop");
+  app.add_option("--repeats", options.repeats, "Samples of each op time; the median is shown")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  if (on_device) {
+    app.add_option("--device", options.device,
+                   "gpu, emulated (on the CPU), or auto: a GPU if one answers")
+        ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
+        ->capture_default_str();
+    app.add_flag("--profile", options.profile,
+                 "Also show kernels, CUDA calls and copies by their share of the time");
+    app.add_option("--time-limit", options.time_limit_s,
+                   "Seconds that a convolution may take on a GPU; 0 for no limit")
+        ->check(CLI::Range(0, 86400))
+        ->capture_default_str();
+  }
+  app.add_option("--json", options.json, "Also write all samples to this file");
+  app.add_option(
+      "--solution", options.solution,
+      std::string("Whose stages to run: student, reference, or a file with the course's ") +
+          (on_device ? "GPUInterface" : "conv_forward_cpu"));
+  app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
+}
+
+void list_stages() {
+  for (const Stage& stage : registered_stages()) {
+    std::printf("%-18s %-5s %s\n", stage.id.c_str(), to_string(stage.precision),
+                stage.title.c_str());
+  }
+}
+
+// The device that --device asks for; null for stages on the CPU. Where it takes another executable,
+// that one replaces this process.
+std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Options& options,
+                                           char** argv) {
+  if (milestone.device == Device::kCpu) return nullptr;
+  const auto become = [&](Device device) {
+    become_program(program_name(milestone.id, milestone.solution, device), argv);
+  };
+  if (milestone.device == Device::kEmulated) {
+    if (options.device == "gpu") {
+      if (has_program(program_name(milestone.id, milestone.solution, Device::kGpu))) {
+        become(Device::kGpu);
+      }
+      throw EnvironmentError(
+          "This build has no programs for a GPU; install a CUDA Toolkit and configure again, or "
+          "take --device emulated.");
+    }
+    return milestone.open_device();
+  }
+  if (options.device == "emulated") become(Device::kEmulated);
+  try {
+    return milestone.open_device();
+  } catch (const DeviceError& error) {
+    if (options.device == "gpu") throw;
+    if (options.serve_channel) {
+      setenv(kNoGpuVariable, error.what(), 1);
+    } else {
+      std::cerr << error.what() << " Emulating on the CPU.\n";
+    }
+  }
+  become(Device::kEmulated);
+  return nullptr;
+}
+
+bool is_file(const std::string& solution) {
+  return solution != "student" && solution != "reference";
+}
+
+// Compiles the file of --solution and replaces this process by the program, with the other
+// arguments.
+[[noreturn]] void run_given_file(const Milestone& milestone, const Options& options, char** argv) {
+  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+  const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+  const std::filesystem::path program =
+      build_given_file({.build = build,
+                        .device = milestone.device,
+                        .capability = device ? device->info().capability : ComputeCapability{}},
+                       options.solution);
+  const std::string flag = "--solution";
+  std::vector<char*> arguments;
+  for (; *argv != nullptr; ++argv) {
+    if (*argv == flag) {
+      ++argv;  // and its value
+    } else if (!std::string(*argv).starts_with(flag + "=")) {
+      arguments.push_back(*argv);
+    }
+  }
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  throw EnvironmentError("The program " + program.string() + " cannot be run.");
+}
+
+void print_times(const char* label, const std::vector<double>& samples) {
+  const Spread spread = spread_of(samples);
+  if (samples.size() == 1) {
+    std::printf("%s: %g ms\n", label, spread.median);
+  } else {
+    std::printf("%s: %g ms (median of %zu, middle half %g to %g)\n", label, spread.median,
+                samples.size(), spread.lower_quartile, spread.upper_quartile);
+  }
+}
+
+// Runs one convolution and prints its times.
+LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& options,
+                      const ConvShape& shape, const float* input, const float* weights,
+                      float* output) {
+  std::printf("%s\n", device == nullptr ? "Conv-CPU==" : "Conv-GPU==");
+  std::fflush(stdout);
+  const bool on_gpu = device != nullptr && device->info().device == Device::kGpu;
+  limit_time(on_gpu ? options.time_limit_s : 0);
+  const PhaseTimes times = run_stage(stage, shape, input, weights, output,
+                                     {.device = device,
+                                      .warm_ups = on_gpu && !options.profile ? 1 : 0,
+                                      .samples = options.profile ? 1 : options.repeats});
+  limit_time(0);
+
+  LayerResult layer{.shape = shape};
+  for (const OpSample& sample : times.samples) layer.op_ms.push_back(sample.score_ms());
+  if (on_gpu) layer.samples = times.samples;
+  if (on_gpu) layer.first_op_ms = times.first_op_ms;
+  if (times.samples.empty()) {
+    std::printf("Layer Time: not measured (emulated)\nOp Time: not measured (emulated)\n");
+    return layer;
+  }
+  layer.layer_ms = {times.layer_ms};
+  if (device != nullptr) print_times("Layer Time", layer.layer_ms);
+  print_times("Op Time", layer.op_ms);
+  return layer;
+}
+
+RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
+              const Network& network, const Dataset& dataset, const std::vector<float>& images,
+              int batch) {
+  RunResult result{.network = network.preset().name,
+                   .batch = batch,
+                   .stage = info_of(stage),
+                   .device = device == nullptr ? Device::kCpu : device->info().device};
+  std::string place;
+  const ConvRunner convolve = [&](int index, const ConvShape& shape, const float* input,
+                                  const float* weights, float* output) {
+    place = "in stage '" + stage.id + "', convolution " + std::to_string(index + 1) + " (" +
+            to_string(shape) + ")";
+    set_crash_place(place.c_str());
+    result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
+    set_crash_place("after the convolution");
+  };
+  const std::vector<int> classes =
+      argmax(network.forward(images, batch, convolve), network.preset().classes);
+  AccuracyResult accuracy{.total = batch};
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (classes[i] == dataset.labels[i]) ++accuracy.correct;
+  }
+  std::printf("\nTest Accuracy: %g\n", static_cast<double>(accuracy.correct) / batch);
+  result.accuracy = accuracy;
+  result.total = process_usage();
+  return result;
+}
+
+// "0.308 + 0.232"
+std::string sum_text(const std::vector<double>& summands) {
+  std::string text;
+  for (const double summand : summands) {
+    std::array<char, 32> number{};
+    std::snprintf(number.data(), number.size(), "%.3g", summand);
+    text += (text.empty() ? "" : " + ") + std::string(number.data());
+  }
+  return text;
+}
+
+// What a reader of the times must know: the GPU, and what the times leave out.
+void describe_gpu(DeviceSession& device, Result& result) {
+  const DeviceReport report = report_of(device);
+  add_to(result, report);
+  const DeviceInfo& info = report.info;
+  double first_ms = 0.0;
+  int slowed = 0;
+  int samples = 0;
+  for (const RunResult& run : result.runs) {
+    for (const LayerResult& layer : run.layers) {
+      first_ms = std::max(first_ms, layer.first_op_ms);
+      for (const OpSample& sample : layer.samples) slowed += sample.slowed ? 1 : 0;
+      samples += static_cast<int>(layer.samples.size());
+    }
+  }
+  std::printf("\n%s, compute capability %s, up to %d MHz, driver for CUDA %s, built with CUDA %s\n",
+              info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
+              info.driver.c_str(), info.runtime.c_str());
+  std::printf("Not in these times: %g ms to start the GPU", report.start_up_ms);
+  if (first_ms > 0.0) std::printf("; the first call of a stage took %g ms", first_ms);
+  std::printf(".\n");
+  std::printf("An empty kernel takes %g ms by the same clock.\n", report.empty_launch_ms);
+  for (const ReferenceLine& line : result.references) {
+    std::printf("Physical limit, %s: %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
+  }
+  if (slowed > 0) {
+    std::printf("%d of %d samples ran at a lower clock than the others: the GPU was hot or busy.\n",
+                slowed, samples);
+  }
+}
+
+std::vector<Stage> chosen_stages(const Options& options) {
+  std::vector<Stage> stages = registered_stages();
+  if (!options.stage.empty()) return {find_stage(options.stage)};
+  if (!options.all) stages.resize(1);
+  return stages;
+}
+
+// What the images, and input and output of the largest convolution, take.
+std::string gigabytes_needed(const Options& options) {
+  const Preset preset = load_preset(options.network);
+  const int batch = parse_batch(options.batch);
+  std::int64_t most = 0;
+  for (const ConvShape& shape : preset.conv_shapes(batch)) {
+    most = std::max(most, shape.input_size() + shape.output_size());
+  }
+  const std::int64_t images = std::int64_t{batch} * preset.image_size * preset.image_size;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2g",
+                static_cast<double>(images + most) * sizeof(float) * 1e-9);
+  return text.data();
+}
+
+// "What...Done", or "What...failed" before the error itself is told.
+template <class Work>
+auto announced(const char* what, Work work) {
+  std::printf("%s...", what);
+  std::fflush(stdout);
+  try {
+    auto result = work();
+    std::printf("Done\n");
+    return result;
+  } catch (...) {
+    std::printf("failed\n");
+    throw;
+  }
+}
+
+void run_all(const Milestone& milestone, DeviceSession* device, const Options& options) {
+  const int batch = parse_batch(options.batch);
+  const std::vector<Stage> stages = chosen_stages(options);
+  const Preset preset = load_preset(options.network);
+  if (!options.json.empty()) require_writable(options.json);
+
+  std::printf("Test batch size: %d\n", batch);
+  const auto [dataset, images] = announced("Loading fashion-mnist data", [&] {
+    Dataset loaded = load_dataset(Split::kTest);
+    std::vector<float> resized = resize_images(loaded, batch, preset.image_size);
+    return std::pair(std::move(loaded), std::move(resized));
+  });
+  const Network network = announced("Loading model", [&] { return load_network(options.network); });
+
+  Result result{.program = milestone.id,
+                .milestone = milestone.id,
+                .solution = milestone.solution,
+                .created = utc_now(),
+                .machine = describe_machine(),
+                .cases = {},
+                .runs = {},
+                .findings = {},
+                .references = {},
+                .isolation = {},
+                .verdict = Verdict::kMeasured};
+  for (const Stage& stage : stages) {
+    if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());
+    if (device != nullptr && options.profile) device->start_profile();
+    result.runs.push_back(run(stage, device, options, network, dataset, images, batch));
+    if (device != nullptr && options.profile) {
+      std::printf("\n%s", profile_text(device->stop_profile()).c_str());
+    }
+  }
+  if (device != nullptr && device->info().device == Device::kGpu) {
+    describe_gpu(*device, result);
+  }
+  if (!options.json.empty()) write_result(options.json, result);
+}
+
+ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
+  if (!options.solution.empty() && is_file(options.solution)) {
+    run_given_file(milestone, options, argv);
+  }
+  if (!options.solution.empty() && options.solution != milestone.solution) {
+    become_program(program_name(milestone.id, options.solution, milestone.device), argv);
+  }
+  if (options.list) {
+    list_stages();
+    return ExitCode::kPassed;
+  }
+  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+  if (options.serve_channel) {
+    return serve(*options.serve_channel, device.get());
+  }
+  explain_crashes();
+  try {
+    run_all(milestone, device.get(), options);
+  } catch (const std::bad_alloc&) {
+    throw EnvironmentError("There is not enough memory: a batch of " + options.batch +
+                           " needs about " + gigabytes_needed(options) +
+                           " GB; close other programs or take a smaller one.");
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+int milestone_main(const Milestone& milestone, int argc, char** argv) {
+  Options options;
+  CLI::App app("ConvLab milestone " + milestone.id +
+                   ": classifies Fashion-MNIST images with your convolution and times it.",
+               milestone.id);
+  app.footer(examples(milestone));
+  declare(app, milestone, options);
+  app.preparse_callback([&](std::size_t) {
+    // CLI11 would take a negative batch for an option.
+    for (int i = 1; i < argc; ++i) {
+      const bool negative = argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9';
+      const CLI::Option* before = app.get_option_no_throw(argv[i - 1]);
+      const bool is_value = i > 1 && before != nullptr && before->get_items_expected_max() > 0;
+      if (negative && !is_value) parse_batch(argv[i]);
+    }
+  });
+  return run_program(app, argc, argv, [&] { return run(milestone, options, argv); });
+}
+
+}  // namespace convlab

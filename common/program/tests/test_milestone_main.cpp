@@ -1,0 +1,155 @@
+// The real executables, as a student meets them.
+#include <regex>
+#include <string>
+
+#include "common/data/dataset.hpp"
+#include "common/result/result.hpp"
+#include "common/testing/address_sanitizer.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/run_command.hpp"
+#include "common/testing/temporary_folder.hpp"
+
+using namespace convlab;
+using convlab::testing::CommandResult;
+using convlab::testing::run_command;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+// m1 on a small data set of its own, so that no test needs an installed one.
+class Lab {
+ public:
+  Lab() { write_dataset(folder_.path(), Split::kTest, synthetic_dataset(60, 1)); }
+
+  [[nodiscard]] CommandResult m1(const std::string& arguments) const {
+    return run_command("CONVLAB_DATA='" + folder_.path().string() + "' " CONVLAB_BINARY_DIR "/m1 " +
+                       arguments);
+  }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+bool matches(const std::string& text, const std::string& pattern) {
+  return std::regex_match(text, std::regex(pattern));
+}
+
+const std::string kTime = "[0-9.e+-]+ ms";
+
+}  // namespace
+
+TEST_CASE("m1: the reference prints what the course's program prints") {
+  const Lab lab;
+  const CommandResult run = lab.m1("50 --solution reference");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err.empty());
+  INFO(run.out);
+  CHECK(matches(run.out,
+                "Test batch size: 50\nLoading fashion-mnist data\\.\\.\\.Done\n"
+                "Loading model\\.\\.\\.Done\nConv-CPU==\nOp Time: " +
+                    kTime + "\nConv-CPU==\nOp Time: " + kTime +
+                    "\n\nTest Accuracy: (0\\.[0-9]+|0|1)\n"));
+}
+
+TEST_CASE("m1: the untouched hand-out fails politely") {
+  const CommandResult run = Lab().m1("50");
+  CHECK(run.exit_code == 1);
+  CHECK(run.err ==
+        "m1: The exercise in milestones/m1_cpu_baseline/conv_forward.cpp is still as it was handed "
+        "out: fill in its function, build, and run this again.\n");
+}
+
+TEST_CASE("m1: samples go to a result file") {
+  const Lab lab;
+  const auto file = lab.folder() / "new" / "m1.json";
+  const CommandResult run =
+      lab.m1("20 --solution reference --all --repeats 3 --network sp19 --json " + file.string());
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("(median of 3, middle half ") != std::string::npos);
+  const Result result = read_result(file);
+  CHECK(result.milestone == "m1");
+  CHECK(result.solution == "reference");
+  REQUIRE(result.runs.size() >= 2);
+  for (const RunResult& stage : result.runs) {
+    CHECK(stage.network == "sp19");
+    CHECK(stage.batch == 20);
+    REQUIRE(stage.layers.size() == 2);
+    CHECK(stage.layers[0].op_ms.size() == 3);
+    CHECK(stage.layers[1].shape.in_channels == 6);
+    REQUIRE(stage.accuracy);
+    CHECK(stage.accuracy->total == 20);
+    // Every stage computes the same classes.
+    CHECK(stage.accuracy->correct == result.runs.front().accuracy->correct);
+    REQUIRE(stage.total);
+    CHECK(stage.total->peak_memory_mib > 1);
+  }
+}
+
+TEST_CASE("m1: bad input is one sentence") {
+  const Lab lab;
+  struct Case {
+    const char* arguments;
+    int exit_code;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"0", 2, "m1: The batch is a whole number from 1 to 10000, not '0'.\n"},
+      {"-3", 2, "m1: The batch is a whole number from 1 to 10000, not '-3'.\n"},
+      {"ten", 2, "m1: The batch is a whole number from 1 to 10000, not 'ten'.\n"},
+      {"1e3", 2, "m1: The batch is a whole number from 1 to 10000, not '1e3'.\n"},
+      {"10001", 2, "m1: The batch is a whole number from 1 to 10000, not '10001'.\n"},
+      {"61", 2, "m1: There are 60 images, not 61.\n"},
+      {"5 --stage nonesuch", 2,
+       "m1: There is no stage 'nonesuch' here; the stages are: baseline.\n"},
+      {"5 --network nonesuch", 2,
+       "m1: There is no network preset 'nonesuch'; the presets are: fa16, fa17-high, fa17-low, "
+       "fa18, fa19, fa23, sp18, sp19.\n"},
+      {"5 --nonesuch", 2,
+       "m1: The following argument was not expected: --nonesuch\nSee m1 --help.\n"},
+      {"5 --solution reference --json /proc/nonesuch/m1.json", 3, nullptr},
+      {"5 --repeats -1", 2, nullptr},  // CLI11's versions word it in two ways
+  };
+  for (const Case& bad : cases) {
+    const CommandResult run = lab.m1(bad.arguments);
+    INFO("m1 " << bad.arguments);
+    CHECK(run.exit_code == bad.exit_code);
+    if (bad.message != nullptr) CHECK(run.err == bad.message);
+    CHECK_FALSE(run.err.empty());
+    CHECK(run.out.find("Op Time") == std::string::npos);  // told before the work, not after
+  }
+}
+
+TEST_CASE("m1: missing data names the package and the variable") {
+  const CommandResult run =
+      run_command("CONVLAB_DATA=/nonexistent " CONVLAB_BINARY_DIR "/m1 5 --solution reference");
+  CHECK(run.exit_code == 3);
+  CHECK(run.out == "Test batch size: 5\nLoading fashion-mnist data...failed\n");
+  CHECK(run.err.find("dataset-fashion-mnist") != std::string::npos);
+  CHECK(run.err.find("CONVLAB_DATA") != std::string::npos);
+}
+
+TEST_CASE("m1: too little memory is said with the amount") {
+  if (CONVLAB_ADDRESS_SANITIZER) {
+    WARN("AddressSanitizer reserves more addresses than the limit of this test leaves");
+    return;
+  }
+  // 1.2 GB of address space: enough to start, not for the first output of 10 000 images.
+  const CommandResult run =
+      run_command("ulimit -v 1200000; " CONVLAB_BINARY_DIR "/m1 10000 --solution reference");
+  CHECK(run.exit_code == 3);
+  CHECK(run.err.find("This run needs ") != std::string::npos);
+  const CommandResult none =
+      run_command("ulimit -v 250000; " CONVLAB_BINARY_DIR "/m1 10000 --solution reference");
+  CHECK(none.exit_code == 3);
+  CHECK(none.err ==
+        "m1: There is not enough memory: a batch of 10000 needs about 1.6 GB; close other programs "
+        "or take a smaller one.\n");
+}
+
+TEST_CASE("m1: the stages are listed") {
+  const CommandResult run = Lab().m1("--list --solution reference");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("baseline ") == 0);
+  CHECK(run.out.find("\nopenmp ") != std::string::npos);
+}

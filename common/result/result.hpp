@@ -1,0 +1,169 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/device/device_info.hpp"
+#include "common/process/process_usage.hpp"
+#include "common/result/machine.hpp"
+#include "common/result/score.hpp"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
+
+namespace convlab {
+
+/// What one run, or one check, left behind: the only source of tables, plots and reports.
+/// The file format is described in docs/results.md.
+inline constexpr const char* kResultSchema = "convlab-result-1";
+
+enum class Verdict {
+  kMeasured,  ///< timed, not checked
+  kPassed,
+  kFailed,
+};
+
+/// "measured", "passed", "failed".
+const char* to_string(Verdict verdict);
+
+/// A stage as a result names it: Stage without the code.
+struct StageInfo {
+  std::string id{};
+  std::string title{};
+  std::string baseline{};
+  std::string precision = "fp32";
+  int order = 0;
+
+  friend bool operator==(const StageInfo&, const StageInfo&) = default;
+};
+
+StageInfo info_of(const Stage& stage);
+
+/// How far the outputs were from the double-precision truth.
+struct ErrorMeasure {
+  std::int64_t compared = 0;
+  std::int64_t wrong = 0;
+  double worst_ratio = 0.0;  ///< largest |error| / (2^-24 · Σ|a||b|) of the finite outputs
+  double bound = 0.0;        ///< the ratio that the stage's precision allows
+
+  friend bool operator==(const ErrorMeasure&, const ErrorMeasure&) = default;
+};
+
+/// One convolution layer of one run; every sample is kept, in milliseconds.
+struct LayerResult {
+  ConvShape shape{};
+  std::vector<double> op_ms{};     ///< the convolution alone
+  std::vector<double> layer_ms{};  ///< prolog, convolution and epilog
+  std::optional<ErrorMeasure> error{};
+  std::vector<OpSample> samples{};  ///< on a GPU, what each of op_ms was made of
+  double first_op_ms = 0.0;         ///< on a GPU, the first call, which op_ms leaves out
+
+  friend bool operator==(const LayerResult&, const LayerResult&) = default;
+};
+
+struct AccuracyResult {
+  int correct = 0;
+  int total = 0;
+  std::optional<int> expected{};  ///< the count that the double-precision network reaches
+  int undecided = 0;              ///< images too close to call; they fail nobody
+
+  friend bool operator==(const AccuracyResult&, const AccuracyResult&) = default;
+};
+
+/// One thing that the grader found wrong, in words for the person who wrote the code.
+struct Finding {
+  std::string id{};     ///< "E-nan", see docs/diagnoses.md
+  std::string title{};  ///< what is wrong, in a few words
+  std::string seen{};   ///< where and what: numbers
+  std::string cause{};  ///< what it usually means
+  std::string next{};   ///< one next step
+  std::string stage{};  ///< empty where it concerns the whole program
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+/// One element-wise case of a check.
+struct CaseResult {
+  std::string stage{};
+  std::string name{};
+  ConvShape shape{};
+  std::uint64_t seed = 0;
+  bool exact = false;  ///< integer-valued inputs, compared without any tolerance
+  ErrorMeasure error{};
+  Verdict verdict = Verdict::kPassed;
+
+  friend bool operator==(const CaseResult&, const CaseResult&) = default;
+};
+
+/// One network with one stage at one batch.
+struct RunResult {
+  std::string network{};
+  int batch = 0;
+  StageInfo stage{};
+  Device device = Device::kCpu;
+  std::vector<LayerResult> layers{};
+  std::optional<ProcessUsage> total{};  ///< of m1, m2, …, or in a check of the submission
+  std::optional<AccuracyResult> accuracy{};
+  Verdict verdict = Verdict::kMeasured;
+  double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels, in no time above
+  double empty_launch_ms = 0.0;  ///< on a GPU: a kernel that does nothing, by the same clock
+
+  friend bool operator==(const RunResult&, const RunResult&) = default;
+};
+
+/// Labels of the lines that add_to (device_report.hpp) makes: the time to move the data of all
+/// layers, and the time where single precision's arithmetic needs longer than that.
+inline constexpr const char* kMemoryFloor = "memory floor";
+inline constexpr const char* kFp32Floor = "fp32 floor";
+
+/// A line that plots draw beside the stages: a library, or a limit of the machine.
+struct ReferenceLine {
+  std::string label{};  ///< "oneDNN", "memory floor"
+  std::string kind{};   ///< "library" or "floor"
+  std::string network{};
+  int batch = 0;
+  std::vector<double> op_ms{};  ///< one time per convolution layer
+
+  friend bool operator==(const ReferenceLine&, const ReferenceLine&) = default;
+};
+
+/// The content of one result file.
+struct Result {
+  std::string program{};    ///< "m1", "grader check"
+  std::string milestone{};  ///< "m1"
+  std::string solution{};   ///< "student", "reference"
+  std::string created{};    ///< UTC, ISO 8601; see utc_now()
+  MachineInfo machine{};
+  std::vector<CaseResult> cases{};
+  std::vector<RunResult> runs{};
+  std::vector<Finding> findings{};
+  std::vector<ReferenceLine> references{};
+  std::string isolation{};  ///< of a check: what kept the submission from the machine
+  Verdict verdict = Verdict::kMeasured;
+  std::optional<Score> score{};       ///< of a check, where the milestone has rules for it
+  std::vector<SourceFile> sources{};  ///< what the checked program was built from, where known
+
+  friend bool operator==(const Result&, const Result&) = default;
+};
+
+/// The time of day as results keep it, "2026-11-20T23:40:00Z".
+std::string utc_now();
+
+/// The text of a result file.
+std::string to_json(const Result& result);
+
+/// The inverse of to_json. @param name  stands for the file in messages
+/// @throws EnvironmentError if the text is no JSON, of another schema, or lacks something.
+Result parse_result(const std::string& text, const std::string& name);
+
+/// Writes to a temporary file beside `file` and renames: an earlier result survives any
+/// interruption. Creates the folder. @throws EnvironmentError with the system's reason.
+void write_result(const std::filesystem::path& file, const Result& result);
+
+/// @throws EnvironmentError if the file is missing or not a result.
+Result read_result(const std::filesystem::path& file);
+
+}  // namespace convlab

@@ -1,0 +1,111 @@
+#include "common/result/score.hpp"
+
+#include "common/result/json_fields.hpp"
+
+namespace convlab {
+
+const char* to_string(Credit credit) {
+  switch (credit) {
+    case Credit::kEarned:
+      return "earned";
+    case Credit::kPartial:
+      return "partial";
+    case Credit::kUndecided:
+      return "undecided";
+    case Credit::kNotMeasured:
+      return "not-measured";
+  }
+  return "unknown";
+}
+
+double Score::earned() const {
+  double sum = 0.0;
+  for (const ScoreItem& item : items) sum += item.earned;
+  return sum;
+}
+
+double Score::counted() const {
+  double sum = 0.0;
+  for (const ScoreItem& item : items) sum += item.credit == Credit::kNotMeasured ? 0 : item.points;
+  return sum;
+}
+
+double Score::total() const {
+  double sum = 0.0;
+  for (const ScoreItem& item : items) sum += item.points;
+  return sum;
+}
+
+static void to_json(Json& json, Credit credit) {
+  json = to_string(credit);
+}
+static void from_json(const Json& json, Credit& credit) {
+  credit = value_named(
+      json, {Credit::kEarned, Credit::kPartial, Credit::kUndecided, Credit::kNotMeasured});
+}
+
+static void to_json(Json& json, const SpeedMeasure& speed) {
+  json = {{"reference", speed.reference},
+          {"speed", speed.speed},
+          {"low", speed.low},
+          {"high", speed.high},
+          {"rounds", speed.rounds},
+          {"yours_ms", speed.yours_ms},
+          {"reference_ms", speed.reference_ms}};
+  if (speed.floor_ms) json["floor_ms"] = *speed.floor_ms;
+}
+static void from_json(const Json& json, SpeedMeasure& speed) {
+  speed = {.reference = json.at("reference"),
+           .yours_ms = json.at("yours_ms"),
+           .reference_ms = json.at("reference_ms"),
+           .speed = json.at("speed"),
+           .low = json.at("low"),
+           .high = json.at("high"),
+           .floor_ms = {},
+           .rounds = json.at("rounds")};
+  if (json.contains("floor_ms")) speed.floor_ms = json["floor_ms"].get<double>();
+}
+
+static void to_json(Json& json, const ScoreItem& item) {
+  json = {{"stage", item.stage}, {"item", item.item}};
+  if (item.batch > 0) json["batch"] = item.batch;
+  json.update({{"points", item.points},
+               {"earned", item.earned},
+               {"credit", item.credit},
+               {"yours", item.yours},
+               {"reference", item.reference},
+               {"why", item.why}});
+  if (item.speed) json["speed"] = *item.speed;
+}
+static void from_json(const Json& json, ScoreItem& item) {
+  item = {.stage = json.at("stage"),
+          .item = json.at("item"),
+          .batch = json.value("batch", 0),
+          .points = json.at("points"),
+          .earned = json.at("earned"),
+          .credit = json.at("credit"),
+          .yours = json.at("yours"),
+          .reference = json.at("reference"),
+          .why = json.at("why"),
+          .speed = {}};
+  if (json.contains("speed")) item.speed = json["speed"].get<SpeedMeasure>();
+}
+
+void to_json(Json& json, const Score& score) {
+  json = {{"earned", score.earned()},
+          {"counted", score.counted()},
+          {"total", score.total()},
+          {"items", score.items}};
+}
+void from_json(const Json& json, Score& score) {
+  score = {.items = json.at("items")};
+}
+
+void to_json(Json& json, const SourceFile& file) {
+  json = {{"path", file.path}, {"sha256", file.sha256}};
+}
+void from_json(const Json& json, SourceFile& file) {
+  file = {.path = json.at("path"), .sha256 = json.at("sha256")};
+}
+
+}  // namespace convlab

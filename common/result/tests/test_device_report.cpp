@@ -1,0 +1,96 @@
+#include "common/device/device_limits.hpp"
+#include "common/result/device_report.hpp"
+#include "common/serve/serve.hpp"
+#include "common/testing/catch.hpp"
+
+using namespace convlab;
+
+namespace {
+
+DeviceReport gpu_report() {
+  DeviceReport report;
+  report.info.device = Device::kGpu;
+  report.info.name = "NVIDIA H200";
+  report.info.capability = {9, 0};
+  report.info.multiprocessors = 132;
+  report.info.l2_bytes = 60 << 20;
+  report.info.clock_mhz = 1980;
+  report.info.memory_clock_mhz = 3201;
+  report.info.memory_bus_bits = 6144;
+  report.info.driver = "13.0";
+  report.info.runtime = "12.4";
+  report.measured.bytes_per_second = 4.29e12;
+  report.start_up_ms = 300;
+  report.empty_launch_ms = 0.005;
+  return report;
+}
+
+Result two_runs() {
+  Result result;
+  for (const int batch : {1'000, 10'000, 10'000}) {
+    RunResult run{.network = "fa23", .batch = batch, .device = Device::kGpu};
+    run.layers = {{.shape = {batch, 4, 1, 86, 86, 7, 1}}, {.shape = {batch, 16, 4, 40, 40, 7, 1}}};
+    result.runs.push_back(run);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("device report: tells the machine, what runs leave out, and the floors of each batch") {
+  Result result = two_runs();
+  add_to(result, gpu_report());
+  CHECK(result.machine.gpu == "NVIDIA H200");
+  CHECK(result.machine.driver == "13.0");
+  CHECK(result.machine.cuda == "12.4");
+  CHECK(result.machine.gpu_clock_mhz == 1980);
+  CHECK(result.machine.promised.bytes_per_second == Approx(4.917e12).epsilon(1e-3));
+  CHECK(result.machine.measured.bytes_per_second == 4.29e12);
+  CHECK(result.runs[0].start_up_ms == 300);
+  CHECK(result.runs[1].empty_launch_ms == 0.005);
+
+  REQUIRE(result.references.size() == 4);  // two batches, two floors
+  const ReferenceLine& memory = result.references[2];
+  CHECK(memory.label == kMemoryFloor);
+  CHECK(memory.kind == "floor");
+  CHECK(memory.batch == 10'000);
+  // At the measured bandwidth: 1.32 GB and 0.996 GB.
+  REQUIRE(memory.op_ms.size() == 2);
+  CHECK(memory.op_ms[0] == Approx(0.3077).epsilon(1e-3));
+  CHECK(memory.op_ms[1] == Approx(0.2321).epsilon(1e-3));
+  const ReferenceLine& fp32 = result.references[3];
+  CHECK(fp32.label == kFp32Floor);
+  REQUIRE(fp32.op_ms.size() == 2);
+  CHECK(fp32.op_ms[0] == Approx(0.375).epsilon(1e-2));
+  CHECK(fp32.op_ms[1] == Approx(1.084).epsilon(1e-2));
+  CHECK(parse_result(to_json(result), "text") == result);
+}
+
+TEST_CASE("device report: an emulated device has no limits, and a failed run no floor") {
+  DeviceReport emulated = gpu_report();
+  emulated.info.device = Device::kEmulated;
+  Result result = two_runs();
+  add_to(result, emulated);
+  CHECK(result.machine.gpu.empty());
+  CHECK(result.references.empty());
+
+  Result failed = two_runs();
+  for (RunResult& run : failed.runs) run.verdict = Verdict::kFailed;
+  add_to(failed, gpu_report());
+  CHECK(failed.references.empty());
+}
+
+TEST_CASE("device report: travels with the list of stages, a sample with an op time") {
+  ServeReply reply{.token = 7, .device = Device::kGpu};
+  reply.report = gpu_report();
+  reply.sample = {.host_ms = 2.5, .event_ms = 2.25, .clock_mhz = 1965};
+  const std::optional<ServeReply> received = decode_reply(encode(reply));
+  REQUIRE(received);
+  CHECK(received->sample == reply.sample);
+  REQUIRE(received->report);
+  CHECK(received->report->info.runtime == "12.4");
+  CHECK(limits_of(received->report->info) == limits_of(reply.report->info));
+  CHECK(received->report->measured == reply.report->measured);
+  CHECK(received->report->empty_launch_ms == 0.005);
+  CHECK_FALSE(decode_reply(encode(ServeReply{.token = 8}))->report);
+}

@@ -1,0 +1,76 @@
+#include "common/serve/channel.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace convlab {
+
+namespace {
+
+constexpr std::size_t kMaxDescriptors = 4;
+
+struct alignas(cmsghdr) ControlBuffer {
+  std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> bytes{};
+};
+
+}  // namespace
+
+bool send_message(int socket, const std::string& text, const std::vector<int>& descriptors) {
+  std::string bytes = text;
+  iovec part{bytes.data(), bytes.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  ControlBuffer control;
+  if (!descriptors.empty()) {
+    header.msg_control = control.bytes.data();
+    header.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+    cmsghdr* item = CMSG_FIRSTHDR(&header);
+    item->cmsg_level = SOL_SOCKET;
+    item->cmsg_type = SCM_RIGHTS;
+    item->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(item), descriptors.data(), descriptors.size() * sizeof(int));
+  }
+  ssize_t sent = 0;
+  do {
+    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(bytes.size());
+}
+
+std::optional<Message> receive_message(int socket) {
+  std::string bytes(kMaxMessage, '\0');
+  iovec part{bytes.data(), bytes.size()};
+  ControlBuffer control;
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control.bytes.data();
+  header.msg_controllen = control.bytes.size();
+  ssize_t received = 0;
+  do {
+    received = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+
+  Message message;
+  for (cmsghdr* item = CMSG_FIRSTHDR(&header); received >= 0 && item != nullptr;
+       item = CMSG_NXTHDR(&header, item)) {
+    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(item) + i * sizeof(int), sizeof number);
+      message.descriptors.emplace_back(number);
+    }
+  }
+  if (received <= 0 || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return std::nullopt;
+  bytes.resize(static_cast<std::size_t>(received));
+  message.text = std::move(bytes);
+  return message;
+}
+
+}  // namespace convlab

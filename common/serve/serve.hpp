@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/device/device_session.hpp"
+#include "common/error/error.hpp"
+#include "common/result/device_report.hpp"
+#include "common/result/result.hpp"
+#include "common/stage/run_stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
+
+namespace convlab {
+
+/// The grader and a submission are two processes. The grader starts `m1 --serve` with a
+/// SOCK_SEQPACKET socket on this descriptor, asks for one convolution after the other, and judges
+/// the raw outputs itself: it owns labels, seeds, expected values and the result file. The
+/// submission sees inputs and returns outputs; nothing that it prints is a verdict.
+inline constexpr int kServeDescriptor = 3;
+
+/// A program for a GPU that finds none becomes the emulated one, and leaves the reason in this
+/// environment variable: the grader must know of it.
+inline constexpr const char* kNoGpuVariable = "CONVLAB_NO_GPU";
+
+/// What the hidden option --serve of a milestone's program runs: answers requests until the other
+/// side closes the channel. Prints nothing.
+/// @param device  where the stages run; null for the CPU
+/// @return the exit code of the process
+ExitCode serve(int channel_descriptor, DeviceSession* device = nullptr);
+
+/// Asks for one convolution, or (without a stage) for the list of stages.
+///
+/// Three shared memory segments travel with the first request, and again whenever one was
+/// replaced: input and weights, which the submission cannot write, and output. An array starts
+/// `…_offset` bytes into its segment.
+struct ServeRequest {
+  std::uint64_t token = 0;  ///< the answer must repeat it
+  std::string stage{};
+  ConvShape shape{};
+  std::uint64_t input_offset = 0;
+  std::uint64_t weights_offset = 0;
+  std::uint64_t output_offset = 0;
+  bool pauses = false;  ///< between the phases it answers kPaused and waits for any message
+};
+
+enum class ServeStatus {
+  kDone,
+  kNotImplemented,  ///< still as handed out
+  kException,       ///< the stage threw
+  kCrash,           ///< a signal arrived; sent on the way down
+  kRefused,         ///< the request made no sense
+  kPaused,          ///< between two phases
+};
+
+struct ServeReply {
+  std::uint64_t token = 0;
+  ServeStatus status = ServeStatus::kDone;
+  std::string message{};  ///< of the exception; for a crash: where, see describe_crash in serve.cpp
+  double op_ms = 0.0;
+  double layer_ms = 0.0;
+  PhaseKernels kernels{};  ///< of a request with pauses
+  std::vector<StageInfo> stages{};
+  Device device = Device::kCpu;          ///< an emulated one has no times: op_ms and layer_ms are 0
+  std::string no_gpu{};                  ///< why a program for a GPU emulates; otherwise empty
+  OpSample sample{};                     ///< what op_ms was made of
+  std::optional<DeviceReport> report{};  ///< with the list of stages, where they run on a device
+};
+
+std::string encode(const ServeRequest& request);
+std::string encode(const ServeReply& reply);
+
+/// Nothing if the text is no such message.
+std::optional<ServeRequest> decode_request(const std::string& text);
+std::optional<ServeReply> decode_reply(const std::string& text);
+
+}  // namespace convlab

@@ -1,0 +1,180 @@
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+
+#include "common/error/error.hpp"
+#include "common/serve/channel.hpp"
+#include "common/serve/serve.hpp"
+#include "common/stage/cpu_stage.hpp"
+#include "common/testing/catch.hpp"
+
+using namespace convlab;
+
+namespace {
+
+const ConvShape kShape{.batch = 2, .out_channels = 3, .height = 4, .width = 4, .kernel = 2};
+
+// Every output element becomes its index; enough to see that the arrays arrive and come back.
+void count_up(const ConvShape& shape, const float* input, const float* weights, float* output) {
+  for (int i = 0; i < shape.output_size(); ++i)
+    output[i] = static_cast<float>(i) + input[0] * weights[0];
+}
+void unfinished(const ConvShape&, const float*, const float*, float*) {
+  not_implemented("conv_forward.cpp");
+}
+void throws(const ConvShape&, const float*, const float*, float*) {
+  throw std::runtime_error("index 7 is out of range");
+}
+void writes_input(const ConvShape&, const float* input, const float*, float*) {
+  const_cast<float*>(input)[1] = 0.0F;
+}
+void reads_behind(const ConvShape& shape, const float*, const float* weights, float* output) {
+  output[0] = weights[shape.weights_size() + 1023];
+}
+
+const CpuStage kCountUp({.id = "count-up", .title = "Counts", .order = 1}, count_up);
+const CpuStage kUnfinished({.id = "unfinished", .order = 2}, unfinished);
+const CpuStage kThrows({.id = "throws", .order = 3}, throws);
+const CpuStage kWritesInput({.id = "writes-input", .order = 4}, writes_input);
+const CpuStage kReadsBehind({.id = "reads-behind", .order = 5}, reads_behind);
+
+/// A forked process that serves, and the grader's end of its channel.
+class Server {
+ public:
+  Server() {
+    std::array<int, 2> sockets{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets.data()) != 0) throw std::bad_alloc();
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::close(sockets[0]);
+      ::_exit(static_cast<int>(serve(sockets[1])));
+    }
+    ::close(sockets[1]);
+    channel_ = Descriptor(sockets[0]);
+    for (Descriptor& segment : segments_) {
+      segment = Descriptor(::memfd_create("segment", 0));
+      if (::ftruncate(segment.get(), 4096) != 0) throw std::bad_alloc();
+    }
+    const std::array<float, 2> values = {2.0F, 0.25F};
+    for (int i : {0, 1}) {
+      if (::pwrite(segments_[i].get(), &values[i], sizeof(float), 0) < 0) throw std::bad_alloc();
+    }
+  }
+  ~Server() {
+    channel_.close();
+    if (process_ > 0) ::waitpid(process_, nullptr, 0);
+  }
+
+  std::optional<ServeReply> ask(const ServeRequest& request, bool with_segments = true) {
+    std::vector<int> descriptors;
+    for (const Descriptor& segment : segments_) {
+      if (with_segments) descriptors.push_back(segment.get());
+    }
+    if (!send_message(channel_.get(), encode(request), descriptors)) return std::nullopt;
+    const auto message = receive_message(channel_.get());
+    return message ? decode_reply(message->text) : std::nullopt;
+  }
+
+  float output(int index) const {
+    float value = 0;
+    const auto place = static_cast<off_t>(sizeof value) * index;
+    if (::pread(segments_[2].get(), &value, sizeof value, place) < 0) throw std::bad_alloc();
+    return value;
+  }
+
+  int channel() const { return channel_.get(); }
+
+  int wait() {
+    channel_.close();
+    int status = 0;
+    ::waitpid(process_, &status, 0);
+    process_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t process_ = -1;
+  Descriptor channel_;
+  std::array<Descriptor, 3> segments_;
+};
+
+}  // namespace
+
+TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes") {
+  Server server;
+  const auto list = server.ask({.token = 7, .stage = {}, .shape = {}}, false);
+  REQUIRE(list);
+  CHECK(list->token == 7);
+  REQUIRE(list->stages.size() == 5);
+  CHECK(list->stages[0] ==
+        StageInfo{
+            .id = "count-up", .title = "Counts", .baseline = "", .precision = "fp32", .order = 1});
+
+  for (bool with_segments : {true, false}) {
+    const auto reply =
+        server.ask({.token = 8, .stage = "count-up", .shape = kShape}, with_segments);
+    REQUIRE(reply);
+    CHECK(reply->status == ServeStatus::kDone);
+    CHECK(reply->op_ms > 0.0);
+    CHECK(reply->layer_ms >= reply->op_ms);
+    CHECK(server.output(53) == 53.5F);
+  }
+  const int status = server.wait();
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("serve: an unfinished exercise and an exception are told apart") {
+  Server server;
+  const auto unfinished_reply = server.ask({.stage = "unfinished", .shape = kShape});
+  REQUIRE(unfinished_reply);
+  CHECK(unfinished_reply->status == ServeStatus::kNotImplemented);
+  CHECK(unfinished_reply->message.find("conv_forward.cpp") != std::string::npos);
+  const auto thrown = server.ask({.stage = "throws", .shape = kShape});
+  REQUIRE(thrown);
+  CHECK(thrown->status == ServeStatus::kException);
+  CHECK(thrown->message == "index 7 is out of range");
+  const auto unknown = server.ask({.stage = "nothing", .shape = kShape});
+  REQUIRE(unknown);
+  CHECK(unknown->status == ServeStatus::kException);
+}
+
+TEST_CASE("serve: arrays that do not fit are refused, whatever is asked") {
+  Server server;
+  ConvShape large = kShape;
+  large.height = 100;
+  CHECK(server.ask({.stage = "count-up", .shape = large})->status == ServeStatus::kRefused);
+  CHECK(server.ask({.stage = "count-up", .shape = kShape, .output_offset = 1 << 20})->status ==
+        ServeStatus::kRefused);
+  CHECK(server.ask({.stage = "count-up", .shape = kShape, .input_offset = 2})->status ==
+        ServeStatus::kRefused);
+  REQUIRE(send_message(server.channel(), "no JSON"));
+  const int status = server.wait();
+  CHECK(WEXITSTATUS(status) == 2);
+}
+
+TEST_CASE("serve: a crash says where before the process dies") {
+  SECTION("the input is read-only") {
+    Server server;
+    const auto reply = server.ask({.stage = "writes-input", .shape = kShape});
+    REQUIRE(reply);
+    CHECK(reply->status == ServeStatus::kCrash);
+    CHECK(reply->message == "input 4 write");
+    const int status = server.wait();
+    CHECK((WIFSIGNALED(status) || WEXITSTATUS(status) != 0));
+  }
+  SECTION("behind the weights nothing is readable") {
+    Server server;
+    const auto reply = server.ask({.stage = "reads-behind", .shape = kShape});
+    REQUIRE(reply);
+    CHECK(reply->status == ServeStatus::kCrash);
+    CHECK(reply->message == "weights 4140");  // 12 weights and 1023 more, 4 bytes each
+  }
+}

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// A convolution whose prolog and epilog are the usual ones: input and weights travel to the
+/// device, the output travels back. A stage that only brings another kernel derives from it and
+/// writes launch().
+class DeviceConvolution : public Convolution {
+ public:
+  void prolog(const ConvShape& shape, const float* input, const float* weights,
+              float* output) final {
+    validate(shape);
+    shape_ = shape;
+    host_output_ = output;
+    input_ = DeviceBuffer<float>(shape.input_size());
+    weights_ = DeviceBuffer<float>(shape.weights_size());
+    output_ = DeviceBuffer<float>(shape.output_size());
+    input_.copy_from_host(input);
+    weights_.copy_from_host(weights);
+    prepare();
+  }
+
+  void convolve() final { launch(output_.data(), input_.data(), weights_.data(), shape_); }
+
+  void epilog() final {
+    output_.copy_to_host(host_output_);
+    input_ = {};
+    weights_ = {};
+    output_ = {};
+    release();
+  }
+
+ protected:
+  /// Allocates what else the kernels need, once the three arrays are on the device.
+  virtual void prepare() {}
+
+  /// Frees what prepare allocated.
+  virtual void release() {}
+
+  /// Starts the kernels. All pointers are to device memory.
+  virtual void launch(float* output, const float* input, const float* weights,
+                      const ConvShape& shape) = 0;
+
+  [[nodiscard]] const ConvShape& shape() const { return shape_; }
+
+ private:
+  ConvShape shape_;
+  float* host_output_ = nullptr;
+  DeviceBuffer<float> input_;
+  DeviceBuffer<float> weights_;
+  DeviceBuffer<float> output_;
+};
+
+}  // namespace convlab

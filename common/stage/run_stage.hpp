@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "common/device/device_session.hpp"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
+
+namespace convlab {
+
+/// How to time a stage.
+struct RunPlan {
+  DeviceSession* device = nullptr;  ///< none for stages on the CPU
+  int warm_ups = 0;                 ///< calls of convolve before the samples
+  int samples = 1;                  ///< calls of convolve between one prolog and one epilog
+};
+
+/// What a stage did in its phases; counts of kernels are -1 where nobody counts.
+struct PhaseKernels {
+  int prolog = -1;
+  int convolve = -1;
+  int epilog = -1;
+  bool unjoined = false;  ///< convolve left work that the default stream does not wait for
+  int copies = 0;         ///< places in device memory that held the input and were changed with it
+  bool finished = false;  ///< after prolog, device memory already held what became the output
+};
+
+/// Durations of one run of a convolution, in milliseconds. On an emulated device nothing is
+/// measured: there convolve runs once, and all of this stays as it is here.
+struct PhaseTimes {
+  std::vector<OpSample> samples{};
+  double op_ms = 0.0;        ///< convolve alone: median score of the samples
+  double layer_ms = 0.0;     ///< prolog, one convolve (op_ms) and epilog
+  double first_op_ms = 0.0;  ///< convolve's first warm-up
+};
+
+/// Runs prolog, convolve and epilog of a new convolution of this stage, and times them. The arrays
+/// are laid out as ConvShape says. Exceptions of the stage pass through.
+/// @throws EnvironmentError if the device lacks what the stage needs
+/// @throws DeviceError if something failed on the device, even if the stage did not look
+PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
+                     const float* weights, float* output, const RunPlan& plan = {});
+
+/// Runs the phases once, with a pause after prolog and one after convolve in which `pause` may put
+/// other numbers into the input array. Device memory that holds exactly the input is then changed
+/// with it, where the device knows its memory. So the output tells which phase computed it.
+PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
+                        const float* weights, float* output, DeviceSession* device,
+                        const std::function<void()>& pause);
+
+}  // namespace convlab

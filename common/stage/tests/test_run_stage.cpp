@@ -1,0 +1,160 @@
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/error/error.hpp"
+#include "common/stage/run_stage.hpp"
+#include "common/testing/catch.hpp"
+
+using namespace convlab;
+
+namespace {
+
+// What was called, in order.
+using Log = std::vector<std::string>;
+
+class LoggingConvolution final : public Convolution {
+ public:
+  explicit LoggingConvolution(Log& log) : log_(log) {}
+  void prolog(const ConvShape& /*shape*/, const float* /*input*/, const float* /*weights*/,
+              float* /*output*/) override {
+    log_.push_back("prolog");
+  }
+  void convolve() override { log_.push_back("convolve"); }
+  void epilog() override { log_.push_back("epilog"); }
+
+ private:
+  Log& log_;
+};
+
+// A device whose clock shows 10 ms for its first op, 20 for the second, and so on.
+class FakeDevice final : public DeviceSession {
+ public:
+  FakeDevice(Device device, Log& log) : log_(log) {
+    info_.device = device;
+    info_.name = "fake";
+    info_.capability = {8, 0};
+  }
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] double start_up_ms() const override { return 1.0; }
+  OpSample time_empty_launch() override { return {}; }
+  DeviceLimits measure_limits() override { return {}; }
+  void start_profile() override {}
+  Profile stop_profile() override { return {}; }
+  std::vector<MemoryContent> memory() override { return {content}; }
+  void overwrite(std::byte* place, const float* numbers, std::int64_t count) override {
+    log_.push_back("overwrite " + std::to_string(place - content.begin) + " with " +
+                   std::to_string(count) + " from " + std::to_string(numbers[0]).substr(0, 1));
+  }
+  void fence(const char* phase) override { log_.push_back(std::string("fence ") + phase); }
+  OpSample time(const std::function<void()>& op) override {
+    log_.push_back("time");
+    op();
+    OpSample sample;
+    sample.event_ms = 10.0 * ++calls_;
+    return sample;
+  }
+
+  MemoryContent content{};  ///< all that its memory holds
+
+ private:
+  Log& log_;
+  DeviceInfo info_;
+  int calls_ = 0;
+};
+
+Stage logging_stage(Log& log) {
+  return {.id = "logging", .make = [&log] { return std::make_unique<LoggingConvolution>(log); }};
+}
+
+PhaseTimes run(const Stage& stage, const RunPlan& plan) {
+  float element = 0.0f;
+  return run_stage(stage, {}, &element, &element, &element, plan);
+}
+
+}  // namespace
+
+TEST_CASE("run stage: on a GPU each phase is fenced, warm-ups count apart") {
+  Log log;
+  FakeDevice gpu(Device::kGpu, log);
+  const PhaseTimes times = run(logging_stage(log), {.device = &gpu, .warm_ups = 1, .samples = 3});
+  CHECK(log == Log{"prolog", "fence prolog", "time", "convolve", "time", "convolve", "time",
+                   "convolve", "time", "convolve", "epilog", "fence epilog"});
+  CHECK(times.first_op_ms == 10.0);
+  REQUIRE(times.samples.size() == 3);
+  CHECK(times.samples[0].event_ms == 20.0);
+  CHECK(times.op_ms == 30.0);
+  CHECK(times.layer_ms >= 30.0);
+}
+
+TEST_CASE("run stage: emulated, convolve runs once and nothing is measured") {
+  Log log;
+  FakeDevice emulated(Device::kEmulated, log);
+  const PhaseTimes times =
+      run(logging_stage(log), {.device = &emulated, .warm_ups = 1, .samples = 3});
+  CHECK(log ==
+        Log{"prolog", "fence prolog", "convolve", "fence convolve", "epilog", "fence epilog"});
+  CHECK(times.samples.empty());
+  CHECK(times.op_ms == 0.0);
+  CHECK(times.layer_ms == 0.0);
+}
+
+TEST_CASE("run stage: a stage is not started on a GPU that is too old for it") {
+  Log log;
+  FakeDevice gpu(Device::kGpu, log);
+  Stage stage = logging_stage(log);
+  stage.needs = {9, 0};
+  CHECK_THROWS_AS(run(stage, {.device = &gpu}), EnvironmentError);
+  CHECK(log.empty());
+}
+
+TEST_CASE("run stage: on the CPU the samples are the host's") {
+  Log log;
+  const PhaseTimes times = run(logging_stage(log), {.samples = 2});
+  CHECK(log == Log{"prolog", "convolve", "convolve", "epilog"});
+  REQUIRE(times.samples.size() == 2);
+  CHECK(times.samples[0].event_ms == 0.0);
+  CHECK(times.layer_ms >= times.op_ms);
+}
+
+TEST_CASE("run phases: the input's copy in device memory is swapped wherever it lies") {
+  Log log;
+  FakeDevice gpu(Device::kGpu, log);
+  const ConvShape shape{.batch = 1, .height = 1, .width = 2};
+  const auto bits = [](float number) { return std::bit_cast<std::uint32_t>(number); };
+  gpu.content.words = {bits(7), bits(1), bits(1), bits(2), bits(5)};
+  std::array<std::byte, 5 * sizeof(float)> place{};
+  gpu.content.begin = place.data();
+  std::array<float, 2> input = {1, 2};
+  const std::array<float, 1> weights = {1};
+  std::array<float, 2> output = {5, 7};
+  int swaps = 0;
+  const auto swap = [&] { input[0] = static_cast<float>(2 + ++swaps); };
+  const auto run_again = [&] {
+    input = {1, 2};
+    swaps = 0;
+    log.clear();
+    return run_phases(logging_stage(log), shape, input.data(), weights.data(), output.data(), &gpu,
+                      swap);
+  };
+
+  PhaseKernels seen = run_again();
+  CHECK(log == Log{"prolog", "fence prolog", "overwrite 8 with 2 from 3", "convolve",
+                   "fence convolve", "overwrite 8 with 2 from 4", "epilog", "fence epilog"});
+  CHECK(seen.copies == 1);
+  CHECK_FALSE(seen.finished);
+
+  SECTION("what became the output was there when prolog returned") {
+    output = {2, 5};
+    CHECK(run_again().finished);
+  }
+  SECTION("there is no copy") {
+    gpu.content.words[3] = bits(3);
+    CHECK(run_again().copies == 0);
+  }
+}

@@ -1,0 +1,276 @@
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "common/file/whole_file.hpp"
+#include "common/result/result.hpp"
+#include "common/testing/address_sanitizer.hpp"
+#include "common/testing/catch.hpp"
+#include "grader/cli/tests/program.hpp"
+
+using namespace convlab;
+using grader::ProgramRun;
+using grader::run_program;
+using TestFolder = testing::TemporaryFolder;
+
+namespace {
+
+/// One check of a program under tests/submissions, and what it left behind.
+struct Checked {
+  ProgramRun run;
+  Result result;
+};
+
+Checked check(const std::string& submission, const std::string& options) {
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  Checked checked{
+      run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) + "/" + submission +
+                                " --no-speed --json " + json.string() + " " + options),
+      {}};
+  checked.result = read_result(json);
+  return checked;
+}
+
+int longest_line(const std::string& text) {
+  int longest = 0;
+  int width = 0;
+  for (const char c : text) {
+    width = c == '\n' ? 0 : width + ((static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0);
+    longest = std::max(longest, width);
+  }
+  return longest;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("grader check: the untouched hand-out fails politely") {
+  const auto source =
+      read_text(std::string(CONVLAB_SOURCE_DIR) + "/milestones/m1_cpu_baseline/conv_forward.cpp");
+  if (!contains(source, "not_implemented(")) {
+    WARN("milestone 1 is solved here, so there is no hand-out to test");
+    return;
+  }
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const ProgramRun run =
+      run_program("grader", "check m1 --no-build --batches 100 --json " + json.string());
+  CHECK(run.exit_code == 1);
+  // The last lines tell what isolates the submission on this machine.
+  CHECK(run.output.substr(0, run.output.find("isolation: ")) ==
+        "Checking m1, the convolution on the CPU: the student's solution\n"
+        "\n"
+        "baseline  Your convolution on the CPU\n"
+        "  E-not-implemented  nothing is written yet\n"
+        "    seen   The exercise in milestones/m1_cpu_baseline/conv_forward.cpp is still\n"
+        "           as it was handed out: fill in its function, build, and run this\n"
+        "           again.\n"
+        "    cause  This is where everybody starts.\n"
+        "    next   Read the chapter beside it, write the loops, build and check again;\n"
+        "           build/bin/grader hint and the milestone's name give one hint at a\n"
+        "           time.\n"
+        "    more   docs/diagnoses.md#e-not-implemented\n"
+        "\n"
+        "NOT PASSED  Details: " +
+            json.string() + "\n");
+  const Result result = read_result(json);
+  CHECK(result.verdict == Verdict::kFailed);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].id == "E-not-implemented");
+}
+
+// All others: exploit_corpus.
+TEST_CASE("grader check: each wrong submission gets its diagnosis, and never passes") {
+  const auto [name, id] = GENERATE(table<std::string, std::string>({
+      {"transposed_weights", "E-transposed-weights"},
+      {"tail_unwritten", "E-partly-written"},
+      {"reads_beyond", "E-outside"},
+      {"memory_bomb", "E-memory"},
+      {"there_is_no_such_file", "E-no-program"},
+  }));
+  CAPTURE(name);
+  if (CONVLAB_ADDRESS_SANITIZER && id == "E-memory") {
+    WARN(
+        "AddressSanitizer ends a program that asks for too much memory, which new would throw for");
+    return;
+  }
+  const Checked checked = check(name, "--batches 100 --time-limit 3");
+  CHECK(checked.run.exit_code == 1);
+  CHECK(checked.result.verdict == Verdict::kFailed);
+  REQUIRE(checked.result.findings.size() == 1);
+  CHECK(checked.result.findings[0].id == id);
+  CHECK(contains(checked.run.output, id + "  "));
+  CHECK(contains(checked.run.output, "NOT PASSED"));
+  CHECK_FALSE(contains(checked.run.output, " passed\n"));
+}
+
+TEST_CASE("grader check: a mismatch says where, what was expected and what came") {
+  const Checked checked = check("transposed_weights", "--batches 100 --seed 7");
+  CHECK(contains(checked.run.output, "In case 'kernel 3' (B=1 M=1 C=1 H=6 W=6 K=3 S=1): "));
+  CHECK(contains(checked.run.output, "image b=0, map m=0, row h=0"));
+  CHECK(contains(checked.run.output, "expected "));
+  // The first and the last line hold paths.
+  const std::size_t second = checked.run.output.find('\n');
+  CHECK(longest_line(checked.run.output.substr(
+            second, checked.run.output.find("NOT PASSED") - second)) <= 80);
+  // The same seed, the same numbers.
+  const Checked again = check("transposed_weights", "--batches 100 --seed 7");
+  CHECK(again.result.findings == checked.result.findings);
+  CHECK(again.result.cases == checked.result.cases);
+}
+
+TEST_CASE("grader check: honest submissions pass with the exact count") {
+  if (!grader::has_default_weights()) return;
+  const auto name = GENERATE(as<std::string>{}, "plain_loops", "chatty", "another_order_each_time");
+  CAPTURE(name);
+  const Checked checked = check(name, "--batches 1,100");
+  INFO(checked.run.output);
+  CHECK(checked.run.exit_code == 0);
+  CHECK(checked.result.verdict == Verdict::kPassed);
+  CHECK(checked.result.findings.empty());
+  REQUIRE(checked.result.runs.size() == 2);
+  for (const RunResult& run : checked.result.runs) {
+    REQUIRE(run.accuracy);
+    CHECK(run.accuracy->total == run.batch);
+    CHECK(std::abs(run.accuracy->correct - *run.accuracy->expected) <= run.accuracy->undecided);
+    for (const LayerResult& layer : run.layers) {
+      CHECK(layer.op_ms.size() >= 1);
+      CHECK(layer.error->compared == layer.shape.output_size());
+      CHECK(layer.error->wrong == 0);
+    }
+    CHECK(run.total->peak_memory_mib > 0.0);
+  }
+}
+
+TEST_CASE("grader check: a submission that replays its first answer is caught in the timed calls") {
+  if (!grader::has_default_weights()) return;
+  const Checked checked = check("replay_by_shape", "--batches 100");
+  CHECK(checked.run.exit_code == 1);
+  REQUIRE(checked.result.findings.size() == 1);
+  CHECK(checked.result.findings[0].id == "E-replay");
+}
+
+TEST_CASE("grader check: a clock that was replaced contradicts the grader's") {
+  if (!grader::has_default_weights()) return;
+  const auto name = GENERATE(as<std::string>{}, "replaces_the_clock", "slows_the_clock");
+  CAPTURE(name);
+  const Checked checked = check(name, "--batches 300");
+  INFO(checked.run.output);
+  CHECK(checked.run.exit_code == 1);
+  REQUIRE(checked.result.findings.size() == 1);
+  CHECK(checked.result.findings[0].id == "E-clock");
+}
+
+TEST_CASE("grader check: the reference passes at 100 and 1000 with exact counts") {
+  const auto program = std::string(CONVLAB_BINARY_DIR) + "/m1-reference";
+  if (!grader::has_default_weights() || !std::filesystem::exists(program)) return;
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const ProgramRun run =
+      run_program("grader",
+                  "check m1 --solution reference --stage per-layer --batches 100,1000 "
+                  "--json " +
+                      json.string());
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(longest_line(run.output.substr(0, run.output.find("PASSED"))) <= 80);
+  const Result result = read_result(json);
+  CHECK(result.verdict == Verdict::kPassed);
+  REQUIRE(result.runs.size() == 2);
+  CHECK(result.runs[1].accuracy->total == 1000);
+  CHECK(result.machine.cores >= 1);
+}
+
+TEST_CASE("grader check: points, with the speed beside the reference in the same run") {
+  const auto program = std::string(CONVLAB_BINARY_DIR) + "/m1-reference";
+  if (!grader::has_default_weights() || !std::filesystem::exists(program)) return;
+  if (CONVLAB_ADDRESS_SANITIZER) {
+    WARN("AddressSanitizer makes the reference so slow that its times take minutes");
+    return;
+  }
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const ProgramRun run =
+      run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) +
+                                "/plain_loops --batches 100 --json " + json.string());
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "  item                     points       yours   reference  why\n"));
+  CHECK(longest_line(run.output.substr(0, run.output.find("PASSED"))) <= 80);
+  const Result result = read_result(json);
+  REQUIRE(result.score);
+  CHECK(result.score->earned() > 60);
+  const ScoreItem& speed = result.score->items.back();
+  CHECK(speed.credit != Credit::kNotMeasured);
+  REQUIRE(speed.speed);
+  CHECK(speed.speed->yours_ms.size() == 2);
+  CHECK(speed.speed->yours_ms[0].size() == speed.speed->reference_ms[0].size());
+  CHECK(speed.speed->low <= speed.speed->speed);
+  CHECK(speed.speed->speed <= speed.speed->high);
+}
+
+TEST_CASE("grader check: a GPU that the isolated program does not reach gives no verdict") {
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const auto run = [&](const std::string& program, const std::string& driver) {
+    return run_program(
+        "grader",
+        "check m1 --batches 1 --program " WITHOUT_GPU "/" + program + " --json " + json.string(),
+        "CUDA_VISIBLE_DEVICES=-1 LD_LIBRARY_PATH=" + driver);
+  };
+  const ProgramRun hidden = run("without_gpu", WITHOUT_GPU);
+  CHECK(hidden.exit_code == 3);
+  CHECK(contains(hidden.output,
+                 "This machine has a GPU, but it does not answer the isolated program, which says: "
+                 "No CUDA device answered: no CUDA-capable device is detected. So nothing was "
+                 "checked."));
+  CHECK_FALSE(std::filesystem::exists(json));
+  // Without a GPU the emulation is what was asked for, and is judged.
+  CHECK(run("without_gpu", "").exit_code == 1);
+  std::filesystem::remove(json);
+  const ProgramRun lost = run("loses_gpu", "");
+  CHECK(lost.exit_code == 3);
+  CHECK(contains(lost.output, "The GPU stopped answering in the middle of the check"));
+  CHECK_FALSE(std::filesystem::exists(json));
+}
+
+TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
+  const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
+      {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
+      {"check m1 --no-build --stage x", 2,
+       "grader: There is no stage 'x' in m1; the stages are: baseline."},
+      {"check m1 --network x", 2, "fa23"},
+      {"check m1 --batches 0", 2, "from 1 to 10000"},
+      {"check m1 --batches=-3", 2, "from 1 to 10000"},
+      {"check m1 --batches 100,ten", 2, "from 1 to 10000"},
+      {"check m1 --batches 100,", 2, "from 1 to 10000"},
+      {"check m1 --time-limit -1", 2, "--time-limit"},
+      {"watch m1 --batches 100,ten", 2, "from 1 to 10000"},
+      {"check m1 --batches 10001", 2, "from 1 to 10000"},
+      {"check m1 --batches ,", 2, "from 1 to 10000"},
+      {"check m1 --solution mine", 2, "reference"},
+      {"check m1 --nonsense", 2, "--nonsense"},
+      {"check", 2, "MILESTONE"},
+      {"", 2, "subcommand"},
+  }));
+  CAPTURE(arguments);
+  const ProgramRun run = run_program("grader", arguments);
+  INFO(run.output);
+  CHECK(run.exit_code == code);
+  CHECK(contains(run.output, text));
+  CHECK_FALSE(contains(run.output, "terminate"));
+}
+
+TEST_CASE("grader check: missing data is the environment's fault, and is told with the mend") {
+  const ProgramRun run =
+      run_program("grader",
+                  "check m1 --batches 100 --program " + std::string(SUBMISSIONS) +
+                      "/plain_loops --json /tmp/grader-test-no-data.json",
+                  "CONVLAB_DATA=/nonexistent");
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.output, "/nonexistent"));
+}

@@ -1,0 +1,168 @@
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "common/file/whole_file.hpp"
+#include "common/result/result.hpp"
+#include "common/testing/catch.hpp"
+#include "grader/cli/tests/program.hpp"
+
+using namespace convlab;
+using grader::ProgramRun;
+using grader::run_program;
+using TestFolder = testing::TemporaryFolder;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("grader hint: one more each time, the last one again at the end") {
+  const TestFolder folder;
+  const std::string state = " --state " + (folder.path() / "hints.json").string();
+  const ProgramRun first = run_program("grader", "hint m1" + state);
+  CHECK(first.exit_code == 0);
+  CHECK(contains(first.output, "Hint 1 of "));
+  CHECK_FALSE(contains(first.output, "Hint 2 of "));
+  CHECK(contains(run_program("grader", "hint m1" + state).output, "Hint 2 of "));
+  const ProgramRun again = run_program("grader", "hint m1 --again" + state);
+  CHECK(contains(again.output, "Hint 1 of "));
+  CHECK(contains(again.output, "Hint 2 of "));
+  CHECK_FALSE(contains(again.output, "Hint 3 of "));
+  std::string last;
+  for (int i = 0; i < 20; ++i) last = run_program("grader", "hint m1" + state).output;
+  CHECK(contains(last, "That was the last one"));
+}
+
+TEST_CASE("grader hint: a damaged memory starts anew, an unknown milestone is refused") {
+  const TestFolder folder;
+  const auto file = folder.path() / "hints.json";
+  write_atomically(file, "{ damaged");
+  CHECK(contains(run_program("grader", "hint m1 --state " + file.string()).output, "Hint 1 of "));
+  write_atomically(file, R"({"m1": "many"})");
+  CHECK(contains(run_program("grader", "hint m1 --state " + file.string()).output, "Hint 1 of "));
+  CHECK(run_program("grader", "hint m0").exit_code == 2);
+}
+
+TEST_CASE("grader list: names milestones and stages") {
+  const ProgramRun run = run_program("grader", "list");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "m1  the convolution on the CPU\n"));
+  CHECK(contains(run.output, "    baseline            Your convolution on the CPU\n"));
+}
+
+TEST_CASE("grader doctor: examines everything and agrees with its exit code") {
+  const ProgramRun run = run_program("grader", "doctor");
+  INFO(run.output);
+  for (const char* item :
+       {"compiler", "CMake", "gnuplot", "data", "networks", "memory", "disk", "CUDA"}) {
+    CHECK(contains(run.output, item));
+  }
+  CHECK(run.exit_code == (contains(run.output, "ILL ") ? 3 : 0));
+  const ProgramRun no_data = run_program("grader", "doctor", "CONVLAB_DATA=/nonexistent");
+  CHECK(no_data.exit_code == 3);
+  CHECK(contains(no_data.output, "ILL   data"));
+}
+
+TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no result") {
+  const TestFolder folder;
+  const auto file = folder.path() / "result.json";
+  const ConvShape shape{.batch = 100, .height = 8, .width = 8, .kernel = 3};
+  Result result{.program = "m1",
+                .milestone = "m1",
+                .solution = "student",
+                .created = utc_now(),
+                .machine = describe_machine()};
+  RunResult& drawn = result.runs.emplace_back();
+  drawn.network = "fa23";
+  drawn.batch = 100;
+  drawn.stage.id = "baseline";
+  drawn.stage.title = "It's \"quoted\" {and} _odd_";
+  drawn.layers = {{.shape = shape, .op_ms = {1, 2, 3}, .layer_ms = {1, 2, 3}},
+                  {.shape = shape, .op_ms = {5}, .layer_ms = {5}}};
+  RunResult next = drawn;  // `drawn` ends with the next emplace_back
+  next.stage = {.id = "next",
+                .title = "x'\nsystem 'touch " + (folder.path() / "ran").string(),
+                .baseline = "baseline",
+                .order = 1};
+  result.runs.push_back(next);
+  next.batch = 1000;
+  result.runs.push_back(next);
+  next.network = "../else where";
+  result.runs.push_back(next);
+  write_result(file, result);
+  const auto plots = folder.path() / "plots";
+  const ProgramRun run =
+      run_program("grader", "plot " + file.string() + " --output " + plots.string());
+  INFO(run.output);
+  if (std::system("command -v gnuplot >/dev/null") != 0) {  // then that is what must be said
+    CHECK(run.exit_code == 3);
+    CHECK(contains(run.output, "gnuplot"));
+    return;
+  }
+  CHECK(run.exit_code == 0);
+  for (const char* stem :
+       {"op-time-fa23", "speed-up-fa23", "op-by-batch-fa23", "op-time-..-else-where"}) {
+    for (const char* extension : {".svg", ".pdf", ".png"}) {
+      const auto plot = plots / (std::string(stem) + extension);
+      INFO(plot);
+      REQUIRE(std::filesystem::exists(plot));
+      CHECK(std::filesystem::file_size(plot) > 2000);
+    }
+  }
+  CHECK_FALSE(std::filesystem::exists(plots / "roofline-fa23.svg"));  // no GPU
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "ran"));
+  CHECK(contains(read_text(plots / "speed-up-fa23.svg"), "1.00× m1 baseline"));
+  const auto as_json = nlohmann::json::parse(
+      run_program("grader", "plot --json " + file.string() + " --output " + plots.string()).output);
+  CHECK(as_json["files"].size() >= 6);
+  for (const auto& each : as_json["files"]) {
+    CHECK(std::filesystem::exists(each.get<std::string>()));
+  }
+  CHECK(contains(read_text(plots / "op-time-fa23.svg"), "It's \"quoted\" {and} _odd_"));
+
+  result.runs[0].device = Device::kEmulated;
+  result.runs.resize(1);
+  write_result(file, result);
+  const ProgramRun emulated = run_program("grader", "plot " + file.string());
+  CHECK(emulated.exit_code == 1);
+  CHECK(contains(emulated.output, "nothing to plot"));
+
+  write_atomically(file, "{\"schema\": \"other\"}");
+  CHECK(run_program("grader", "plot " + file.string()).exit_code == 3);
+  CHECK(run_program("grader", "plot " + (folder.path() / "none.json").string()).exit_code == 3);
+  CHECK(run_program("grader", "plot").exit_code == 2);
+}
+
+TEST_CASE("grader: help comes with examples and exit codes") {
+  for (const char* arguments : {"--help", "check --help", "plot --help", "hint --help"}) {
+    const ProgramRun run = run_program("grader", arguments);
+    CHECK(run.exit_code == 0);
+    CHECK(contains(run.output, "Example"));
+    CHECK(contains(run.output, "build/bin/grader"));
+  }
+}
+
+TEST_CASE("grader: an unknown command is told the known ones") {
+  const ProgramRun run = run_program("grader", "chekc m1");
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.output, "There is no command 'chekc'; the commands are: check, watch"));
+}
+
+TEST_CASE("grader check: a main of its own is no tampering, a result that cannot be kept no work") {
+  const TestFolder folder;
+  const auto file = folder.path() / "mine.cpp";
+  write_atomically(file, "#include \"cpu-new-forward.h\"\nint main() {}\n");
+  const ProgramRun run = run_program("grader", "check m1 --batches 1 --solution " + file.string() +
+                                                   " --json " + (folder.path() / "r").string());
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "mine.cpp defines main."));
+  CHECK(contains(run.output, "Remove yours"));
+  CHECK_FALSE(contains(run.output, "no accident"));
+  const ProgramRun unwritable = run_program("grader", "check m1 --json /proc/nonesuch/r.json");
+  CHECK(unwritable.exit_code == 3);
+  CHECK_FALSE(contains(unwritable.output, "Checking"));
+}

@@ -1,0 +1,106 @@
+#include <filesystem>
+
+#include "common/file/whole_file.hpp"
+#include "common/result/result.hpp"
+#include "common/testing/catch.hpp"
+#include "grader/cli/tests/program.hpp"
+#include "grader/cli/tests/small_course.hpp"
+
+using namespace convlab;
+using grader::SmallCourse;
+using testing::CommandResult;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A check that takes a second or so and writes a result at its end.
+const std::string kCheck = "./grader check m1 --no-speed --batches 1 --seed 5";
+
+}  // namespace
+
+TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results whole") {
+  if (!grader::has_default_weights()) return;
+  const SmallCourse course("plain_loops");
+  const auto file = course.build() / "results" / "m1-student.json";
+  REQUIRE(course.shell(kCheck).exit_code == 0);
+  const std::string source = read_text(course.source());
+  const Result before = read_result(file);
+  constexpr int kMoments = 12;
+  for (int moment = 0; moment < kMoments; ++moment) {
+    CAPTURE(moment);
+    // Later and later, from before the child starts to the moment when the result is written.
+    const std::string delay = std::to_string(moment / 10) + "." + std::to_string(moment % 10);
+    course.shell(kCheck + " >out & pid=$!; sleep " + delay + "; kill -9 $pid; wait $pid");
+    CHECK(read_text(course.source()) == source);
+    const Result result = read_result(file);
+    CHECK(result.verdict == Verdict::kPassed);
+    CHECK(result.cases == before.cases);
+  }
+  // In the second half of a check: kill it as soon as it says what came last.
+  course.shell(kCheck +
+               " >out & pid=$!; until grep -q 'PASSED\\|network' out; do sleep 0.01; done; "
+               "kill -9 $pid; wait $pid");
+  CHECK(read_result(file).verdict == Verdict::kPassed);
+  // What was cut off disturbs nobody who comes later.
+  CHECK(course.shell(kCheck).exit_code == 0);
+  CHECK(course.grader("list").exit_code == 0);
+}
+
+TEST_CASE("reliability: a child that is killed is a finding, not the end of the grader") {
+  const SmallCourse course("endless_loop");
+  const auto file = course.build() / "results" / "m1-student.json";
+  for (int round = 0; round < 3; ++round) {
+    const CommandResult run = course.shell(
+        "./grader check m1 --batches 1 >out & pid=$!; "
+        "for i in $(seq 300); do sleep 0.1; child=$(cat /proc/$pid/task/*/children) && "
+        "[ -n \"$child\" ] && break; done; "
+        "sleep 0." +
+        std::to_string(round) + "; kill -9 $child; wait $pid; code=$?; cat out; exit $code");
+    INFO(run.out);
+    CHECK(run.exit_code == 1);
+    CHECK(contains(run.out, "NOT PASSED"));
+    CHECK(read_result(file).findings.size() == 1);
+  }
+}
+
+TEST_CASE("reliability: two graders at once do not disturb each other") {
+  if (!grader::has_default_weights()) return;
+  const SmallCourse course("plain_loops");
+  course.set_cmake("mkdir ../building || exit 7; sleep 0.3; rmdir ../building");
+  const CommandResult run = course.shell(kCheck + " >first & one=$!; " + kCheck +
+                                         " >second & two=$!; wait $one; a=$?; wait $two; "
+                                         "b=$?; cat first second; exit $((a + b))");
+  INFO(run.out);
+  CHECK(run.exit_code == 0);  // and the two builds came one after the other
+  CHECK(read_result(course.build() / "results" / "m1-student.json").verdict == Verdict::kPassed);
+  CHECK(contains(run.out, "PASSED"));
+  CHECK_FALSE(contains(run.out, "E-"));
+}
+
+TEST_CASE("reliability: where nothing can be written, that is said, and nothing is lost") {
+  const SmallCourse course("wrong_borders");
+  const CommandResult full = course.grader("check m1 --batches 1 --json /dev/full");
+  INFO(full.out);
+  CHECK(full.exit_code == 3);
+  CHECK(contains(full.out,
+                 "grader: Cannot write /dev/full: No space left on device; free some space"));
+  REQUIRE(course.grader("check m1 --batches 1").exit_code == 1);
+  const auto file = course.build() / "results" / "m1-student.json";
+  const std::string before = read_text(file);
+  // A limit below the length of a result; what is printed goes through a pipe, which has none.
+  course.set_cmake("echo 'a.cpp:1:1: error: no'; exit 1");
+  const CommandResult limited =
+      course.shell("{ (ulimit -f 1; ./grader check m1); echo \"code $?\"; } | cat");
+  INFO(limited.out);
+  CHECK(contains(limited.out, "code 3"));
+  CHECK(contains(limited.out, ": File too large; free some space, then run this again."));
+  CHECK(read_text(file) == before);
+  const CommandResult no_folder =
+      course.grader("check m1 --batches 1 --json '" + course.source().string() + "/x.json'");
+  CHECK(no_folder.exit_code == 3);
+  CHECK(contains(no_folder.out, "x.json: Not a directory."));
+  CHECK(course.grader("check m1 --batches 1 --json /proc/x/y.json").exit_code == 3);
+}

@@ -1,0 +1,333 @@
+#include "grader/findings/catalogue.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "grader/sandbox/seccomp_filter.hpp"
+
+namespace convlab::grader {
+
+const std::vector<Diagnosis>& catalogue() {
+  static const std::vector<Diagnosis> diagnoses = {
+      // No output.
+      {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
+       "Read the chapter beside it, write the loops, build and check again; "
+       "build/bin/grader hint and the milestone's name give one hint at a time."},
+      {"E-no-stage", "the file registers no stage",
+       "The object at the end of the hand-out, CpuStage or ConvolutionStage, is gone, a static "
+       "constructor ended early, or a file for the course's own interface does not define its "
+       "functions.",
+       "Take the last lines of the hand-out's file again; for the course's interface, compare "
+       "names and parameters with the headers in common/given_file/course_interface."},
+      {"E-library", "the file calls a library that does the exercise",
+       "A library's convolution or matrix product is fast because others wrote it.",
+       "Write the kernel yourself; compare it with the library in reference/peers."},
+      {"E-forbidden-call", "the file calls a function that no convolution needs",
+       "It reaches for processes, sockets, other programs' memory or the grader's own functions.",
+       "Remove the call; mathematics, memory, threads, printing and the CUDA runtime are allowed."},
+      {"E-replaces", "the file replaces a function that is not its own",
+       "A clock, an allocator or a CUDA function of its own would change what is measured. This is "
+       "no accident.",
+       "Remove the definition. The grader keeps such functions apart, so it has no effect here."},
+      {"E-no-program", "there is no program to check",
+       "The milestone was not built, or building it failed.",
+       "Build it: cmake --build --preset lab"},
+      {"E-build", "it does not compile", "The compiler does not understand the file.",
+       "Mend the first error, the lines after it often follow from it; then check again."},
+      {"E-exception", "the program threw an exception",
+       "A container was used with an index that it does not have, or something it needs is "
+       "missing.",
+       "Read the message of the exception; the sanitize preset shows where it was thrown."},
+      {"E-memory", "the program ran out of memory",
+       "An array grows with the batch: an unrolled input of 10 000 images takes gigabytes.",
+       "Work out the array's size in bytes at batch 10 000, and process the images in portions."},
+      {"E-outside", "the program touches memory outside its arrays",
+       "An index runs past the end of the array, or before its beginning: a loop's bound is one "
+       "too "
+       "large, or a size of another array is used.",
+       "Compare each loop's bound with the sizes in the chapter's table, then run the sanitize "
+       "preset: it names the line."},
+      {"E-writes-input", "the program writes into its input or weights",
+       "These arrays are read-only; only the output may be written.",
+       "Look for assignments to input[…] or weights[…], and for casts that take const away."},
+      {"E-null", "the program follows a null pointer",
+       "A pointer was never set, or an allocation failed unnoticed.",
+       "Look where each pointer gets its value; the sanitize preset names the line."},
+      {"E-device-pointer", "the host uses a device pointer",
+       "A pointer from cudaMalloc is used outside of a kernel: an element is read or written, or "
+       "it is given to free().",
+       "Copy with cudaMemcpy and use the copy; free it with cudaFree."},
+      {"E-stack", "the stack overflows",
+       "A large array is a local variable, or a function calls itself without end.",
+       "Put large arrays into a std::vector."},
+      {"E-crash", "the program crashes",
+       "Memory was damaged, or the program was ended by the system.",
+       "Build and run the sanitize preset: cmake --preset sanitize, then build/sanitize/bin/m1 2"},
+      {"E-forbidden", "the program asks the system for what no convolution needs",
+       "It starts processes, opens connections, reaches for other programs or touches files "
+       "outside "
+       "its folder.",
+       "Remove the call; threads, memory and files in the current folder are yours to use."},
+      {"E-exit", "the program ended before it gave an answer",
+       "exit() or _exit() was called. A convolution returns; what the program prints is not a "
+       "result.",
+       "Remove the call."},
+      {"E-timeout", "the program does not come back",
+       "A loop has no end (its counter is not increased, or overflows), or the work grows much "
+       "faster than the image.",
+       "Look at the condition and the step of every loop; gdb -p PID shows where it is."},
+      {"E-flood", "the program prints without end", "A print statement inside the loops.",
+       "Remove it, or print for one element only."},
+      {"E-channel", "the program's answer makes no sense",
+       "Something wrote to a file descriptor that is not its own.",
+       "Write to standard output or to files that you opened, nowhere else."},
+      // Wrong output.
+      {"E-never-written", "the output is never written",
+       "The function returns before it stores anything, or stores into another array.",
+       "Store each sum: output[…] = sum;"},
+      {"E-partly-written", "a part of the output is never written",
+       "A loop ends too early, or two elements are stored at the same place.",
+       "Look at the bounds of the loops over the outputs and at the index of output[…]."},
+      {"E-uninitialised", "sums are added to what the output held before",
+       "The output is not zero when the function is called; += needs a start.",
+       "Sum up in a local variable that starts at 0.0f and store it once at the end."},
+      {"E-nan", "the output holds NaN or infinity",
+       "A variable is used before it has a value, or a read goes outside the arrays.",
+       "Look at what the sum starts from, then run the sanitize preset."},
+      {"E-writes-outside", "the program writes outside its output",
+       "An index of output[…] is too large: a bound of height instead of out_height(), or of width "
+       "instead of out_width().",
+       "Print the largest index that you store to and compare it with the size of the output."},
+      {"E-transposed-weights", "rows and columns of the filter are exchanged",
+       "The weights' index is …·K + q for row p and column q; here it was the other way round.",
+       "Let p go with the row of the image and of the filter, q with the column of both."},
+      {"E-flipped-weights", "the filter is turned round",
+       "Signal processing turns a filter before it slides it; neural networks do not.",
+       "Use weight (p, q) with the pixel (h·S + p, w·S + q)."},
+      {"E-weights-order", "channels and maps of the weights are exchanged",
+       "Weights are stored as out_channels × in_channels × K × K: the map comes first.",
+       "The index is ((m·C + c)·K + p)·K + q."},
+      {"E-first-map", "every map is computed with the filter of the first",
+       "m is missing from the index of the weights.", "The index is ((m·C + c)·K + p)·K + q."},
+      {"E-first-channel", "only the first channel is summed up",
+       "c is missing from an index, or the loop over the channels runs once.",
+       "Sum over c = 0 … C − 1, and let c appear in the index of input and weights."},
+      {"E-last-channel", "only the last channel is summed up",
+       "The sum is set to zero inside the loop over the channels.",
+       "Set it to zero before the loops over c, p and q; all three add to the same sum."},
+      {"E-first-image", "every image gives the output of the first",
+       "b is missing from the index of the input.",
+       "The index of the input is ((b·C + c)·H + row)·W + column."},
+      {"E-stride", "the stride is ignored",
+       "The window moves by `stride` pixels from one output to the next, not by one.",
+       "Read the input at row h·stride + p and column w·stride + q."},
+      {"E-height-width", "height and width are exchanged",
+       "Square images hide this. A row of the input has `width` elements.",
+       "Multiply the row by width, never by height: (…·H + row)·W + column."},
+      {"E-borders", "wrong at the borders only",
+       "The loops over the outputs, or over the filter, end one too early or too late there.",
+       "The outputs number out_height() × out_width(); the last window ends at the last pixel."},
+      {"E-images", "right for the first images, wrong for later ones",
+       "An index that contains b is wrong, or too large for an int: 2^31 elements are reached "
+       "sooner than one thinks.",
+       "Compute indices in std::size_t, and check the sizes that b is multiplied with."},
+      {"E-maps", "right for some maps, wrong for others",
+       "An index that contains m is wrong, or the maps are worked on in blocks that do not divide "
+       "their number.",
+       "Check the index of weights and output, and what happens to the last, incomplete block."},
+      {"E-blocks", "some rows or columns are wrong",
+       "The rows or columns are worked on in tiles or vectors, and one that is not full goes "
+       "wrong.",
+       "Look at the sizes that are no multiple of the tile: the last tile must stop at the "
+       "border."},
+      {"E-precision", "less precise than single precision",
+       "Inputs or sums went through a smaller type (half, TF32, an int), or fast-math changed the "
+       "arithmetic.",
+       "Keep every value in float. A stage that means to use less declares its precision."},
+      {"E-replay", "a later call gives another answer than its input asks for",
+       "Something of an earlier call is reused: a static buffer, a cached result, memory that was "
+       "not cleared.",
+       "Compute every call from its own input."},
+      {"E-shapes", "right only for sizes that are announced",
+       "A size is written into the code, or the answer is chosen by the size.",
+       "Take every size from the shape: any batch, any height and width, any kernel and stride."},
+      {"E-race", "the result depends on the order of threads",
+       "A barrier is missing between writing and reading shared memory, or two threads write the "
+       "same place.",
+       "Look at each __shared__ array: __syncthreads() after it is filled and before it is filled "
+       "again."},
+      {"E-unsynchronised", "the result is used before it is there",
+       "A copy or kernel in a stream was not waited for.",
+       "Call cudaStreamSynchronize, or wait for an event, before the host reads."},
+      {"E-still-working", "work goes on after the function has returned",
+       "A thread was started and not joined.",
+       "Join every thread before you return; the op time ends when the output is complete."},
+      {"E-launch", "a kernel cannot be launched",
+       "A block has more than 1024 threads, grid.y or grid.z more than 65 535 blocks, or shared "
+       "memory is larger than there is.",
+       "Print grid and block where it fails, and check each launch with "
+       "CONVLAB_CUDA_CHECK_LAUNCH."},
+      {"E-no-kernel", "no kernel was launched", "The convolution was computed on the CPU.",
+       "Launch your kernel in convolve(); the CPU only prepares and copies."},
+      {"E-timed-phase-empty", "the convolution is not computed in the timed phase",
+       "Op time is that of convolve(); here prolog() or epilog() did its work.",
+       "Move the kernels into convolve(). prolog() allocates and copies in, epilog() copies out."},
+      {"E-side-stream", "a stream is not joined",
+       "Kernels run in a non-blocking stream, and convolve() returns without waiting for it.",
+       "Let the default stream wait for an event of yours, or synchronise the stream in "
+       "convolve()."},
+      {"E-impossible-time", "the time is shorter than physics allows",
+       "The work happens elsewhere, before or after what is timed, or a clock was replaced.",
+       "Do the whole convolution in the timed phase; the floor is bytes over bandwidth and "
+       "operations over peak."},
+      {"E-wrong", "the output is wrong",
+       "An index or a loop's bound is wrong; nothing more specific fits.",
+       "Compute the element below by hand for a case with one image, one channel and one map."},
+      // The network.
+      {"E-accuracy", "the network's accuracy is not the expected one",
+       "Every convolution was right, so the weights or the data changed during the run.",
+       "Run the check again; if it repeats, run: build/bin/grader doctor"},
+      {"E-clock", "the measured time contradicts the clock of the grader",
+       "The convolution takes far longer than it says: work is hidden, or a clock was replaced.",
+       "Do the work inside the convolution, and leave the clock functions alone."},
+  };
+  return diagnoses;
+}
+
+Finding finding(const std::string& id, std::string seen) {
+  const auto& all = catalogue();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Diagnosis& diagnosis) { return diagnosis.id == id; });
+  if (found == all.end()) throw std::out_of_range("no diagnosis " + id);
+  return {.id = found->id,
+          .title = found->title,
+          .seen = std::move(seen),
+          .cause = found->cause,
+          .next = found->next};
+}
+
+namespace {
+
+// The last report of the emulated device (runtime/report.hpp) about the host, in one line, with the
+// names of files instead of their paths, which are those of a copy.
+std::string emulated_report(const std::string& printed) {
+  constexpr std::string_view kDevice = "emulated device: ";
+  const std::size_t begin = printed.rfind(std::string(kDevice) + "the host used ");
+  if (begin == std::string::npos) return {};
+  std::istringstream lines(printed.substr(begin + kDevice.size()));
+  std::string report;
+  std::getline(lines, report);
+  for (std::string line; std::getline(lines, line);) {
+    const bool allocated = line.starts_with("  allocated at ");
+    if (!allocated && !line.starts_with("  at ")) break;
+    const std::string place = line.substr(0, line.find(" (in "));
+    report.append(allocated ? ", allocated at " : ", at ");
+    report.append(place.substr(place.find_last_of("/ ") + 1));
+  }
+  return report;
+}
+
+// "input 4096" or "input 8 write", as serve.cpp reports it: the place that could not be used.
+Finding explain_crash(const Failure& failure, const std::string& where) {
+  std::istringstream words(failure.message);
+  std::string place;
+  std::string access;
+  long long distance = 0;
+  words >> place >> distance >> access;
+  if (place == "null") return finding("E-null", "In " + where + ".");
+  if (place == "stack") return finding("E-stack", "In " + where + ".");
+  if (place == "input" || place == "weights" || place == "output") {
+    constexpr int kFloat = 4;
+    const std::string element = std::to_string(distance / kFloat);
+    return finding(access == "write" ? "E-writes-input" : "E-outside",
+                   "In " + where + ", at " + place + "[" + element + "].");
+  }
+  if (const auto report = emulated_report(failure.printed); !report.empty())
+    return finding("E-device-pointer", "In " + where + ": " + report + ".");
+  if (failure.code == SIGSYS) {
+    const bool known = place == "system-call";
+    return finding("E-forbidden", "In " + where + ": the system call " +
+                                      (known ? system_call_name(static_cast<int>(distance))
+                                             : "was made before the first convolution") +
+                                      ".");
+  }
+  if (failure.code == SIGXCPU) {
+    return finding("E-timeout", "In " + where + ": it used up its hours of processor time.");
+  }
+  if (failure.code == SIGXFSZ) {
+    return finding("E-flood", "In " + where + ": it wrote a file without end.");
+  }
+  return finding("E-crash", "In " + where + ": " + ::strsignal(failure.code) + ".");
+}
+
+std::string last_line(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string line;
+  std::string last;
+  while (std::getline(lines, line)) {
+    if (!line.empty()) last = line;
+  }
+  constexpr std::size_t kLongest = 160;
+  return last.substr(0, kLongest);
+}
+
+// The messages of CUDA and of its emulation.
+const char* id_of_exception(const std::string& message) {
+  const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
+  if (says("bad_alloc")) return "E-memory";
+  if (says("invalid configuration") || says("on the device failed: invalid argument") ||
+      says(", the limit is "))
+    return "E-launch";
+  if (says("illegal memory access") || says("past the end of") || says("before the start of")) {
+    return "E-outside";
+  }
+  return "E-exception";
+}
+
+}  // namespace
+
+Finding explain(const Failure& failure, const std::string& where) {
+  switch (failure.kind) {
+    case Failure::Kind::kNotImplemented:
+      return finding("E-not-implemented", failure.message);
+    case Failure::Kind::kException: {
+      return finding(id_of_exception(failure.message),
+                     "In " + where + ": " + failure.message + ".");
+    }
+    case Failure::Kind::kCrash:
+      return explain_crash(failure, where);
+    case Failure::Kind::kExit: {
+      std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
+      if (const std::string line = last_line(failure.printed); !line.empty()) {
+        seen += "; it last printed: " + line;
+      }
+      return finding("E-exit", seen + ".");
+    }
+    case Failure::Kind::kTimeout: {
+      std::ostringstream seconds;
+      seconds << failure.limit_s;
+      return finding("E-timeout", "In " + where + ": stopped after " + seconds.str() + " seconds.");
+    }
+    case Failure::Kind::kFlood:
+      return finding("E-flood", "In " + where + ": stopped after " +
+                                    std::to_string(ChildProcess::kOutputLimit >> 20) +
+                                    " MB; the last line: " + last_line(failure.printed));
+    case Failure::Kind::kMemory:
+      return finding("E-memory", "In " + where + ": it was stopped before the machine ran out.");
+    case Failure::Kind::kNoStart:
+      return finding("E-no-program",
+                     std::string("It cannot be started: ") + std::strerror(failure.code) + ".");
+    case Failure::Kind::kProtocol:
+      return finding("E-channel", "In " + where + ".");
+    case Failure::Kind::kRefused:
+      return finding("E-memory", "In " + where + ": " + failure.message + ".");
+  }
+  return finding("E-crash", "In " + where + ".");
+}
+
+}  // namespace convlab::grader

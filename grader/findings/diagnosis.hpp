@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "common/result/result.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "grader/submission/submission.hpp"
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader {
+
+/// What is known about a wrong output.
+struct WrongOutput {
+  ConvShape shape;
+  Arrays arrays;  ///< of the submission, unchanged since the call
+  oracle::Tolerance tolerance;
+  oracle::ErrorReport report;
+};
+
+/// Names the likely mistake. First it tries the usual ones: computes what each of them would have
+/// given and looks whether that is what came out. Then it looks at where the wrong elements lie.
+///
+/// @param where  what was asked: "case 'stride 2' (B=1 …)"
+Finding diagnose(const WrongOutput& wrong, const std::string& where);
+
+/// "120 of 300 elements are wrong. The first: image b=0, map m=1, row h=2, column w=3: expected
+/// 1.5, got 0.25."
+std::string describe(const ConvShape& shape, const oracle::ErrorReport& report);
+
+}  // namespace convlab::grader

@@ -1,0 +1,162 @@
+// Mistakes that are made in every term: the first case that they spoil must get their name.
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/data/dataset.hpp"
+#include "common/data/resize.hpp"
+#include "common/testing/catch.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/network_check.hpp"
+#include "grader/cli/tests/program.hpp"
+#include "grader/findings/diagnosis.hpp"
+#include "reference/oracle/expected.hpp"
+
+using namespace convlab;
+using grader::Arrays;
+
+namespace {
+
+/// Where the loops stand.
+struct Place {
+  int b, m, c, p, q, row, column;
+};
+
+/// A convolution with one thing changed.
+struct Loops {
+  std::function<std::int64_t(const ConvShape&, const Place&)> input = [](const ConvShape& s,
+                                                                         const Place& at) {
+    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.row) * s.width + at.column;
+  };
+  std::function<std::int64_t(const ConvShape&, const Place&)> weight = [](const ConvShape& s,
+                                                                          const Place& at) {
+    return ((std::int64_t{at.m} * s.in_channels + at.c) * s.kernel + at.p) * s.kernel + at.q;
+  };
+  std::function<int(const ConvShape&)> channels = [](const ConvShape& s) { return s.in_channels; };
+  std::function<float(float sum, int b, int m, int h, int w)> stored = [](float sum, int, int, int,
+                                                                          int) { return sum; };
+
+  void run(const ConvShape& s, const Arrays& arrays) const {
+    float* output = arrays.output;
+    for (int b = 0; b < s.batch; ++b) {
+      for (int m = 0; m < s.out_channels; ++m) {
+        for (int h = 0; h < s.out_height(); ++h) {
+          for (int w = 0; w < s.out_width(); ++w) {
+            *output++ = stored(sum_at(s, arrays, b, m, h, w), b, m, h, w);
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] float sum_at(const ConvShape& s, const Arrays& arrays, int b, int m, int h,
+                             int w) const {
+    float sum = 0.0f;
+    for (int c = 0; c < channels(s); ++c) {
+      for (int p = 0; p < s.kernel; ++p) {
+        for (int q = 0; q < s.kernel; ++q) {
+          const Place at{b, m, c, p, q, h * s.stride + p, w * s.stride + q};
+          // A stray index is another diagnosis; here it reads the last element.
+          sum += arrays.input[std::min(input(s, at), s.input_size() - 1)] *
+                 arrays.weights[weight(s, at)];
+        }
+      }
+    }
+    return sum;
+  }
+};
+
+/// The name that the first spoilt case gets; empty if none is.
+std::string diagnosis_of(const Loops& loops) {
+  std::uint64_t seed = 11;
+  for (const grader::ElementCase& test : grader::element_cases()) {
+    const ConvShape& shape = test.shape;
+    std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
+    std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+    std::vector<float> output(static_cast<std::size_t>(shape.output_size()),
+                              std::bit_cast<float>(oracle::kPoisonBits));
+    const Arrays arrays{input.data(), weights.data(), output.data()};
+    grader::fill_random(shape, test.exact, ++seed, arrays);
+    loops.run(shape, arrays);
+    const auto tolerance =
+        test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(Precision::kFp32);
+    const auto report =
+        oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
+    if (!report.passed(shape)) {
+      return grader::diagnose({shape, arrays, tolerance, report}, test.name).id;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("diagnosis: right loops get none") {
+  CHECK(diagnosis_of({}).empty());
+}
+
+TEST_CASE("diagnosis: an index that is wrong") {
+  Loops order;
+  order.weight = [](const ConvShape& s, const Place& at) {
+    return ((std::int64_t{at.c} * s.out_channels + at.m) * s.kernel + at.p) * s.kernel + at.q;
+  };
+  CHECK(diagnosis_of(order) == "E-weights-order");
+  Loops first_map;
+  first_map.weight = [](const ConvShape& s, const Place& at) {
+    return (std::int64_t{at.c} * s.kernel + at.p) * s.kernel + at.q;
+  };
+  CHECK(diagnosis_of(first_map) == "E-first-map");
+  Loops first_channel;
+  first_channel.channels = [](const ConvShape&) { return 1; };
+  CHECK(diagnosis_of(first_channel) == "E-first-channel");
+  Loops exchanged;
+  exchanged.input = [](const ConvShape& s, const Place& at) {
+    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.width + at.row) * s.height + at.column;
+  };
+  CHECK(diagnosis_of(exchanged) == "E-height-width");
+}
+
+TEST_CASE("diagnosis: what the wrong elements have in common") {
+  Loops images;
+  images.stored = [](float sum, int b, int, int, int) { return b < 2 ? sum : sum + 1.0f; };
+  CHECK(diagnosis_of(images) == "E-images");
+  Loops maps;
+  maps.stored = [](float sum, int, int m, int, int) { return m < 4 ? sum : sum + 1.0f; };
+  CHECK(diagnosis_of(maps) == "E-maps");
+  Loops rows;
+  rows.stored = [](float sum, int, int, int h, int) { return h % 8 == 7 ? sum + 1.0f : sum; };
+  CHECK(diagnosis_of(rows) == "E-blocks");
+  Loops everywhere;
+  everywhere.stored = [](float sum, int, int, int, int) { return sum + 1.0f; };
+  CHECK(diagnosis_of(everywhere) == "E-wrong");
+}
+
+TEST_CASE("diagnosis: right convolutions and another count are E-accuracy") {
+  if (!grader::has_default_weights()) return;
+  constexpr int kBatch = 3;
+  const Network network = load_network(kDefaultPreset);
+  const Dataset dataset = load_dataset(Split::kTest);
+  const auto images = resize_images(dataset, kBatch, network.preset().image_size);
+  oracle::Expected expected = oracle::expected_for(network, dataset, kBatch);
+  grader::Submission submission(SUBMISSIONS "/plain_loops");
+  const StageInfo stage{.id = "baseline"};
+  const auto finding_of = [&] {
+    const grader::NetworkTask task{.network = network,
+                                   .images = images,
+                                   .labels = dataset.labels,
+                                   .expected = expected,
+                                   .batch = kBatch,
+                                   .timed = false};
+    return grader::run_network(submission, stage, task, [](const std::string&) {}).finding;
+  };
+  CHECK_FALSE(finding_of());
+  expected.undecided.clear();
+  expected.predictions[1] = (expected.predictions[1] + 1) % network.preset().classes;
+  const auto found = finding_of();
+  REQUIRE(found);
+  CHECK(found->id == "E-accuracy");
+  CHECK(found->seen == "1 of 3 images get another class than they must; the first is image 1.");
+}

@@ -1,0 +1,428 @@
+#include "grader/sandbox/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "common/error/error.hpp"
+#include "common/serve/serve.hpp"
+#include "common/tensor/buffer.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kCannotExecute = 127;
+constexpr int kNoticeDescriptor = kServeDescriptor + 1;
+constexpr std::size_t kTextLimit = 4096;
+constexpr milliseconds kEndLimit{2000};
+const std::string kFolderPrefix = "convlab-";
+
+/// What warden and program tell the grader through a pipe of their own, before the program's code
+/// runs and after it has ended.
+struct Notice {
+  enum Kind { kIsolated, kNotExecuted, kEnded };
+  Kind kind = kIsolated;
+  int code = 0;  ///< errno, or as waitpid tells it
+  Isolation isolation{};
+};
+
+// What a submission may learn about its surroundings: enough to run, nothing about the check.
+std::vector<std::string> environment(const std::filesystem::path& folder,
+                                     const std::vector<std::string>& more) {
+  std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
+  for (const char* name :
+       {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_WAIT_POLICY",
+        "OMP_PLACES", "CONVLAB_ISA", "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* value = std::getenv(name)) {
+      variables.push_back(std::string(name) + "=" + value);
+    }
+  }
+  variables.insert(variables.end(), more.begin(), more.end());
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// All that the new processes need before exec, where nothing may be allocated.
+struct Launch {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  int channel;
+  int output;
+  int null;
+  int notices;
+};
+
+void tell(const Notice& notice) {
+  while (::write(kNoticeDescriptor, &notice, sizeof notice) < 0 && errno == EINTR) {
+  }
+}
+
+[[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the warden takes it along
+  for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  int error = 0;
+  if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
+  sandbox.enter_program();
+  tell({Notice::kIsolated, 0, sandbox.isolation()});
+  if (error == 0) {
+    ::execve(launch.program, launch.arguments, launch.environment);
+    error = errno;
+  }
+  tell({Notice::kNotExecuted, error, {}});
+  ::_exit(kCannotExecute);
+}
+
+[[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Descriptors move out of the way of those that they become.
+  constexpr int kAbove = 16;
+  const int channel = ::fcntl(launch.channel, F_DUPFD, kAbove);
+  const int output = ::fcntl(launch.output, F_DUPFD, kAbove);
+  const int null = ::fcntl(launch.null, F_DUPFD, kAbove);
+  const int notices = ::fcntl(launch.notices, F_DUPFD, kAbove);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::dup2(channel, kServeDescriptor);
+  ::dup2(notices, kNoticeDescriptor);
+  ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
+  ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
+  // The grader may have died before we asked to be told: then nobody reads the notices.
+  pollfd reader{kNoticeDescriptor, 0, 0};
+  if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
+
+  sandbox.enter_warden();
+  const pid_t program = ::fork();
+  if (program == 0) run_program(launch, sandbox);
+  // The program alone holds its channel, so that its end can be seen there.
+  for (int each = 0; each <= kServeDescriptor; ++each) ::close(each);
+  if (program < 0) {
+    tell({Notice::kNotExecuted, errno, {}});
+    ::_exit(kCannotExecute);
+  }
+  int status = 0;
+  while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
+  }
+  tell({Notice::kEnded, status, {}});
+  ::_exit(0);  // and with it all that is left in its namespace
+}
+
+// What graders that were killed could not remove.
+void remove_orphans() {
+  static bool done = false;
+  if (std::exchange(done, true)) return;
+  std::error_code failed;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::temp_directory_path(failed), failed)) {
+    const std::string name = entry.path().filename().string();
+    if (name.rfind(kFolderPrefix, 0) != 0) continue;
+    const int owner = std::atoi(name.c_str() + kFolderPrefix.size());
+    const bool is_gone = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
+    if (is_gone) std::filesystem::remove_all(entry.path(), failed);
+  }
+}
+
+std::int64_t resident_bytes(pid_t process) {
+  std::ifstream stream("/proc/" + std::to_string(process) + "/statm");
+  std::int64_t size = 0;
+  std::int64_t resident = 0;
+  std::int64_t shared = 0;
+  stream >> size >> resident >> shared;
+  return (resident - shared) * ::sysconf(_SC_PAGESIZE);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::filesystem::path& program,
+                           const std::vector<std::string>& arguments, const Options& options)
+    : folder_(options.folder), owns_folder_(options.folder.empty()) {
+  if (owns_folder_) {
+    remove_orphans();
+    std::string folder = (std::filesystem::temp_directory_path() /
+                          (kFolderPrefix + std::to_string(::getpid()) + "-XXXXXX"))
+                             .string();
+    if (::mkdtemp(folder.data()) == nullptr) {
+      throw EnvironmentError("Cannot make a folder for the submission in " +
+                             std::filesystem::temp_directory_path().string() + ": " +
+                             std::strerror(errno) + ".");
+    }
+    folder_ = folder;
+  }
+  std::array<int, 2> sockets{};
+  std::array<int, 2> pipes{};
+  std::array<int, 2> notices{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0 ||
+      ::pipe2(pipes.data(), O_CLOEXEC) != 0 || ::pipe2(notices.data(), O_CLOEXEC) != 0) {
+    throw EnvironmentError(std::string("Cannot prepare a process for the submission: ") +
+                           std::strerror(errno) + ".");
+  }
+  channel_ = Descriptor(sockets[0]);
+  const Descriptor child_channel(sockets[1]);
+  output_ = Descriptor(pipes[0]);
+  const Descriptor child_output(pipes[1]);
+  notices_ = Descriptor(notices[0]);
+  const Descriptor child_notices(notices[1]);
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(notices_.get(), F_SETFL, O_NONBLOCK);
+
+  std::vector<std::string> words = {program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment(folder_, options.environment);
+  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> variable_pointers = pointers_to(variables);
+  const Launch launch{.program = word_pointers.front(),
+                      .arguments = word_pointers.data(),
+                      .environment = variable_pointers.data(),
+                      .channel = child_channel.get(),
+                      .output = child_output.get(),
+                      .null = null.get(),
+                      .notices = child_notices.get()};
+  Sandbox sandbox(options.policy, program, folder_.string());
+  // A tenth stays for the rest of the machine; the arrays that are shared do not count.
+  memory_limit_ = available_memory() / 10 * 9;
+  start_ = Clock::now();
+  ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
+  warden_ = sandbox.start_warden();
+  if (warden_ < 0) {
+    throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
+                           std::strerror(errno) + ".");
+  }
+  if (warden_ == 0) run_warden(launch, sandbox);
+  ::setpgid(warden_, warden_);  // whoever of the two comes first
+}
+
+ChildProcess::~ChildProcess() {
+  stop();
+  std::error_code ignored;
+  if (owns_folder_) std::filesystem::remove_all(folder_, ignored);
+}
+
+void ChildProcess::read_output() {
+  std::array<char, 65536> bytes{};
+  while (printed_size_ <= kOutputLimit) {
+    const ssize_t count = ::read(output_.get(), bytes.data(), bytes.size());
+    if (count <= 0) return;
+    const std::string_view text(bytes.data(), static_cast<std::size_t>(count));
+    printed_first_.append(text.substr(0, kTextLimit - std::min(kTextLimit, printed_first_.size())));
+    printed_last_.append(text);
+    printed_size_ += text.size();
+    if (printed_last_.size() > kTextLimit) {
+      printed_last_.erase(0, printed_last_.size() - kTextLimit);
+    }
+  }
+}
+
+void ChildProcess::read_notices() {
+  Notice notice;
+  while (::read(notices_.get(), &notice, sizeof notice) == sizeof notice) {
+    switch (notice.kind) {
+      case Notice::kIsolated:
+        isolation_ = notice.isolation;
+        break;
+      case Notice::kNotExecuted:
+        exec_error_ = notice.code;
+        break;
+      case Notice::kEnded:
+        program_status_ = notice.code;
+        break;
+    }
+  }
+}
+
+const Isolation& ChildProcess::isolation() {
+  read_notices();
+  if (!isolation_) return isolation_.emplace();
+  return *isolation_;
+}
+
+// The program's own process; its number is that of the grader's view, not of its namespace.
+pid_t ChildProcess::program() const {
+  if (program_ < 0 && warden_ > 0) {
+    const std::string warden = std::to_string(warden_);
+    std::string children("/proc/");
+    children.append(warden).append("/task/").append(warden).append("/children");
+    std::ifstream stream(children);
+    if (pid_t first = -1; stream >> first) program_ = first;
+  }
+  return program_;
+}
+
+bool ChildProcess::takes_all_memory() const {
+  return program() > 0 && resident_bytes(program()) > memory_limit_;
+}
+
+std::chrono::nanoseconds ChildProcess::computing_time() const {
+  clockid_t clock{};
+  timespec time{};
+  if (program() <= 0 || ::clock_getcpuclockid(program(), &clock) != 0 ||
+      ::clock_gettime(clock, &time) != 0) {
+    return std::chrono::nanoseconds(-1);
+  }
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+std::chrono::nanoseconds ChildProcess::leading_thread_time() const {
+  const std::string number = std::to_string(program());
+  std::ifstream stream("/proc/" + number + "/task/" + number + "/schedstat");
+  std::int64_t nanoseconds = -1;
+  return std::chrono::nanoseconds(program() > 0 && stream >> nanoseconds ? nanoseconds : -1);
+}
+
+void ChildProcess::freeze() const {
+  if (warden_ > 0) ::kill(-warden_, SIGSTOP);
+}
+
+void ChildProcess::thaw() const {
+  if (warden_ > 0) ::kill(-warden_, SIGCONT);
+}
+
+std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
+  if (ending_) return *ending_;
+  constexpr std::int64_t kLookMs = 100;  // how often memory is looked at
+  const auto deadline = Clock::now() + limit;
+  bool output_open = true;
+  while (true) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return kill_because(Ending::Kind::kTimeout);
+    std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
+                                     {output_open ? output_.get() : -1, POLLIN, 0},
+                                     {notices_.get(), POLLIN, 0}}};
+    const int wait = static_cast<int>(std::min(left.count() + 1, kLookMs));
+    const int ready = ::poll(events.data(), events.size(), wait);
+    if (ready == 0 && takes_all_memory()) return kill_because(Ending::Kind::kMemory);
+    if (ready <= 0) continue;  // nothing yet, or a signal: look again
+    if (events[1].revents != 0) {
+      read_output();
+      if (printed_size_ > kOutputLimit) return kill_because(Ending::Kind::kFlood);
+      if ((events[1].revents & POLLIN) == 0) output_open = false;
+    }
+    if (events[0].revents != 0) {
+      if (std::optional<Message> message = receive_message(channel_.get())) {
+        return std::move(*message);
+      }
+      return wait_for_end(kEndLimit);
+    }
+    if (events[2].revents != 0) {
+      read_notices();
+      // What it started may still hold the channel.
+      if (program_status_ || (events[2].revents & POLLIN) == 0) return wait_for_end(kEndLimit);
+    }
+  }
+}
+
+Ending ChildProcess::wait(milliseconds limit) {
+  auto answer = receive(limit);
+  while (!std::holds_alternative<Ending>(answer)) answer = receive(limit);
+  return std::get<Ending>(answer);
+}
+
+// The channel is closed, so the process is about to end; if it does not, it is ended.
+Ending ChildProcess::wait_for_end(milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
+  while (!ending_ && Clock::now() < deadline) {
+    int status = 0;
+    if (::waitpid(warden_, &status, WNOHANG) == warden_) {
+      ending_ = ending_of(status);
+      break;
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  read_output();
+  return stop();
+}
+
+Ending ChildProcess::kill_because(Ending::Kind kind) {
+  read_output();
+  stop();
+  ending_ = Ending{kind, 0};
+  return *ending_;
+}
+
+Ending ChildProcess::stop() {
+  if (warden_ < 0) return ending_.value_or(Ending{});
+  ::kill(-warden_, SIGKILL);  // also what it may have started, where there is no namespace
+  if (!ending_) {
+    int status = 0;
+    while (::waitpid(warden_, &status, 0) < 0 && errno == EINTR) {
+    }
+    ending_ = ending_of(status);
+  }
+  warden_ = -1;
+  return *ending_;
+}
+
+Ending ChildProcess::ending_of(int warden_status) {
+  read_notices();
+  if (exec_error_) return {Ending::Kind::kNoStart, *exec_error_};
+  const int status = program_status_.value_or(warden_status);
+  if (WIFSIGNALED(status)) return {Ending::Kind::kSignal, WTERMSIG(status)};
+  return {Ending::Kind::kExited, WEXITSTATUS(status)};
+}
+
+std::string ChildProcess::output_head() const {
+  return printed_first_;
+}
+
+std::string ChildProcess::output_tail() const {
+  return printed_last_;
+}
+
+ProcessUsage ChildProcess::usage() const {
+  ProcessUsage usage;
+  usage.elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (program() <= 0) return usage;
+  const std::string place = "/proc/" + std::to_string(program());
+  std::ifstream stat(place + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  // Field 2 is the program's name in parentheses and may hold anything; 14 and 15 are the times.
+  std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  if (double user = 0, system = 0; fields >> user >> system) {
+    usage.user_s = user / ticks;
+    usage.system_s = system / ticks;
+  }
+  std::ifstream status(place + "/status");
+  while (std::getline(status, line)) {
+    if (line.rfind("VmHWM:", 0) != 0) continue;
+    constexpr double kKibPerMib = 1024.0;
+    usage.peak_memory_mib = std::strtod(line.c_str() + std::strlen("VmHWM:"), nullptr) / kKibPerMib;
+  }
+  return usage;
+}
+
+}  // namespace convlab::grader

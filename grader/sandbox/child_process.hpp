@@ -1,0 +1,112 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/process/process_usage.hpp"
+#include "common/serve/channel.hpp"
+#include "grader/sandbox/sandbox.hpp"
+
+namespace convlab::grader {
+
+/// How a process ended, or was ended.
+struct Ending {
+  enum class Kind {
+    kExited,   ///< of its own accord, with `code`
+    kSignal,   ///< of the signal `code`
+    kTimeout,  ///< stopped by the grader: the time limit
+    kFlood,    ///< stopped by the grader: it printed too much
+    kMemory,   ///< stopped by the grader: it took nearly all memory of the machine
+    kNoStart,  ///< the program could not be executed; `code` is errno
+  };
+  Kind kind = Kind::kExited;
+  int code = 0;
+};
+
+/// A program in a process of its own, isolated as Sandbox says: a channel on kServeDescriptor, its
+/// output caught, an empty folder to work in, few environment variables, no other open file. It
+/// dies with the grader, and all that it started dies with it.
+class ChildProcess {
+ public:
+  static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;
+
+  struct Options {
+    SandboxPolicy policy{};
+    std::filesystem::path folder{};          ///< to work in; none: a fresh one, removed at the end
+    std::vector<std::string> environment{};  ///< more variables, "NAME=value"
+  };
+
+  /// @throws EnvironmentError if no process or pipe can be had
+  ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+               const Options& options);
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  [[nodiscard]] int channel() const { return channel_.get(); }
+
+  /// The next message, or how the process ended instead.
+  std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
+
+  /// Waits for the end of a program that sends no messages.
+  Ending wait(std::chrono::milliseconds limit);
+
+  /// Ends it if it still runs. What it used is known afterwards.
+  Ending stop();
+
+  /// Stops it in its tracks, all its threads, and lets it go on.
+  void freeze() const;
+  void thaw() const;
+
+  /// What its threads have computed so far, all together; a negative duration if nobody knows.
+  [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+
+  /// The same of the thread that answers, which waits asleep.
+  [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
+
+  /// The beginning and the end of what it printed, at most a few lines.
+  [[nodiscard]] std::string output_head() const;
+  [[nodiscard]] std::string output_tail() const;
+
+  /// Of the process so far, from the system's books; `elapsed_s` since its start.
+  [[nodiscard]] ProcessUsage usage() const;
+
+  /// How far the kernel isolates it; known once it has started.
+  [[nodiscard]] const Isolation& isolation();
+
+ private:
+  void read_output();
+  void read_notices();
+  [[nodiscard]] bool takes_all_memory() const;
+  [[nodiscard]] pid_t program() const;
+  Ending wait_for_end(std::chrono::milliseconds limit);
+  Ending kill_because(Ending::Kind kind);
+  Ending ending_of(int warden_status);
+
+  std::filesystem::path folder_;
+  bool owns_folder_ = false;
+  Descriptor channel_;
+  Descriptor output_;
+  Descriptor notices_;
+  std::string printed_first_;
+  std::string printed_last_;
+  std::size_t printed_size_ = 0;
+  std::int64_t memory_limit_ = 0;
+  pid_t warden_ = -1;
+  mutable pid_t program_ = -1;
+  std::chrono::steady_clock::time_point start_;
+  std::optional<Isolation> isolation_;
+  std::optional<int> exec_error_;
+  std::optional<int> program_status_;  ///< as waitpid tells it
+  std::optional<Ending> ending_;
+};
+
+}  // namespace convlab::grader

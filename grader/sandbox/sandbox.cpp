@@ -1,0 +1,184 @@
+#include "grader/sandbox/sandbox.hpp"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr const char* kSharedMemory = "/dev/shm";
+constexpr unsigned long kNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
+
+std::string map_of(unsigned id) {
+  return std::to_string(id) + " " + std::to_string(id) + " 1";
+}
+
+int write_file(const char* path, const char* text) {
+  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return errno;
+  const auto size = static_cast<ssize_t>(std::strlen(text));
+  const int error = ::write(file, text, static_cast<std::size_t>(size)) == size ? 0 : errno;
+  ::close(file);
+  return error;
+}
+
+void limit(int resource, rlim_t value) {
+  rlimit limits{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limits) != 0) return;
+  if (limits.rlim_max != RLIM_INFINITY && limits.rlim_max < value) value = limits.rlim_max;
+  limits = {value, value};
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
+}
+
+// "namespaces,files": parts that the person who runs the grader leaves out, because a driver does
+// not work with them. A submission cannot: its environment is not the grader's.
+bool is_left_out(const char* part) {
+  const char* left_out = std::getenv("CONVLAB_ISOLATION_WITHOUT");
+  return left_out != nullptr && std::strstr(left_out, part) != nullptr;
+}
+
+// As fork(): no stack is given, so the new process continues on a copy of this one.
+pid_t fork_into(unsigned long namespaces) {
+  return static_cast<pid_t>(
+      ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+int mount_new(const char* kind, const char* where, const char* options) {
+  return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
+}
+
+// In a new user namespace: who it is there, and mounts that stay there.
+int settle_in(const char* user_map, const char* group_map) {
+  ::prctl(PR_SET_DUMPABLE, 1);  // or its own maps would belong to root
+  write_file("/proc/self/setgroups", "deny");
+  const int error = write_file("/proc/self/uid_map", user_map);
+  write_file("/proc/self/gid_map", group_map);
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  return error;
+}
+
+// It shows only processes that the reader might trace: not the warden, whose arguments are the
+// grader's.
+int mount_proc() {
+  return mount_new("proc", "/proc", "hidepid=4");
+}
+
+// Whether a process may have a /proc of its own is known only once it has process numbers of its
+// own, which it cannot give back. So a process that ends at once tries; the answer is an errno.
+int proc_error(const std::string& user_map, const std::string& group_map) {
+  const pid_t process = fork_into(kNamespaces | CLONE_NEWPID);
+  if (process < 0) return errno;
+  if (process == 0) {
+    settle_in(user_map.c_str(), group_map.c_str());
+    ::_exit(mount_proc());
+  }
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
+}
+
+// Root without capabilities is a user like any other.
+int drop_capabilities() {
+  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
+                                 SECBIT_NO_SETUID_FIXUP_LOCKED);
+  for (unsigned long capability = 0; ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;) {
+    ++capability;
+  }
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program,
+                 std::string folder)
+    : policy_(policy),
+      folder_(std::move(folder)),
+      files_(program, folder_, policy.secret, policy.readable),
+      filter_(policy.may_fork),
+      user_map_(map_of(::geteuid())),
+      group_map_(map_of(::getegid())) {
+  const auto leave_out = [](int& part, const char* name) {
+    if (is_left_out(name)) part = ECANCELED;
+  };
+  leave_out(isolation_.namespaces, "namespaces");
+  leave_out(isolation_.own_proc, "proc");
+  leave_out(isolation_.own_disk, "disk");
+  leave_out(isolation_.files, "files");
+  leave_out(isolation_.system_calls, "calls");
+  leave_out(isolation_.capabilities, "capabilities");
+}
+
+pid_t Sandbox::start_warden() {
+  pid_t process = -1;
+  if (isolation_.namespaces == 0) {
+    if (isolation_.own_proc == 0) {
+      static const int error = proc_error(user_map_, group_map_);
+      isolation_.own_proc = error;
+    }
+    // Process numbers of its own only together with a /proc that tells them: NVIDIA's driver does
+    // not start where it cannot name its threads, in /proc/self/task/NUMBER/comm.
+    process = fork_into(kNamespaces | (isolation_.own_proc == 0 ? CLONE_NEWPID : 0UL));
+    if (process < 0) isolation_.namespaces = errno;
+  }
+  if (process < 0) {
+    isolation_.own_disk = isolation_.own_proc = isolation_.namespaces;
+    process = fork_into(0);
+  }
+  return process;
+}
+
+void Sandbox::enter_warden() {
+  if (isolation_.namespaces == 0) enter_namespaces();
+  ::prctl(PR_SET_DUMPABLE, 0);  // nobody may trace it or read its memory
+}
+
+void Sandbox::enter_namespaces() {
+  isolation_.namespaces = settle_in(user_map_.c_str(), group_map_.c_str());
+  if (isolation_.own_proc == 0) isolation_.own_proc = mount_proc();
+  if (isolation_.own_disk == 0 && !policy_.keeps_files) {
+    isolation_.own_disk = mount_new("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
+  }
+  // LLVM's OpenMP, which clang takes, does not start without a page of shared memory.
+  has_own_shared_memory_ = isolation_.own_disk == 0 &&
+                           mount_new("tmpfs", kSharedMemory, "size=1m,nr_inodes=16,mode=0700") == 0;
+}
+
+void Sandbox::enter_program() {
+  constexpr rlim_t kStack = rlim_t{8} << 20;
+  constexpr rlim_t kProcesses = 1024;
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, policy_.file_bytes);
+  limit(RLIMIT_NOFILE, policy_.open_files);
+  limit(RLIMIT_CPU, policy_.cpu_seconds);
+  limit(RLIMIT_STACK, kStack);
+  if (policy_.data_bytes > 0) limit(RLIMIT_DATA, policy_.data_bytes);
+  // Without a namespace this one would count all processes of the user.
+  if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (isolation_.capabilities == 0) isolation_.capabilities = drop_capabilities();
+  if (isolation_.files == 0)
+    isolation_.files = files_.apply(has_own_shared_memory_ ? kSharedMemory : nullptr);
+  if (isolation_.system_calls == 0) isolation_.system_calls = filter_.install();
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,154 @@
+#include "grader/submission/build_submission.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "grader/sandbox/child_process.hpp"
+#include "grader/submission/compiler_output.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = BuildProblem::Kind;
+
+constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
+
+std::string optimisation() {
+  const char* flag = std::getenv(kOptimise);
+  return flag == nullptr ? "" : flag;
+}
+
+// The first line that is an error, without the folder; how many more there are.
+std::string first_error(const std::string& printed, const fs::path& folder) {
+  std::istringstream lines(printed);
+  std::string first;
+  std::string any;
+  int errors = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (any.empty() && !line.empty()) any = line;
+    if (line.find("error") == std::string::npos &&
+        line.find("undefined reference") == std::string::npos) {
+      continue;
+    }
+    if (errors++ == 0) first = line;
+  }
+  if (first.empty()) first = any;
+  const std::string prefix = folder.string() + "/";
+  for (auto at = first.find(prefix); at != std::string::npos; at = first.find(prefix)) {
+    first.erase(at, prefix.size());
+  }
+  constexpr std::size_t kLongest = 300;
+  first = first.substr(0, kLongest);
+  if (errors > 1) first += " (and " + std::to_string(errors - 1) + " more)";
+  return first;
+}
+
+/// Runs steps of build_given_file.sh in a sandbox.
+class Compiler {
+ public:
+  Compiler(const GivenFileTarget& target, fs::path folder)
+      : target_(target), folder_(std::move(folder)) {}
+
+  /// Nothing if it went well.
+  std::optional<BuildProblem> compile(const fs::path& file) const {
+    // What milestones may include, and the tools; not the programs of a solution.
+    return step(compile_command(target_, file, folder_),
+                {course_ / "common", target_.build / "bin" / "convlab-rewrite",
+                 target_.build / "given_file"});
+  }
+
+  std::optional<BuildProblem> link(bool adapter) const {
+    return step(link_command(target_, folder_, adapter), {course_ / "common", target_.build});
+  }
+
+ private:
+  std::optional<BuildProblem> step(const std::vector<std::string>& words,
+                                   const std::vector<fs::path>& readable) const {
+    ChildProcess::Options options{.policy = {.readable = readable,
+                                             .secret = course_,
+                                             .may_fork = true,
+                                             .keeps_files = true,
+                                             .cpu_seconds = 600,
+                                             .file_bytes = std::uint64_t{512} << 20,
+                                             .data_bytes = std::uint64_t{8} << 30},
+                                  .folder = folder_};
+    if (const std::string flag = optimisation(); !flag.empty()) {
+      options.environment = {std::string(kOptimise) + "=" + flag};
+    }
+    options.policy.readable.insert(options.policy.readable.end(), {"/usr", "/bin", "/lib", "/opt"});
+    ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
+    constexpr std::chrono::seconds kPatience(300);
+    const Ending ending = process.wait(kPatience);
+    std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
+    if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
+    if (const std::string fault = fault_of_machine(process.output_head()); !fault.empty()) {
+      throw EnvironmentError("Nothing can be compiled in " + folder_.parent_path().string() + ": " +
+                             fault + ".");
+    }
+    if (ending.kind == Ending::Kind::kExited && misses_compiler(process.output_head())) {
+      throw EnvironmentError("The compiler that this build was configured with is gone (" +
+                             first_error(process.output_head(), folder_) +
+                             "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                             "looks for it again.");
+    }
+    if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
+      return BuildProblem{.message = first_error(process.output_head(), folder_)};
+    }
+    return BuildProblem{
+        .kind = Kind::kTakesTooLong,
+        .message = ending.kind == Ending::Kind::kTimeout
+                       ? "it was stopped after " + std::to_string(kPatience.count()) + " seconds"
+                       : "it used up its memory or its processor time"};
+  }
+
+  GivenFileTarget target_;
+  fs::path folder_;
+  fs::path course_ = network_folder().parent_path().parent_path();
+};
+
+std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFileTarget& target,
+                                             const fs::path& folder) {
+  const Compiler compiler(target, folder);
+  if (auto problem = compiler.compile(file)) return problem;
+  const std::string symbols = read_text(folder / "symbols");
+  if (auto symbol = find_symbol_problem(symbols)) {
+    return BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
+  }
+  return compiler.link(implements_course_interface(symbols));
+}
+
+}  // namespace
+
+BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& target) {
+  if (!fs::is_regular_file(file)) {
+    throw UsageError("The solution is student, reference, or a source file; there is no file " +
+                     file.string() + ".");
+  }
+  if (!fs::exists(target.build / "given_file" /
+                  (std::string(to_string(target.device)) + ".link"))) {
+    throw EnvironmentError("This build has not recorded how it compiles for " +
+                           std::string(to_string(target.device)) +
+                           "; build again: cmake --build --preset lab");
+  }
+  const std::string text = read_text(file);
+  const std::string name = file.filename().string();
+  BuiltSubmission built;
+  built.folder = folder_for(target, file, "graded", text);
+  built.program = built.folder / "program";
+  if (fs::exists(built.program) && read_text(built.folder / name) == text) return built;
+  fill_folder(built.folder, [&](const fs::path& scratch) {
+    write_atomically(scratch / name, text);
+    built.problem = compile_and_link(scratch / name, target, scratch);
+  });
+  return built;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+
+#include "common/serve/channel.hpp"
+
+namespace convlab::grader {
+
+/// Memory that the grader and a submission share. The grader may always write; a submission may
+/// write only where it should.
+class SharedSegment {
+ public:
+  enum class Access { kReadOnly, kWritable };  ///< for the submission
+
+  SharedSegment() = default;
+
+  /// `size` bytes, rounded up to whole pages.
+  /// @throws EnvironmentError if there is not that much memory
+  SharedSegment(std::size_t size, Access access);
+  SharedSegment(SharedSegment&& other) noexcept;
+  SharedSegment& operator=(SharedSegment&& other) noexcept;
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
+  ~SharedSegment();
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+
+ private:
+  Descriptor descriptor_;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace convlab::grader

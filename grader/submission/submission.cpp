@@ -1,0 +1,253 @@
+#include "grader/submission/submission.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <utility>
+
+#include "common/error/error.hpp"
+#include "common/network/preset.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Beside the output, before and behind, lie this many bytes of poison.
+constexpr std::size_t kRedzone = 4096;
+constexpr milliseconds kStartLimit{20'000};
+
+// What a submission must not read: solutions, other people's work.
+std::filesystem::path course_folder() {
+  return network_folder().parent_path().parent_path();  // of ROOT/common/network
+}
+
+std::uint64_t fresh_token() {
+  static std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+Failure failure_of(const Ending& ending, milliseconds limit) {
+  switch (ending.kind) {
+    case Ending::Kind::kExited:
+      return {.kind = Failure::Kind::kExit, .code = ending.code};
+    case Ending::Kind::kSignal:
+      return {.kind = Failure::Kind::kCrash, .code = ending.code};
+    case Ending::Kind::kTimeout:
+      return {.kind = Failure::Kind::kTimeout,
+              .limit_s = std::chrono::duration<double>(limit).count()};
+    case Ending::Kind::kFlood:
+      return {.kind = Failure::Kind::kFlood};
+    case Ending::Kind::kMemory:
+      return {.kind = Failure::Kind::kMemory};
+    case Ending::Kind::kNoStart:
+      break;
+  }
+  return {.kind = Failure::Kind::kNoStart, .code = ending.code};
+}
+
+}  // namespace
+
+Submission::Submission(std::filesystem::path program, std::optional<milliseconds> time_limit)
+    : program_(std::move(program)), fixed_limit_(time_limit) {}
+
+std::optional<Failure> Submission::list_stages(std::vector<StageInfo>& stages) {
+  ServeReply reply;
+  if (auto failure = ask({.token = fresh_token()}, kStartLimit, reply)) return failure;
+  stages = std::move(reply.stages);
+  return std::nullopt;
+}
+
+void Submission::Region::place(std::int64_t elements, SharedSegment::Access access,
+                               Placement placement, bool& is_new) {
+  bytes = static_cast<std::size_t>(elements) * sizeof(float);
+  if (const std::size_t needed = bytes + 2 * kRedzone; needed > segment.size()) {
+    segment = SharedSegment();  // give the old memory back before asking for more
+    segment = SharedSegment(needed, access);
+    is_new = true;
+  }
+  offset = placement == Placement::kAligned ? kRedzone : segment.size() - bytes;
+}
+
+float* Submission::Region::begin() const {
+  return reinterpret_cast<float*>(segment.data() + offset);
+}
+
+Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
+  validate(shape);
+  shape_ = shape;
+  bool is_new = false;
+  using enum SharedSegment::Access;
+  input_.place(shape.input_size(), kReadOnly, placement, is_new);
+  weights_.place(shape.weights_size(), kReadOnly, placement, is_new);
+  output_.place(shape.output_size(), kWritable, placement, is_new);
+  if (is_new) segments_are_known_ = false;
+  return {input_.begin(), weights_.begin(), output_.begin()};
+}
+
+void Submission::fill_output(std::uint32_t content) const {
+  auto* words = reinterpret_cast<std::uint32_t*>(output_.segment.data());
+  const auto begin = static_cast<std::int64_t>(output_.offset / sizeof(std::uint32_t));
+  const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
+  const auto last = static_cast<std::int64_t>(output_.segment.size() / sizeof(std::uint32_t));
+  constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
+  std::fill(words + begin - kZone, words + begin, oracle::kPoisonBits);
+  std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
+  constexpr std::int64_t kWorthThreads = 1 << 20;
+#pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
+  for (std::int64_t i = begin; i < end; ++i) words[i] = content;
+}
+
+bool Submission::surroundings_intact() const {
+  const auto intact = [this](std::size_t begin, std::size_t end) {
+    const auto* from = reinterpret_cast<const std::uint32_t*>(output_.segment.data() + begin);
+    const auto* to = reinterpret_cast<const std::uint32_t*>(output_.segment.data() + end);
+    return std::all_of(from, to, [](std::uint32_t word) { return word == oracle::kPoisonBits; });
+  };
+  const std::size_t end = output_.offset + output_.bytes;
+  return intact(output_.offset - kRedzone, output_.offset) &&
+         intact(end, std::min(end + kRedzone, output_.segment.size()));
+}
+
+milliseconds Submission::time_limit() const {
+  if (fixed_limit_) return *fixed_limit_;
+  // Plain loops do a million multiply-adds in a millisecond; an emulated kernel far fewer.
+  constexpr std::int64_t kSlowestPerMillisecond = 5'000;
+  return milliseconds(20'000 + shape_.multiply_adds() / kSlowestPerMillisecond);
+}
+
+Call Submission::run(const std::string& stage, std::uint32_t content) {
+  fill_output(content);
+  return call({.stage = stage}, {});
+}
+
+Call Submission::run_phases(const std::string& stage, const std::function<void()>& pause) {
+  fill_output(oracle::kPoisonBits);
+  return call({.stage = stage, .pauses = true}, pause);
+}
+
+Call Submission::call(ServeRequest request, const std::function<void()>& pause) {
+  request.token = fresh_token();
+  request.shape = shape_;
+  request.input_offset = input_.offset;
+  request.weights_offset = weights_.offset;
+  request.output_offset = output_.offset;
+  ServeReply reply;
+  const auto start = std::chrono::steady_clock::now();
+  Call call;
+  call.failure = ask(request, time_limit(), reply, pause);
+  if (process_) process_->freeze();
+  call.round_trip_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  call.op_ms = reply.op_ms;
+  call.layer_ms = reply.layer_ms;
+  call.sample = reply.sample;
+  call.kernels = reply.kernels;
+  call.wrote_outside = !surroundings_intact();
+  return call;
+}
+
+std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
+                                       ServeReply& reply, const std::function<void()>& pause) {
+  if (!process_) {
+    if (::access(program_.c_str(), X_OK) != 0) {
+      return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
+    }
+    process_ = std::make_unique<ChildProcess>(
+        program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
+        ChildProcess::Options{.policy = {.secret = course_folder()}, .environment = environment_});
+    segments_are_known_ = false;
+  }
+  process_->thaw();
+  std::vector<int> descriptors;
+  if (!request.stage.empty() && !segments_are_known_) {
+    descriptors = {input_.segment.descriptor(), weights_.segment.descriptor(),
+                   output_.segment.descriptor()};
+    segments_are_known_ = true;
+  }
+  // If the process is gone, receiving says how.
+  send_message(process_->channel(), encode(request), descriptors);
+  auto answer = process_->receive(limit);
+  // A pause must be asked for, and must be one of this request.
+  for (int pauses = 0; pause && pauses < 2; ++pauses) {
+    const auto* message = std::get_if<Message>(&answer);
+    const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);
+    if (!paused || paused->status != ServeStatus::kPaused || paused->token != request.token) break;
+    pause();
+    send_message(process_->channel(), "go on");
+    answer = process_->receive(limit);
+  }
+  isolation_ = process_->isolation();
+
+  std::optional<Failure> failure;
+  if (const auto* ending = std::get_if<Ending>(&answer)) {
+    failure = failure_of(*ending, limit);
+  } else if (const auto decoded = decode_reply(std::get<Message>(answer).text);
+             !decoded || decoded->token != request.token) {
+    failure = Failure{.kind = Failure::Kind::kProtocol};
+  } else {
+    reply = *decoded;
+    // What follows would be an emulation's verdict under a GPU's name.
+    if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
+      throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
+                             reply.no_gpu + " Run the check again; nvidia-smi tells how it is.");
+    }
+    device_.device = reply.device;
+    device_.no_gpu = reply.no_gpu;
+    if (reply.report) device_.report = *reply.report;
+    switch (reply.status) {
+      case ServeStatus::kDone:
+        return std::nullopt;
+      case ServeStatus::kNotImplemented:
+        return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
+      case ServeStatus::kException:
+        // What it left behind, on a GPU above all, must not spoil the next call.
+        failure = Failure{.kind = Failure::Kind::kException, .message = reply.message};
+        break;
+      case ServeStatus::kPaused:
+        failure = Failure{.kind = Failure::Kind::kProtocol};
+        break;
+      case ServeStatus::kRefused:
+        failure = Failure{.kind = Failure::Kind::kRefused, .message = reply.message};
+        break;
+      case ServeStatus::kCrash: {
+        const auto end = process_->receive(milliseconds(2000));
+        const auto* ended = std::get_if<Ending>(&end);
+        failure = Failure{.kind = Failure::Kind::kCrash,
+                          .code = ended != nullptr ? ended->code : 0,
+                          .message = reply.message};
+        break;
+      }
+    }
+  }
+  process_->stop();
+  failure->printed = process_->output_tail();
+  process_.reset();
+  return failure;
+}
+
+void Submission::thaw() {
+  if (process_) process_->thaw();
+}
+
+std::chrono::nanoseconds Submission::computing_time() const {
+  return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
+}
+
+std::chrono::nanoseconds Submission::leading_thread_time() const {
+  return process_ ? process_->leading_thread_time() : std::chrono::nanoseconds(-1);
+}
+
+void Submission::set_environment(std::vector<std::string> variables) {
+  environment_ = std::move(variables);
+  restart();
+}
+
+ProcessUsage Submission::usage() const {
+  return process_ ? process_->usage() : ProcessUsage{};
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/result/result.hpp"
+#include "common/serve/serve.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "grader/sandbox/child_process.hpp"
+#include "grader/submission/shared_segment.hpp"
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader {
+
+/// Why a submission gave no output.
+struct Failure {
+  enum class Kind {
+    kNotImplemented,
+    kException,
+    kCrash,  ///< a signal; `message` may say where, as serve.cpp describes
+    kExit,   ///< it ended without an answer
+    kTimeout,
+    kFlood,     ///< it printed too much
+    kMemory,    ///< it took nearly all memory of the machine
+    kNoStart,   ///< there is no such program, or it cannot run
+    kProtocol,  ///< its answer is none
+    kRefused,   ///< it could not map the memory
+  };
+  Kind kind = Kind::kException;
+  int code = 0;          ///< signal or exit code
+  double limit_s = 0.0;  ///< of a timeout
+  std::string message{};
+  std::string printed{};  ///< the end of what the program printed
+};
+
+/// Where the arrays lie in their segments.
+enum class Placement {
+  kAligned,  ///< at a page's beginning, as an allocator would; for timing
+  kAtEnd,    ///< the last element is the last of a page and nothing follows: a stray index faults
+};
+
+/// The three arrays of one convolution, as the grader sees them.
+struct Arrays {
+  float* input = nullptr;
+  float* weights = nullptr;
+  float* output = nullptr;
+};
+
+/// One call of a stage.
+struct Call {
+  std::optional<Failure> failure{};
+  double op_ms = 0.0;
+  double layer_ms = 0.0;
+  OpSample sample{};           ///< what op_ms was made of, on a device
+  double round_trip_ms = 0.0;  ///< as the grader saw it
+  PhaseKernels kernels{};      ///< of run_phases
+  bool wrote_outside = false;  ///< the memory beside the output has changed
+};
+
+/// Where a submission's stages run, as it says.
+struct DeviceState {
+  Device device = Device::kCpu;
+  DeviceReport report{};  ///< known after the list of stages
+  std::string no_gpu{};   ///< why a program for a GPU emulates; otherwise empty
+};
+
+/// A milestone's program under test: started when first asked, and again after it ended.
+class Submission {
+ public:
+  /// @param time_limit  of one convolution; none: from its size
+  explicit Submission(std::filesystem::path program,
+                      std::optional<std::chrono::milliseconds> time_limit = {});
+
+  [[nodiscard]] const std::filesystem::path& program() const { return program_; }
+
+  /// Fills `stages`; a failure if the program does not answer.
+  std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
+
+  /// Makes room for the arrays of this shape; what they held before is lost.
+  /// @throws EnvironmentError that says how much memory is needed
+  Arrays prepare(const ConvShape& shape, Placement placement);
+
+  /// Fills the output with `content` (poison, unless told otherwise), the memory beside it with
+  /// poison, and lets the stage write the output.
+  Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
+
+  /// The same with pauses after prolog and after convolve, in which `pause` may change the input.
+  Call run_phases(const std::string& stage, const std::function<void()>& pause);
+
+  /// After a call the whole process stands still, so that nothing can be added to the output while
+  /// it is compared. This lets it go on, until the next call.
+  void thaw();
+
+  /// What the process has computed so far, on all its threads; negative if nobody knows.
+  [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+  [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;  ///< of the one that answers
+
+  /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
+  void set_environment(std::vector<std::string> variables);
+
+  /// Known after its first answer.
+  [[nodiscard]] const DeviceState& device() const { return device_; }
+
+  /// How far the kernel isolates it; known after its first answer.
+  [[nodiscard]] const Isolation& isolation() const { return isolation_; }
+
+  /// Ends the process; the next call starts a new one.
+  void restart() { process_.reset(); }
+
+  /// What the program has used since it started.
+  [[nodiscard]] ProcessUsage usage() const;
+
+ private:
+  struct Region {
+    SharedSegment segment{};
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+    void place(std::int64_t elements, SharedSegment::Access access, Placement placement,
+               bool& is_new);
+    [[nodiscard]] float* begin() const;
+  };
+
+  void fill_output(std::uint32_t content) const;
+  [[nodiscard]] bool surroundings_intact() const;
+  [[nodiscard]] std::chrono::milliseconds time_limit() const;
+  Call call(ServeRequest request, const std::function<void()>& pause);
+  std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
+                             ServeReply& reply, const std::function<void()>& pause = {});
+
+  std::filesystem::path program_;
+  std::optional<std::chrono::milliseconds> fixed_limit_;
+  DeviceState device_;
+  Isolation isolation_;
+  std::vector<std::string> environment_;
+  ConvShape shape_;
+  Region input_;
+  Region weights_;
+  Region output_;
+  bool segments_are_known_ = false;  ///< to the running process
+  std::unique_ptr<ChildProcess> process_;
+};
+
+}  // namespace convlab::grader

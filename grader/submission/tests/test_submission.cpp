@@ -1,0 +1,144 @@
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "common/testing/catch.hpp"
+#include "grader/submission/submission.hpp"
+#include "reference/oracle/comparison.hpp"
+
+using namespace convlab;
+using grader::Failure;
+using grader::Placement;
+using grader::Submission;
+
+namespace {
+
+const ConvShape kShape{
+    .batch = 3, .out_channels = 2, .in_channels = 2, .height = 9, .width = 8, .kernel = 3};
+
+Submission open(const std::string& name,
+                std::chrono::milliseconds limit = std::chrono::seconds(60)) {
+  return Submission(std::filesystem::path(SUBMISSIONS) / name, limit);
+}
+
+void fill(const ConvShape& shape, const grader::Arrays& arrays) {
+  for (int i = 0; i < shape.input_size(); ++i) arrays.input[i] = static_cast<float>(i % 7) - 3.0f;
+  for (int i = 0; i < shape.weights_size(); ++i) {
+    arrays.weights[i] = static_cast<float>(i % 5) - 2.0f;
+  }
+}
+
+/// One call at kShape.
+grader::Call run(Submission& submission, Placement placement = Placement::kAtEnd) {
+  fill(kShape, submission.prepare(kShape, placement));
+  return submission.run("baseline");
+}
+
+}  // namespace
+
+TEST_CASE("submission: lists its stages and returns right outputs for shapes of any size") {
+  Submission submission = open("plain_loops");
+  std::vector<StageInfo> stages;
+  REQUIRE_FALSE(submission.list_stages(stages));
+  REQUIRE(stages.size() == 1);
+  CHECK(stages[0].id == "baseline");
+
+  for (const int batch : {2, 300, 1}) {
+    for (const Placement placement : {Placement::kAligned, Placement::kAtEnd}) {
+      ConvShape shape = kShape;
+      shape.batch = batch;
+      const grader::Arrays arrays = submission.prepare(shape, placement);
+      fill(shape, arrays);
+      const grader::Call call = submission.run("baseline");
+      REQUIRE_FALSE(call.failure);
+      CHECK(call.op_ms > 0.0);
+      CHECK(call.layer_ms >= call.op_ms);
+      CHECK(call.round_trip_ms >= call.layer_ms);
+      CHECK_FALSE(call.wrote_outside);
+      CHECK(oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
+                            oracle::Tolerance::exact())
+                .passed(shape));
+    }
+  }
+  CHECK(submission.usage().peak_memory_mib > 0.1);
+  CHECK(submission.usage().elapsed_s > 0.0);
+}
+
+TEST_CASE("submission: the output is poison before each call") {
+  Submission submission = open("never_written");
+  for (int call = 0; call < 2; ++call) {
+    const grader::Arrays arrays = submission.prepare(kShape, Placement::kAligned);
+    std::fill_n(arrays.output, kShape.output_size(), 1.0f);
+    REQUIRE_FALSE(submission.run("baseline").failure);
+    for (int i = 0; i < kShape.output_size(); ++i) {
+      if (std::bit_cast<std::uint32_t>(arrays.output[i]) != oracle::kPoisonBits) FAIL(i);
+    }
+  }
+}
+
+TEST_CASE("submission: each way to end without an answer is told apart") {
+  const auto failure_of = [](const std::string& name) {
+    Submission submission = open(name, std::chrono::milliseconds(3000));
+    const grader::Call call = run(submission);
+    REQUIRE(call.failure);
+    return *call.failure;
+  };
+  const Failure exited = failure_of("prints_pass");
+  CHECK(exited.kind == Failure::Kind::kExit);
+  CHECK(exited.code == 0);
+  CHECK(exited.printed == "Op Time: 0.001 ms\nTest Accuracy: 1.0\nPASS\n");
+
+  const Failure crashed = failure_of("null_pointer");
+  CHECK(crashed.kind == Failure::Kind::kCrash);
+  CHECK(crashed.message == "null");
+
+  CHECK(failure_of("endless_loop").kind == Failure::Kind::kTimeout);
+  CHECK(failure_of("prints_without_end").kind == Failure::Kind::kFlood);
+
+  const Failure thrown = failure_of("throws");
+  CHECK(thrown.kind == Failure::Kind::kException);
+  CHECK(thrown.message == "vector::at: index 64 of 64");
+
+  const Failure input = failure_of("zeroes_the_input");
+  CHECK(input.kind == Failure::Kind::kCrash);
+  CHECK(input.message == "input 0 write");
+
+  CHECK(failure_of("there_is_no_such_program").kind == Failure::Kind::kNoStart);
+}
+
+TEST_CASE("submission: after a crash the next call starts the program again") {
+  Submission submission = open("null_pointer");
+  CHECK(run(submission).failure);
+  CHECK(run(submission).failure->kind == Failure::Kind::kCrash);
+}
+
+TEST_CASE("submission: writing behind the output is seen") {
+  SECTION("beside aligned arrays, by the poison that is gone") {
+    Submission submission = open("writes_beyond");
+    const grader::Call call = run(submission, Placement::kAligned);
+    CHECK_FALSE(call.failure);
+    CHECK(call.wrote_outside);
+  }
+  SECTION("at the end of the memory, by a signal with the place") {
+    Submission submission = open("writes_beyond");
+    const grader::Call call = run(submission, Placement::kAtEnd);
+    REQUIRE(call.failure);
+    CHECK(call.failure->kind == Failure::Kind::kCrash);
+    CHECK(call.failure->message == "output " + std::to_string(kShape.output_size() * 4));
+  }
+}
+
+TEST_CASE("submission: nothing is left behind when it ends") {
+  std::string folder = (std::filesystem::temp_directory_path() / "submission-test-XXXXXX").string();
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  {
+    Submission submission = open("plain_loops");
+    CHECK_FALSE(run(submission).failure);
+    CHECK_FALSE(std::filesystem::is_empty(folder));
+  }
+  CHECK(std::filesystem::is_empty(folder));
+  ::unsetenv("TMPDIR");
+  std::filesystem::remove(folder);
+}

@@ -1,0 +1,23 @@
+// A milestone's program that was built for a GPU and emulates. As "without_gpu" it says so from the
+// start, as "loses_gpu" only after a list of stages that came from a GPU.
+#include <string>
+
+#include "common/serve/channel.hpp"
+#include "common/serve/serve.hpp"
+
+int main(int, char** argv) {
+  using namespace convlab;
+  const bool loses_it = std::string(argv[0]).ends_with("loses_gpu");
+  while (const auto message = receive_message(kServeDescriptor)) {
+    const auto request = decode_request(message->text);
+    if (!request) return 1;
+    ServeReply reply{.token = request->token, .stages = {}};
+    const bool is_list = request->stage.empty();
+    if (is_list) reply.stages = {{.id = "baseline", .title = "A stage"}};
+    const bool has_gpu = loses_it && is_list;
+    reply.device = has_gpu ? Device::kGpu : Device::kEmulated;
+    if (!has_gpu) reply.no_gpu = "No CUDA device answered: no CUDA-capable device is detected.";
+    if (!send_message(kServeDescriptor, encode(reply))) return 1;
+  }
+  return 0;
+}
