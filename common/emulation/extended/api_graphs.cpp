@@ -18,10 +18,6 @@ using namespace convlab::emulation;
 
 namespace {
 
-StreamScheduler& streams() {
-  return StreamScheduler::instance();
-}
-
 // ---- what nodes do ------------------------------------------------------------------------------
 // Each returns what is wrong, recorded, or sets the action.
 

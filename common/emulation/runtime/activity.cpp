@@ -21,14 +21,14 @@ Activity& record() {
 
 std::vector<MemoryRange> allocated_memory() {
   std::vector<MemoryRange> ranges;
-  for (const Allocation& allocation : DeviceMemory::instance().live()) {
+  for (const Allocation& allocation : device_memory().live()) {
     ranges.push_back({allocation.begin, static_cast<std::int64_t>(allocation.bytes)});
   }
   return ranges;
 }
 
 bool has_pending_work() {
-  return StreamScheduler::instance().pending();
+  return streams().pending();
 }
 
 Activity activity() {

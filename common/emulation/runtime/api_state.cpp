@@ -62,7 +62,7 @@ bool device_is_lost() {
 }
 
 cudaError_t after_synchronization() {
-  const std::string damage = DeviceMemory::instance().damage(false, "something");
+  const std::string damage = device_memory().damage(false, "something");
   if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
   const cudaError_t fault = pending_fault.exchange(cudaSuccess);
   if (fault != cudaSuccess) sticky_fault.store(fault);

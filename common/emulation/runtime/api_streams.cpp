@@ -13,14 +13,6 @@
 
 using namespace convlab::emulation;
 
-namespace {
-
-StreamScheduler& streams() {
-  return StreamScheduler::instance();
-}
-
-}  // namespace
-
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();

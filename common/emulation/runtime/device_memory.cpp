@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/runtime/signals.hpp"
@@ -23,7 +24,6 @@
 namespace convlab::emulation {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
 constexpr std::size_t kLeastReserved = std::size_t{1} << 26U;
 constexpr std::size_t kFreedRemembered = 4096;
@@ -33,10 +33,6 @@ constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
 // What closing device memory to the host may cost: a share of the work, and this much at any time.
 constexpr int kWorkPerCost = 20;
 constexpr std::chrono::milliseconds kMostCredit(100);
-
-constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 /// Bytes that the machine can give without swapping.
 std::size_t available_on_machine() {
@@ -322,7 +318,7 @@ void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {
 }
 
 DeviceAccess::DeviceAccess() : start_(DeviceMemory::Clock::now()) {
-  DeviceMemory& memory = DeviceMemory::instance();
+  DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   opened_.reserve(memory.live_.size());
   for (auto& [pages, allocation] : memory.live_) open(memory, allocation);
@@ -331,7 +327,7 @@ DeviceAccess::DeviceAccess() : start_(DeviceMemory::Clock::now()) {
 
 DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
     : start_(DeviceMemory::Clock::now()) {
-  DeviceMemory& memory = DeviceMemory::instance();
+  DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   for (const void* address : addresses) {
     const auto after = memory.live_.upper_bound(static_cast<const std::byte*>(address));
@@ -341,7 +337,7 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
 }
 
 DeviceAccess::~DeviceAccess() {
-  DeviceMemory& memory = DeviceMemory::instance();
+  DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   const auto now = DeviceMemory::Clock::now();
   memory.credit_ = std::min<DeviceMemory::Clock::duration>(
@@ -358,7 +354,7 @@ DeviceAccess::~DeviceAccess() {
 std::string describe_address(const void* address) {
   if (address == kNoAddress) return "an address that no memory has (a wild index or pointer?)";
   const auto value = reinterpret_cast<std::uintptr_t>(address);
-  if (DeviceMemory::instance().contains(address)) return DeviceMemory::instance().describe(address);
+  if (device_memory().contains(address)) return device_memory().describe(address);
   if (value < 64 * kPage) return "address " + pointer_text(address) + ": a null pointer";
   return "address " + pointer_text(address) + " is no device memory";
 }

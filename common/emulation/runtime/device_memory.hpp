@@ -89,6 +89,10 @@ class DeviceMemory {
   Clock::duration credit_;  ///< what opening and closing may still cost
 };
 
+inline DeviceMemory& device_memory() {
+  return DeviceMemory::instance();
+}
+
 /// Device memory is accessible as long as this lives: for a kernel, or the runtime's own copies.
 ///
 /// Closing it again costs by the page, which a program of many tiny kernels would feel. It is left

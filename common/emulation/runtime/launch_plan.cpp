@@ -57,12 +57,12 @@ SharedMemoryOptIns& opt_ins() {
   return *instance;
 }
 
-std::string place(const KernelCall& call) {
+std::string name_and_place(const KernelCall& call) {
   return std::string(call.name) + " launched at " + (call.site.file ? call.site.file : "?") + ":" +
          std::to_string(call.site.line);
 }
 
-std::string text(const dim3& size) {
+std::string size_text(const dim3& size) {
   std::array<char, 40> words;
   std::snprintf(words.data(), words.size(), "(%u,%u,%u)", size.x, size.y, size.z);
   return words.data();
@@ -79,16 +79,16 @@ std::string configuration_problem(const KernelCall& call) {
     return size.x <= limit.x && size.y <= limit.y && size.z <= limit.z;
   };
   const auto empty = [](const dim3& size) { return size.x == 0 || size.y == 0 || size.z == 0; };
-  if (empty(block)) return "a block of " + text(block) + " threads has none";
-  if (empty(grid)) return "a grid of " + text(grid) + " blocks has none";
+  if (empty(block)) return "a block of " + size_text(block) + " threads has none";
+  if (empty(grid)) return "a grid of " + size_text(grid) + " blocks has none";
   if (!within(block, block_limit))
-    return "a block of " + text(block) + " threads; the limit is " + text(block_limit);
+    return "a block of " + size_text(block) + " threads; the limit is " + size_text(block_limit);
   if (const unsigned threads = block.x * block.y * block.z;
       threads > static_cast<unsigned>(model.max_threads_per_block))
-    return "a block of " + text(block) + " threads has " + std::to_string(threads) +
+    return "a block of " + size_text(block) + " threads has " + std::to_string(threads) +
            "; the limit is " + std::to_string(model.max_threads_per_block);
   if (!within(grid, grid_limit))
-    return "a grid of " + text(grid) + " blocks; the limit is " + text(grid_limit);
+    return "a grid of " + size_text(grid) + " blocks; the limit is " + size_text(grid_limit);
   if (call.dynamic_shared_bytes <= call.shared_limit) return {};
   const bool may_opt_in = call.shared_limit == model.shared_per_block &&
                           call.dynamic_shared_bytes <= model.shared_per_block_optin;
@@ -107,7 +107,7 @@ void run_kernel(const KernelCall& call) {
       raise_device_fault(*failure);
     return;
   }
-  const std::string damage = DeviceMemory::instance().damage(true, "kernel " + place(call));
+  const std::string damage = device_memory().damage(true, "kernel " + name_and_place(call));
   if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
 }
 
@@ -122,7 +122,8 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
   call.shared_limit = opt_ins().of(call.function);
   // CUDA 13.0 on an H200 says "invalid argument" to all of these.
   if (const std::string problem = configuration_problem(call); !problem.empty())
-    return refuse(cudaErrorInvalidValue, "invalid launch of " + place(call) + ": " + problem);
+    return refuse(cudaErrorInvalidValue,
+                  "invalid launch of " + name_and_place(call) + ": " + problem);
   if (constant_bytes() > device_model().constant_bytes)
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
@@ -133,8 +134,8 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
     // A GPU would fault when the kernel uses the pointer; here it is certain that it is wrong.
     const KernelFailure failure{KernelFault::kIllegalAddress,
                                 "illegal memory access: argument " +
-                                    std::to_string(pointers[i].position) + " of " + place(call) +
-                                    " " + why};
+                                    std::to_string(pointers[i].position) + " of " +
+                                    name_and_place(call) + " " + why};
     action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);
     };
@@ -174,11 +175,11 @@ UntypedKernels& untyped_kernels() {
 template <typename Plan>
 cudaError_t submit(cudaStream_t handle, Plan plan) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
+  CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   Action action;
   const cudaError_t problem = plan(action);
-  if (problem == cudaSuccess) StreamScheduler::instance().submit(*stream, std::move(action));
+  if (problem == cudaSuccess) streams().submit(*stream, std::move(action));
   return problem;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 
@@ -18,11 +19,6 @@ constexpr std::size_t kStaticBytes = std::size_t{1} << 20U;
 constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
 constexpr std::size_t kRegionBytes = 3 * kGuardBytes + kStaticBytes + kDynamicBytes;
 constexpr std::size_t kRedzoneBytes = 32;
-
-std::size_t pages(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  return (bytes + kPage - 1) / kPage * kPage;
-}
 
 void set_access(std::byte* begin, std::byte* end, int protection) {
   if (begin != end && mprotect(begin, static_cast<std::size_t>(end - begin), protection) != 0)
@@ -62,7 +58,8 @@ std::byte* SharedMemory::dynamic_end() const {
 }
 
 void SharedMemory::open_dynamic(std::byte* begin) {
-  std::byte* const page = dynamic_end() - pages(static_cast<std::size_t>(dynamic_end() - begin));
+  std::byte* const page =
+      dynamic_end() - round_up(static_cast<std::size_t>(dynamic_end() - begin), kPage);
   if (page > dynamic_open_)
     set_access(dynamic_open_, page, PROT_NONE);
   else
@@ -72,7 +69,8 @@ void SharedMemory::open_dynamic(std::byte* begin) {
 
 void SharedMemory::open_static(std::byte* end) {
   if (end <= static_open_) return;
-  std::byte* const page = static_begin_ + pages(static_cast<std::size_t>(end - static_begin_));
+  std::byte* const page =
+      static_begin_ + round_up(static_cast<std::size_t>(end - static_begin_), kPage);
   set_access(static_open_, page, PROT_READ | PROT_WRITE);
   static_open_ = page;
 }

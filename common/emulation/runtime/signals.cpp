@@ -170,7 +170,7 @@ void report_host_access(const void* address, void* context) {
   if (reported.exchange(true)) return;
   Fault fault;
   record_frames(fault, context);
-  std::string text = DeviceMemory::instance().describe_host_access(address);
+  std::string text = device_memory().describe_host_access(address);
   const std::string where = source_place(fault.frames.data(), fault.frame_count);
   if (!where.empty()) text.insert(std::min(text.find('\n'), text.size()), "\n  at " + where);
   send_report(text);
@@ -181,7 +181,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (runner == nullptr || !runner->inside_kernel()) {
     const bool memory = signal == SIGSEGV || signal == SIGBUS;
     // Who makes device memory or runs a grid installs this, so that the instance exists.
-    if (memory && info->si_code > 0 && DeviceMemory::instance().contains(info->si_addr))
+    if (memory && info->si_code > 0 && device_memory().contains(info->si_addr))
       report_host_access(info->si_addr, context);
     hand_on(signal, info, context);
     return;

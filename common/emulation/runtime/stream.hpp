@@ -94,11 +94,15 @@ class StreamScheduler {
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
 };
 
+inline StreamScheduler& streams() {
+  return StreamScheduler::instance();
+}
+
 /// Calls body(stream) for a usable stream; otherwise records the error there is.
 template <typename Body>
 cudaError_t with_stream(cudaStream_t handle, Body body) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = StreamScheduler::instance().resolve(handle);
+  CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   return record_error(body(*stream));
 }
