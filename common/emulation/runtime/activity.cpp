@@ -1,6 +1,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
 #include <mutex>
+#include <utility>
 
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -9,11 +10,16 @@ namespace convlab::emulation {
 
 namespace {
 
-std::mutex mutex;
+std::mutex record_mutex;
 
 Activity& record() {
   // Never destroyed: other static objects may use the device in their destructors.
   static auto* const instance = new Activity;
+  return *instance;
+}
+
+std::optional<EmulationReport>& first_report() {
+  static auto* const instance = new std::optional<EmulationReport>;  // never destroyed either
   return *instance;
 }
 
@@ -31,26 +37,36 @@ bool has_pending_work() {
   return streams().pending();
 }
 
+std::optional<EmulationReport> take_report() {
+  const std::lock_guard lock(record_mutex);
+  return std::exchange(first_report(), std::nullopt);
+}
+
+void note_report(const EmulationReport& report) {
+  const std::lock_guard lock(record_mutex);
+  if (!first_report()) first_report() = report;
+}
+
 Activity activity() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   return record();
 }
 
 void note_launch(const std::string& kernel) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   ++record().launches[kernel];
   ++record().calls["cudaLaunchKernel"];  // what a launch is for a profiler
 }
 
 void note_call(const char* function) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   ++record().calls[function];
 }
 
 void note_copy(bool from_device, bool to_device, std::int64_t bytes) {
   const std::string direction =
       std::string(from_device ? "device" : "host") + " to " + (to_device ? "device" : "host");
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   Activity::Copies& copies = record().copies[direction];
   ++copies.calls;
   copies.bytes += bytes;

@@ -29,7 +29,7 @@ void BlockBarrier::begin_block() {
 }
 
 void BlockBarrier::open(Scheduler& scheduler) {
-  if (diverged_) fail_block(Fault::Kind::kDivergence, KernelFault::kLaunchFailure);
+  if (diverged_) fail_block(EmulationFault::kDivergentBarrier, KernelFault::kLaunchFailure);
   result_ = {static_cast<int>(scheduler.live()), static_cast<int>(count_)};
   opened_ = place_;
   count_ = 0;

@@ -2,6 +2,7 @@
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/report.hpp"
 #include "common/error/error.hpp"
 
 namespace convlab::emulation {
@@ -38,22 +39,24 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   barrier_.begin_block();
   warps_.begin_block();
   shared_.begin_block();
-  fault_.kind = Fault::Kind::kNone;
+  fault_.state = Fault::State::kNone;
 
   inside_ = true;
   scheduler_.enter_block();
   inside_ = false;
-  if (fault_.kind != Fault::Kind::kNone) {
+  if (fault_.state != Fault::State::kNone) {
     const bool all_wait =
-        fault_.kind == Fault::Kind::kDeadlock || fault_.kind == Fault::Kind::kDivergence;
+        fault_.state == Fault::State::kFailed && (fault_.kind == EmulationFault::kDeadlock ||
+                                                  fault_.kind == EmulationFault::kDivergentBarrier);
     barrier_.settle_states(scheduler_, all_wait);
     scheduler_.reset_fibers();
     return false;
   }
-  fault_.message = shared_.damage();
-  if (!fault_.message.empty()) {
+  if (const auto damage = shared_.damage()) {
     new_fault().error = KernelFault::kIllegalAddress;
-    fault_.kind = Fault::Kind::kReported;
+    fault_.kind = EmulationFault::kOutsideAccess;
+    fault_.message = "a thread wrote " + text_of(*damage);
+    fault_.memory = damage;
     fault_.has_thread = false;
     return false;
   }
@@ -77,7 +80,7 @@ void BlockRunner::carry(Fiber& self) {
     } else if (scheduler_.live() == 0) {
       scheduler_.leave_block(self);
     } else if (!warps_.resolve_convergence(scheduler_)) {
-      fail_block(Fault::Kind::kDeadlock, KernelFault::kLaunchTimeout);
+      fail_block(EmulationFault::kDeadlock, KernelFault::kLaunchTimeout);
     }
   }
 }
@@ -99,7 +102,7 @@ void BlockRunner::carry(Fiber& self) {
 void BlockRunner::take_turn() {
   if (has_turn_) return;
   if (!take_turn_(grid_, position_)) {
-    new_fault().kind = Fault::Kind::kCancelled;
+    new_fault().state = Fault::State::kCancelled;
     abandon();
   }
   has_turn_ = true;
@@ -107,6 +110,9 @@ void BlockRunner::take_turn() {
 
 Fault& BlockRunner::new_fault() {
   const EmulatedThread* const thread = scheduler_.thread();
+  fault_.state = Fault::State::kFailed;
+  fault_.message.clear();
+  fault_.memory.reset();
   fault_.site = {};
   fault_.address = nullptr;
   fault_.frame_count = 0;

@@ -6,6 +6,7 @@
 
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/kernel_faults.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -68,17 +69,16 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   BlockRunner& block = runner();
   SharedMemory& memory = block.shared_memory();
   if (memory.place(slot, bytes, alignment)) return;
-  Fault& record = block.new_fault();
-  record.kind = Fault::Kind::kReported;
-  record.error = KernelFault::kInvalidValue;
-  record.message = "invalid launch: the block wants " + std::to_string(bytes) +
-                   " bytes for the shared variable " + slot.name + " above the " +
-                   std::to_string(memory.static_bytes()) + " static and " +
-                   std::to_string(memory.dynamic_bytes()) + " dynamic ones it has; the limit is " +
-                   std::to_string(memory.limit());
-  record.site.file = slot.file;
-  record.site.line = slot.line;
-  block.abandon();
+  const std::string message = "invalid launch: the block wants " + std::to_string(bytes) +
+                              " bytes for the shared variable " + slot.name + " above the " +
+                              std::to_string(memory.static_bytes()) + " static and " +
+                              std::to_string(memory.dynamic_bytes()) +
+                              " dynamic ones it has; the limit is " +
+                              std::to_string(memory.limit());
+  CallSite site;
+  site.file = slot.file;
+  site.line = slot.line;
+  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, message.c_str(), site);
 }
 
 }  // namespace convlab::emulation

@@ -52,8 +52,10 @@ std::string problem(const Copy& copy) {
 /// Memory may have been freed since the call, where streams are lazy or a graph runs again.
 bool is_too_late(const std::string& problem, const char* function) {
   if (problem.empty()) return false;
-  raise_device_fault({KernelFault::kIllegalAddress,
-                      std::string(function) + ", when its turn came, touches " + problem});
+  raise_device_fault(
+      {KernelFault::kIllegalAddress,
+       {.fault = EmulationFault::kCall,
+        .what = std::string(function) + ", when its turn came, touches " + problem}});
   return true;
 }
 

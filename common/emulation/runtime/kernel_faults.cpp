@@ -20,7 +20,7 @@
 
 namespace convlab::emulation {
 
-void fail_block(Fault::Kind kind, KernelFault error) {
+void fail_block(EmulationFault kind, KernelFault error) {
   BlockRunner& block = BlockRunner::of_kernel();
   Fault& fault = block.new_fault();
   fault.kind = kind;
@@ -29,14 +29,26 @@ void fail_block(Fault::Kind kind, KernelFault error) {
   block.abandon();
 }
 
-void fail_kernel(KernelFault fault, const char* message, CallSite site) {
+void fail_thread(EmulationFault kind, KernelFault error, const char* message, CallSite site) {
   BlockRunner& block = BlockRunner::of_kernel();
-  Fault& record = block.new_fault();
-  record.kind = Fault::Kind::kReported;
-  record.error = fault;
-  record.message = message;
-  record.site = site;
+  Fault& fault = block.new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  fault.message = message;
+  fault.site = site;
   block.abandon();
+}
+
+void fail_kernel(KernelFault error, const char* message, CallSite site) {
+  const EmulationFault kind = error == KernelFault::kMisalignedAddress
+                                  ? EmulationFault::kMisaligned
+                                  : EmulationFault::kDeviceFunction;
+  fail_thread(kind, error, message, site);
+}
+
+void trap(CallSite site) {
+  fail_thread(EmulationFault::kTrap, KernelFault::kLaunchFailure, "the kernel called __trap()",
+              site);
 }
 
 void exceed_launch_bounds(long long most_threads, CallSite site) {
@@ -45,7 +57,7 @@ void exceed_launch_bounds(long long most_threads, CallSite site) {
   std::snprintf(text.data(), text.size(),
                 "invalid launch: %u threads per block, but its __launch_bounds__ allow %lld",
                 block.x * block.y * block.z, most_threads);
-  fail_kernel(KernelFault::kInvalidValue, text.data(), site);
+  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, text.data(), site);
 }
 
 void note_kernel(const char* message, CallSite site) {
@@ -58,8 +70,10 @@ void note_kernel(const char* message, CallSite site) {
     if (!told.emplace(file, site.line, site.column).second) return;
   }
   const BlockRunner& block = BlockRunner::of_kernel();
-  send_report(std::string("note: ") + message + "\n  in kernel " + block.call().name + " at " +
-              file + ":" + std::to_string(site.line) + ":" + std::to_string(site.column));
+  send_report({.fault = EmulationFault::kWarpMask,
+               .what = std::string("note: ") + message,
+               .kernel = block.call().name,
+               .at = place_of(site)});
 }
 
 void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site) {
@@ -90,7 +104,7 @@ void fail_with_exception(std::exception_ptr thrown) {
     say("");
   }
   // The stack is left for good: nothing on it may own anything by now.
-  fail_kernel(KernelFault::kLaunchFailure, message.data(), {});
+  fail_thread(EmulationFault::kException, KernelFault::kLaunchFailure, message.data(), {});
 }
 
 }  // namespace convlab::emulation
@@ -107,7 +121,7 @@ extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* fi
     CallSite site;
     site.file = file;
     site.line = line;
-    fail_kernel(KernelFault::kAssert, message.data(), site);
+    fail_thread(convlab::EmulationFault::kAssertion, KernelFault::kAssert, message.data(), site);
   }
   std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
   std::abort();

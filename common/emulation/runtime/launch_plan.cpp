@@ -101,14 +101,20 @@ void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
   const DeviceAccess access;
   if (const auto failure = GridRunner::instance().run(call)) {
-    if (failure->error == KernelFault::kInvalidValue)
-      refuse(cudaErrorInvalidValue, failure->report);
-    else
+    if (failure->error == KernelFault::kInvalidValue) {
+      send_report(failure->report);
+      record_error(cudaErrorInvalidValue);
+    } else {
       raise_device_fault(*failure);
+    }
     return;
   }
-  const std::string damage = device_memory().damage(true, "kernel " + name_and_place(call));
-  if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
+  if (auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
+    damage->kernel = call.name;
+    damage->launched_at = place_of(call.site);
+    damage->text = damage->what;  // which names both
+    raise_device_fault({KernelFault::kIllegalAddress, *damage});
+  }
 }
 
 std::vector<PendingLaunch>& pending_launches() {
@@ -123,7 +129,8 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
   // CUDA 13.0 on an H200 says "invalid argument" to all of these.
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse(cudaErrorInvalidValue,
-                  "invalid launch of " + name_and_place(call) + ": " + problem);
+                  "invalid launch of " + name_and_place(call) + ": " + problem,
+                  EmulationFault::kLaunch);
   if (constant_bytes() > device_model().constant_bytes)
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
@@ -132,10 +139,15 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
     const std::string why = why_no_kernel_may_use(const_cast<const void*>(pointers[i].value));
     if (why.empty()) continue;
     // A GPU would fault when the kernel uses the pointer; here it is certain that it is wrong.
+    const std::string what = "illegal memory access: argument " +
+                             std::to_string(pointers[i].position) + " of " + name_and_place(call) +
+                             " " + why;
     const KernelFailure failure{KernelFault::kIllegalAddress,
-                                "illegal memory access: argument " +
-                                    std::to_string(pointers[i].position) + " of " +
-                                    name_and_place(call) + " " + why};
+                                {.fault = EmulationFault::kOutsideAccess,
+                                 .what = what,
+                                 .kernel = call.name,
+                                 .launched_at = place_of(call.site),
+                                 .text = what}};
     action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);
     };

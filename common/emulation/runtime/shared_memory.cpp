@@ -25,10 +25,6 @@ void set_access(std::byte* begin, std::byte* end, int protection) {
     throw std::bad_alloc();
 }
 
-std::string bytes_text(std::size_t bytes) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
-}
-
 }  // namespace
 
 constinit thread_local std::uint64_t current_block_number = 0;
@@ -138,59 +134,42 @@ bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignm
   return true;
 }
 
-std::string SharedMemory::damage() const {
+std::optional<ReportMemory> SharedMemory::damage() const {
 #if !CONVLAB_ADDRESS_SANITIZER
-  const auto intact = [](const std::byte* begin, const std::byte* end) {
-    return std::all_of(begin, end, [](std::byte b) { return b == kRedzone; });
+  const auto hit = [](const std::byte* begin, const std::byte* end) {
+    const auto* const found = std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
+    return found == end ? nullptr : found;
   };
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const Variable& variable = variables_[i];
-    const std::byte* const end = variable.address + variable.bytes;
     const std::byte* const next =
         i + 1 < variables_.size() ? variables_[i + 1].address : static_end_;
-    if (i == 0 && !intact(static_begin_, variable.address))
-      return "a thread wrote before the start of " + describe(variable.address);
-    if (!intact(end, next)) {
-      const std::byte* hit = end;
-      while (*hit == kRedzone) ++hit;
-      return "a thread wrote " + describe(hit);
-    }
+    if (const auto* byte = hit(i == 0 ? static_begin_ : variable.address, variable.address))
+      return find(byte);
+    if (const auto* byte = hit(variable.address + variable.bytes, next)) return find(byte);
   }
   const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
-  if (dynamic_bytes_ % 16 != 0 && !intact(end, end + (16 - dynamic_bytes_ % 16)))
-    return "a thread wrote " + describe(end);
+  if (const auto* byte = hit(end, end + (16 - dynamic_bytes_ % 16) % 16)) return find(byte);
 #endif
-  return {};
+  return std::nullopt;
 }
 
-std::string SharedMemory::describe(const void* address) const {
+std::optional<ReportMemory> SharedMemory::find(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
-  if (byte < region_ || byte >= region_ + kRegionBytes) return {};
+  if (byte < region_ || byte >= region_ + kRegionBytes) return std::nullopt;
   const Variable* nearest = nullptr;
   for (const Variable& variable : variables_)
     if (variable.address <= byte || nearest == nullptr) nearest = &variable;
-  const bool dynamic = byte >= static_begin_ + kStaticBytes + kGuardBytes / 2;
-  if (dynamic || nearest == nullptr) {
-    const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
-    const std::string memory =
-        "the block's " + bytes_text(dynamic_bytes_) + " of dynamic shared memory";
-    if (byte >= end)
-      return bytes_text(static_cast<std::size_t>(byte - end)) + " past the end of " + memory;
-    if (byte < dynamic_begin_)
-      return bytes_text(static_cast<std::size_t>(dynamic_begin_ - byte)) + " before the start of " +
-             memory;
-    return bytes_text(static_cast<std::size_t>(byte - dynamic_begin_)) + " into " + memory;
+  if (nearest == nullptr || byte >= static_begin_ + kStaticBytes + kGuardBytes / 2) {
+    const auto bytes = static_cast<std::int64_t>(dynamic_bytes_);
+    return ReportMemory{"the block's " + std::to_string(bytes) + " bytes of dynamic shared memory",
+                        bytes, byte - dynamic_begin_};
   }
-  const std::string name = "the shared variable " + std::string(nearest->name) + " of " +
-                           bytes_text(nearest->bytes) + " (" + nearest->file + ":" +
-                           std::to_string(nearest->line) + ")";
-  const std::byte* const end = nearest->address + nearest->bytes;
-  if (byte < nearest->address)
-    return bytes_text(static_cast<std::size_t>(nearest->address - byte)) + " before the start of " +
-           name;
-  if (byte >= end)
-    return bytes_text(static_cast<std::size_t>(byte - end)) + " past the end of " + name;
-  return bytes_text(static_cast<std::size_t>(byte - nearest->address)) + " into " + name;
+  const auto bytes = static_cast<std::int64_t>(nearest->bytes);
+  return ReportMemory{"the shared variable " + std::string(nearest->name) + " of " +
+                          std::to_string(bytes) + " bytes (" + nearest->file + ":" +
+                          std::to_string(nearest->line) + ")",
+                      bytes, byte - nearest->address};
 }
 
 }  // namespace convlab::emulation

@@ -119,12 +119,12 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
               const void* instruction) {
   switch (signal) {
     case SIGFPE:
-      fault.kind = Fault::Kind::kArithmetic;
+      fault.kind = EmulationFault::kDivision;
       fault.error = KernelFault::kLaunchFailure;
       return;
     case SIGILL:
     case SIGTRAP:
-      fault.kind = Fault::Kind::kInstruction;
+      fault.kind = EmulationFault::kTrap;
       fault.error = KernelFault::kLaunchFailure;
       return;
     default:
@@ -132,15 +132,15 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
   }
   fault.address = info.si_addr;
   if (runner.scheduler().fibers().overflown(info.si_addr) != nullptr) {
-    fault.kind = Fault::Kind::kStackOverflow;
+    fault.kind = EmulationFault::kStackOverflow;
     fault.error = KernelFault::kHardwareStackError;
   } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) ||
              (info.si_code == SI_KERNEL && demands_alignment(instruction))) {
-    fault.kind = Fault::Kind::kMisaligned;
+    fault.kind = EmulationFault::kMisaligned;
     fault.error = KernelFault::kMisalignedAddress;
   } else {
     if (info.si_code == SI_KERNEL) fault.address = kNoAddress;
-    fault.kind = Fault::Kind::kMemory;
+    fault.kind = EmulationFault::kOutsideAccess;
     fault.error = KernelFault::kIllegalAddress;
   }
 }
@@ -170,10 +170,9 @@ void report_host_access(const void* address, void* context) {
   if (reported.exchange(true)) return;
   Fault fault;
   record_frames(fault, context);
-  std::string text = device_memory().describe_host_access(address);
-  const std::string where = source_place(fault.frames.data(), fault.frame_count);
-  if (!where.empty()) text.insert(std::min(text.find('\n'), text.size()), "\n  at " + where);
-  send_report(text);
+  EmulationReport report = device_memory().describe_host_access(address);
+  report.at = source_place(fault.frames.data(), fault.frame_count);
+  send_report(std::move(report));
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -206,7 +205,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
-  fault.kind = Fault::Kind::kTimeout;
+  fault.kind = EmulationFault::kTimeLimit;
   fault.error = KernelFault::kLaunchTimeout;
   // The handler does not return, which would let the next signals through.
   leaving = 1;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/kernel_faults.hpp"
 
 namespace convlab::emulation {
 
@@ -36,7 +37,7 @@ void WarpCollectives::begin_block() {
     std::snprintf(message.data(), message.size(),
                   "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
                   lane, mask);
-    fail_kernel(KernelFault::kLaunchFailure, message.data(), site);
+    fail_thread(EmulationFault::kWarpMask, KernelFault::kLaunchFailure, message.data(), site);
   }
   Warp& warp = self.warps_[rank / kWarpSize];
   const auto same = [&](const Pending& pending) {

@@ -3,8 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "common/device/emulation_report.hpp"
 
 namespace convlab::emulation {
 
@@ -33,6 +36,10 @@ std::vector<MemoryRange> allocated_memory();
 /// Whether some stream has work that nobody has waited for yet.
 bool has_pending_work();
 
+/// The first report since this was last asked. Those after it are mostly its consequences.
+std::optional<EmulationReport> take_report();
+
+void note_report(const EmulationReport& report);
 void note_launch(const std::string& kernel);
 void note_call(const char* function);
 void note_copy(bool from_device, bool to_device, std::int64_t bytes);

@@ -12,6 +12,7 @@ namespace convlab::emulation {
 /// Nanoseconds of the host.
 [[nodiscard]] long long host_nanoseconds();
 
+[[noreturn]] void trap(CallSite site);
 [[noreturn]] void exceed_launch_bounds(long long most_threads, CallSite site);
 
 /// The first statement of a kernel with __launch_bounds__, put there by the rewrite: only here do
@@ -73,8 +74,7 @@ inline void __prof_trigger(int /*counter*/) {}
 
 [[noreturn]] inline void __trap(
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
-                                  "the kernel called __trap()", site);
+  convlab::emulation::trap(site);
 }
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
