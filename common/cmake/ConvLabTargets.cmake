@@ -139,7 +139,8 @@ endfunction()
 #
 # The same for stages in .cu files: build/bin/NAME for a GPU, where there is a CUDA compiler, and
 # always build/bin/NAME-emulated, which takes the place of the first where no GPU answers. Without a
-# CUDA compiler NAME is a link to NAME-emulated.
+# CUDA compiler NAME is a link to NAME-emulated. The stages for a GPU are also an object library
+# TARGET-stages, and get NVIDIA's libraries if they ask for them (ConvLabGpuLibraries.cmake).
 function(convlab_add_cuda_milestone name solution)
   set(target ${name})
   if(solution STREQUAL "reference")
@@ -154,8 +155,11 @@ function(convlab_add_cuda_milestone name solution)
   target_compile_definitions(${target}-emulated PRIVATE ${definitions} CONVLAB_DEVICE=kEmulated)
 
   if(CONVLAB_HAS_GPU_COMPILER)
-    add_executable(${target} "${main}" ${ARGN})
-    target_link_libraries(${target} PRIVATE convlab_gpu_options convlab_program convlab_device_gpu)
+    add_library(${target}-stages OBJECT ${ARGN})
+    target_link_libraries(${target}-stages PUBLIC convlab_gpu_options convlab_stage)
+    convlab_link_gpu_libraries(${target}-stages)
+    add_executable(${target} "${main}")
+    target_link_libraries(${target} PRIVATE ${target}-stages convlab_program convlab_device_gpu)
     target_compile_definitions(${target} PRIVATE ${definitions} CONVLAB_DEVICE=kGpu)
     add_dependencies(${target} ${target}-emulated)
   else()

@@ -17,7 +17,9 @@ class DeviceBuffer {
   /// @param size  elements
   /// @throws DeviceError that says how much memory was asked for and how much is free
   explicit DeviceBuffer(std::int64_t size) : size_(size) {
-    if (size > 0) CONVLAB_CUDA_CHECK(cudaMalloc(&data_, bytes()));
+    void* data = nullptr;
+    if (size > 0) CONVLAB_CUDA_CHECK(cudaMalloc(&data, bytes()));
+    data_ = static_cast<T*>(data);
   }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

@@ -1,6 +1,7 @@
 #include "common/stage/stage.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +16,11 @@ namespace {
 std::vector<Stage>& registry() {
   static std::vector<Stage> stages;
   return stages;
+}
+
+std::map<std::string, std::string>& left_out() {
+  static std::map<std::string, std::string> reasons;
+  return reasons;
 }
 
 class CpuConvolution final : public Convolution {
@@ -55,11 +61,18 @@ Stage find_stage(const std::string& id) {
     if (stage.id == id) return stage;
     known += (known.empty() ? "" : ", ") + stage.id;
   }
+  if (const auto reason = left_out().find(id); reason != left_out().end()) {
+    throw EnvironmentError("There is no stage '" + id + "' here: " + reason->second + ".");
+  }
   throw UsageError("There is no stage '" + id + "' here; the stages are: " + known + ".");
 }
 
 StageRegistration::StageRegistration(Stage stage) {
   registry().push_back(std::move(stage));
+}
+
+StageLeftOut::StageLeftOut(const std::string& id, const std::string& reason) {
+  left_out().emplace(id, reason);
 }
 
 CpuStage::CpuStage(Stage stage, ConvForward conv_forward) {

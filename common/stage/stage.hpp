@@ -49,7 +49,8 @@ struct Stage {
 /// All stages that this executable links, by order, then id.
 std::vector<Stage> registered_stages();
 
-/// The stage with this id. @throws UsageError that lists the known ones.
+/// The stage with this id. @throws UsageError that lists the known ones, EnvironmentError for one
+/// that was left out.
 Stage find_stage(const std::string& id);
 
 /// Registers a stage while the program starts.
@@ -66,6 +67,13 @@ struct ConvolutionStage {
     stage.make = [] { return std::make_unique<Implementation>(); };
     StageRegistration{std::move(stage)};
   }
+};
+
+/// Says why this program has not a stage that others of the same sources have, because a library or
+/// a GPU is missing: whoever asks for the stage hears it from find_stage.
+struct StageLeftOut {
+  /// @param reason  goes on after "There is no stage 'id' here: "
+  StageLeftOut(const std::string& id, const std::string& reason);
 };
 
 /// For an exercise that is still as handed out. @throws NotImplementedError that names the file.

@@ -10,6 +10,8 @@ const char* to_string(Precision precision) {
       return "tf32";
     case Precision::kFp16:
       return "fp16";
+    case Precision::kFp16Sums:
+      return "fp16-sums";
   }
   return "unknown";
 }

@@ -4,12 +4,17 @@ namespace convlab {
 
 /// How exactly a stage promises to compute; the grader's error bound follows from it.
 enum class Precision {
-  kFp32,  ///< inputs, products and sums in single precision
-  kTf32,  ///< inputs rounded to TF32 (10 bits of mantissa), sums in single precision
-  kFp16,  ///< inputs rounded to half precision, sums in single precision
+  kFp32,      ///< inputs, products and sums in single precision
+  kTf32,      ///< inputs rounded to TF32 (10 bits of mantissa), sums in single precision
+  kFp16,      ///< inputs rounded to half precision, sums in single precision
+  kFp16Sums,  ///< inputs, products and sums in half precision
 };
 
-/// "fp32", "tf32", "fp16".
+/// All of them.
+inline constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kTf32, Precision::kFp16,
+                                            Precision::kFp16Sums};
+
+/// "fp32", "tf32", "fp16", "fp16-sums".
 const char* to_string(Precision precision);
 
 }  // namespace convlab

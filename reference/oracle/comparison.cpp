@@ -130,15 +130,29 @@ class Tally {
 double error_bound(Precision precision) {
   constexpr double kSums = 32.0;
   constexpr double kRoundedInputs = 16'388.0;
-  return precision == Precision::kFp32 ? kSums : kRoundedInputs + kSums;
+  constexpr double kHalfUnits = 8192.0;  // 2^-11, half's rounding, in units of 2^-24
+  constexpr double kHalfSums = 64.0 * kHalfUnits;
+  switch (precision) {
+    case Precision::kFp32:
+      return kSums;
+    case Precision::kTf32:
+    case Precision::kFp16:
+      return kRoundedInputs + kSums;
+    case Precision::kFp16Sums:
+      return kRoundedInputs + kHalfSums;
+  }
+  return kSums;
 }
 
 Tolerance Tolerance::of(Precision precision) {
   // A processor may flush results below the normal range to zero.
   constexpr double kHalfOfSmallestHalf = 0x1p-25;
+  const bool half_sums = precision == Precision::kFp16Sums;
+  const bool half_inputs = precision == Precision::kFp16 || half_sums;
+  // A product in halves and the sum that it is added to are rounded once each.
   return {.bound = error_bound(precision),
-          .underflow = static_cast<double>(FLT_MIN),
-          .input_underflow = precision == Precision::kFp16 ? kHalfOfSmallestHalf : 0.0};
+          .underflow = half_sums ? 2.0 * kHalfOfSmallestHalf : static_cast<double>(FLT_MIN),
+          .input_underflow = half_inputs ? kHalfOfSmallestHalf : 0.0};
 }
 
 ErrorReport compare(const ConvShape& shape, const float* input, const float* weights,

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "common/emulation/extended/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/extended/libcuxx_atomic.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/emulation/extended/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/extended/libcuxx_barrier.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's

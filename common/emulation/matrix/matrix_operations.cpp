@@ -325,6 +325,11 @@ CONVLAB_PRODUCT(16, 16, 8, Tf32, float, float)
 CONVLAB_OPERANDS(8, 8, 4, double)
 CONVLAB_ACCUMULATOR(8, 8, 4, double)
 CONVLAB_PRODUCT(8, 8, 4, double, double, double)
+// mma.sync of inline PTX
+CONVLAB_PRODUCT(16, 8, 16, __half, float, float)
+CONVLAB_PRODUCT(16, 8, 16, __half, __half, __half)
+CONVLAB_PRODUCT(16, 8, 8, __half, float, float)
+CONVLAB_PRODUCT(16, 8, 8, Tf32, float, float)
 #undef CONVLAB_SHAPE_OF_16
 #undef CONVLAB_PRODUCT
 #undef CONVLAB_ACCUMULATOR

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/emulation/rewrite/assembly.hpp"
 #include "common/emulation/rewrite/launches.hpp"
 #include "common/emulation/rewrite/variables.hpp"
 
@@ -55,9 +56,7 @@ class FileRewriter {
     } else if (token.is("__noinline__")) {
       editor_.replace(i, "__attribute__((noinline))");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
-      if (source_.in_device_code(i) || token.directive != 0)
-        editor_.insert(token.offset,
-                       "static_assert(false, \"inline PTX cannot run in device emulation\"); ");
+      if (source_.in_device_code(i) || token.directive != 0) rewrite_assembly(file_, i);
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       rewrite_launch_by_macro(file_, i);

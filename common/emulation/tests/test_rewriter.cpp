@@ -304,13 +304,41 @@ TEST_CASE("the header of a library that needs a GPU gets a name that says so") {
     CHECK_FALSE(rewritten(fine).changed);
 }
 
-TEST_CASE("inline PTX becomes an error of the compiler in its own line") {
+TEST_CASE("inline PTX becomes calls, in its own line") {
   const std::string text =
-      "__device__ void f() {\n  asm volatile(\"bar.sync 0;\");\n}\nvoid g() { asm(\"nop\"); }";
+      "__device__ void f(unsigned a) {\n  asm volatile(\n      \"bar.sync 0;\\n\"\n"
+      "      \"prefetch.global.L2 [%0];\" ::\"l\"(p + 1) : \"memory\"); g(a);\n}\n"
+      "void g() { asm(\"nop\"); }";
   const Rewritten result = rewritten(text);
+  CHECK(result.diagnostics.empty());
   CHECK(has(result.text,
-            "\n  static_assert(false, \"inline PTX cannot run in device emulation\"); asm"));
+            "do { auto&& convlab_0 = (p + 1); (void)convlab_0; "
+            "::convlab::emulation::ptx::block_barrier_zero(0); "
+            "::convlab::emulation::ptx::prefetch(::convlab::emulation::ptx::address(convlab_0, 0));"
+            " } while (false)"));
+  CHECK_FALSE(has(without_anchors(result.text), "bar.sync"));
   CHECK(has(result.text, "void g() { asm"));
+  // What follows stays where it was.
+  const auto before = places(text);
+  const auto after = places(result.text);
+  for (const auto& place : before)
+    if (std::get<2>(place) == "g") CHECK(after.count(place) == 1);
+}
+
+TEST_CASE("unknown inline PTX becomes an error of the compiler in its own line") {
+  const std::string text =
+      "__device__ void f() {\n  asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: "
+      "\"r\"(a));\n}";
+  const Rewritten result = rewritten(text);
+  CHECK(
+      has(result.text,
+          "\n  static_assert(false, \"inline PTX: 'mbarrier.init.shared.b64' cannot run in device "
+          "emulation (docs/emulation.md lists what can): "));
+  CHECK(has(rewritten("__device__ void f() { asm(CODE : \"=r\"(a)); }").text,
+            "static_assert(false, \"inline PTX: this statement cannot"));
+  CHECK(has(rewritten("#define F(a) asm(\"bar.sync 0;\")\n").text, "block_barrier_zero(0)"));
+  CHECK(has(rewritten("#define F(a) asm( \\\n \"bar.sync 0;\")\n").text,
+            "static_assert(false, \"inline PTX: a statement over several lines of a macro"));
 }
 
 TEST_CASE("shared variables of all shapes are declared") {

@@ -2,7 +2,8 @@
 //
 // Idea     A tensor core multiplies two small matrices of halves in one operation of a whole warp,
 //          and adds up in single precision. fused-gemm already is a matrix product: feed it to
-//          them.
+//          them. That is the first half of the work. The second half is to find out what limits
+//          then: not the products, but filling the tile, where every input is stored K·K times.
 // Picture  one operation of one warp (WMMA), here 16×16×16:
 //
 //              weights             input tile            sums
@@ -10,14 +11,24 @@
 //              halves              halves                floats, spread over the 32 threads
 //
 //          8×32×16 is the same for eight maps and 32 columns. Maps and taps that do not fill a
-//          matrix are padded with zeros.
-// Cost     the products are almost free. What remains is to load, convert and store each element of
-//          the input tile, and to bring the sums back.
-// Expect   a gain that grows with the number of maps. The inputs are rounded to 11 bits, so the
-//          result is less exact: the stage says so with its precision, and the grader then allows
-//          the error that such inputs cause, no more.
+//          matrix are padded with zeros. An input tile that stores every input only twice has as
+//          its columns windows of 16 neighbouring inputs, each for 8 neighbouring outputs:
+//
+//              weights of one map, one kernel row           windows of one input row
+//              w0 w1 w2 w3 w4 w5 w6 0  0  0  0 …               x0  x8  x16 …
+//              0  w0 w1 w2 w3 w4 w5 w6 0  0  0 …               x1  x9  x17 …
+//              …                                       ×       …
+//              0  0  0  0  0  0  0  w0 w1 w2 w3 …              x15 x23 x31 …
+//
+// Cost     windows: 7 of 16 products are with weights, the others with zeros, and tensor cores have
+//          arithmetic to spare. Filling the tile: 49 stores of an input become 2.
+// Expect   in the first form a gain that grows with the number of maps, in the second one several
+//          times as much. The inputs are rounded to 11 bits, so the result is less exact: the stage
+//          says so with its precision, and the grader then allows the error that such inputs cause,
+//          no more.
 // Run      cmake --build --preset lab && build/bin/m4 100 --stage tensor-cores-fp16
 //          build/bin/grader check m4 --stage tensor-cores-fp16
+// Read     docs/ladder/tensor-cores-fp16.md
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -43,7 +54,8 @@ using namespace nvcuda;
 ///     wmma::mma_sync(sum, left, right, sum);
 ///     wmma::store_matrix_sync(sums, sum, row_length, wmma::mem_row_major);
 ///
-/// All 32 threads of a warp must make these calls together.
+/// All 32 threads of a warp must make these calls together. With windows: another 80 lines, and
+/// this kernel stays for strides and for kernels that do not fit.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {
   (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code

@@ -42,6 +42,19 @@ float round_to_bits(float value, int bits) {
   return shifted - (shifted - value);
 }
 
+/// A number of 11 bits, enough of a half for sums between its smallest and its largest number.
+class Half {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor): a stand-in for float
+  Half(float value) : value_(round_to_bits(value, 11)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  operator float() const { return value_; }
+  Half& operator+=(float more) { return *this = value_ + more; }
+
+ private:
+  float value_;
+};
+
 }  // namespace
 
 TEST_CASE("comparison: right outputs in single precision pass, far below the bound") {
@@ -136,6 +149,24 @@ TEST_CASE("comparison: inputs rounded to TF32 are out of fp32's bound and within
   CHECK(strict.worst_ratio > 500.0);
   CHECK(problem.compare(Tolerance::of(Precision::kTf32)).passed(shape));
   CHECK(problem.compare(Tolerance::of(Precision::kFp16)).worst_ratio < 16'388.0);
+}
+
+TEST_CASE("comparison: sums in half precision are out of fp16's bound and within their own") {
+  // All products are positive: the sums grow, and so do their roundings.
+  const ConvShape shape{
+      .batch = 4, .out_channels = 4, .in_channels = 16, .height = 14, .width = 14, .kernel = 7};
+  Problem problem(shape);
+  for (float& value : problem.input) value = std::fabs(value);
+  for (float& value : problem.weights) value = std::fabs(value);
+  oracle::naive_loops<Half>(
+      shape, problem.input, problem.weights,
+      [&](std::int64_t i, Half sum, Half) { problem.output[static_cast<std::size_t>(i)] = sum; });
+  CHECK_FALSE(problem.compare(Tolerance::of(Precision::kFp16)).passed(shape));
+  const auto report = problem.compare(Tolerance::of(Precision::kFp16Sums));
+  CHECK(report.passed(shape));
+  CHECK(report.worst_ratio > 100'000.0);
+  problem.output.back() *= 1.05f;  // far more than its roundings
+  CHECK_FALSE(problem.compare(Tolerance::of(Precision::kFp16Sums)).passed(shape));
 }
 
 TEST_CASE("comparison: integer-valued inputs must agree exactly") {

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "common/emulation/extended/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's

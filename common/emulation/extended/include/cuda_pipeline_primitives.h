@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "common/emulation/extended/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"

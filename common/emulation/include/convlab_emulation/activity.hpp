@@ -17,7 +17,7 @@ struct Activity {
     int calls = 0;
     std::int64_t bytes = 0;
   };
-  std::map<std::string, int> launches{};   ///< by the kernel's name in the source
+  std::map<std::string, int> launches{};   ///< kernels that began to run, by name in the source
   std::map<std::string, int> calls{};      ///< of the runtime's functions, by name
   std::map<std::string, Copies> copies{};  ///< by direction, "host to device"
 };
@@ -40,6 +40,7 @@ bool has_pending_work();
 std::optional<EmulationReport> take_report();
 
 void note_report(const EmulationReport& report);
+/// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
 void note_call(const char* function);
 void note_copy(bool from_device, bool to_device, std::int64_t bytes);

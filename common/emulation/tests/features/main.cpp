@@ -121,7 +121,7 @@ struct Refusal {
   const char* remark;
 };
 constexpr Refusal kRefusals[] = {
-    {"inline PTX", "error of the compiler in its line"},
+    {"inline PTX beyond the rows above", "error of the compiler in its line"},
     {"textures and surfaces", "error with file and line"},
     {"dynamic parallelism", "error with file and line"},
     {"grid-wide synchronisation", "error with file and line"},

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "common/emulation/extended/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 

@@ -1,0 +1,181 @@
+#pragma once
+
+// Inline PTX: what the instructions do that common/emulation/ptx translates asm statements into.
+//
+// A register is 4 or 8 bytes, whatever type the kernel's variable has. Addresses of shared memory
+// are offsets from the start of the block's, as __cvta_generic_to_shared returns them: they fit
+// into 32 bits, as on a GPU.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+
+namespace convlab::emulation::ptx {
+
+template <std::size_t kBytes>
+using Bits = std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>;
+
+/// A variable that receives a result.
+template <std::size_t kBytes>
+class Register {
+ public:
+  explicit Register(void* variable) : variable_(variable) {}
+  void operator=(Bits<kBytes> value) const { std::memcpy(variable_, &value, kBytes); }
+
+ private:
+  void* variable_;
+};
+
+template <std::size_t kBytes, class T>
+Register<kBytes> write(T& variable) {
+  static_assert(sizeof(T) == kBytes && std::is_trivially_copyable_v<T>,
+                "this result of inline PTX has another size than the variable");
+  return Register<kBytes>(&variable);
+}
+
+template <std::size_t kBytes, class T>
+Bits<kBytes> read(const T& value) {
+  const std::decay_t<decltype(value)> operand = value;  // an array is its address
+  static_assert(sizeof operand == kBytes && std::is_trivially_copyable_v<decltype(operand)>,
+                "this operand of inline PTX has another size than the variable");
+  Bits<kBytes> bits;
+  std::memcpy(&bits, &operand, kBytes);
+  return bits;
+}
+
+/// What stands in [ ]: a pointer, or a number.
+struct Address {
+  std::uint64_t value;
+};
+template <class T>
+Address address(const T& value, std::uint64_t offset) {
+  constexpr std::size_t kBytes = sizeof(std::decay_t<decltype(value)>);
+  static_assert(kBytes == 4 || kBytes == 8, "an address has 32 or 64 bits");
+  return {read<kBytes>(value) + offset};
+}
+
+/// What stands in { }, or alone.
+template <class T, class... More>
+std::array<T, 1 + sizeof...(More)> list(T first, More... more) {
+  return {first, more...};
+}
+
+template <std::size_t kCount>
+using Results = std::array<Register<4>, kCount>;
+template <std::size_t kCount>
+using Words = std::array<std::uint32_t, kCount>;
+
+// Products of the tensor cores. Lanes hold the elements that the PTX ISA says ("Matrix fragments
+// for mma.m16n8k16"); sums are those of multiply_fragments in matrix_operations.hpp.
+void mma_m16n8k16_float(const Results<4>& d, const Words<4>& a, const Words<2>& b,
+                        const Words<4>& c, CallSite site = Here::current());
+void mma_m16n8k16_half(const Results<2>& d, const Words<4>& a, const Words<2>& b, const Words<2>& c,
+                       CallSite site = Here::current());
+void mma_m16n8k8_float(const Results<4>& d, const Words<2>& a, const Words<1>& b, const Words<4>& c,
+                       CallSite site = Here::current());
+void mma_m16n8k8_tf32(const Results<4>& d, const Words<4>& a, const Words<2>& b, const Words<4>& c,
+                      CallSite site = Here::current());
+
+/// What a lane posts for ldmatrix.
+struct MatrixRows {
+  CallSite site;
+  std::uint64_t row;     ///< this lane's row, an address in shared memory
+  std::uint32_t* words;  ///< one for each matrix
+};
+void load_matrices_all(int count, bool transposed, const MatrixRows& rows);
+
+template <std::size_t kCount>
+void load_matrices(const Results<kCount>& results, Address row, CallSite site = Here::current()) {
+  std::uint32_t words[kCount];
+  load_matrices_all(static_cast<int>(kCount), false, {site, row.value, words});
+  for (std::size_t i = 0; i < kCount; ++i) results[i] = words[i];
+}
+template <std::size_t kCount>
+void load_matrices_transposed(const Results<kCount>& results, Address row,
+                              CallSite site = Here::current()) {
+  std::uint32_t words[kCount];
+  load_matrices_all(static_cast<int>(kCount), true, {site, row.value, words});
+  for (std::size_t i = 0; i < kCount; ++i) results[i] = words[i];
+}
+
+/// cp.async: begins a copy of 4, 8 or 16 bytes; of these the first `source_bytes` are read and the
+/// others become 0. async_copy.hpp tells when it happens.
+void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
+          CallSite site = Here::current());
+void copy(Address to, Address from, std::size_t bytes, CallSite site = Here::current());
+/// The same past the L1 cache, for 16 bytes only.
+void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
+                    CallSite site = Here::current());
+void copy_around_l1(Address to, Address from, std::size_t bytes, CallSite site = Here::current());
+void copy_commit();
+void copy_wait(std::size_t unfinished);
+void copy_wait_all();
+
+/// Two halves, the first one above.
+void convert_to_half2(const Results<1>& result, const Words<1>& high, const Words<1>& low);
+/// The nearest TF32 number, ties away from zero.
+void convert_to_tf32(const Results<1>& result, const Words<1>& value);
+
+inline void shorten(const Results<1>& result, const std::array<std::uint64_t, 1>& value) {
+  result[0] = static_cast<std::uint32_t>(value[0]);
+}
+
+/// The offset of a generic address in the block's shared memory.
+std::uint64_t shared_offset(const void* pointer);
+
+template <std::size_t kBytes>
+void to_shared(const std::array<Register<kBytes>, 1>& result,
+               const std::array<std::uint64_t, 1>& pointer) {
+  result[0] = static_cast<Bits<kBytes>>(
+      shared_offset(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(pointer[0]))));
+}
+inline void to_global(const std::array<Register<8>, 1>& result,
+                      const std::array<std::uint64_t, 1>& pointer) {
+  result[0] = pointer[0];
+}
+
+/// Fails the kernel where `bytes` do not fit the address, as a GPU does.
+void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site);
+
+template <std::size_t kBytes, std::size_t kCount>
+void load_global(const std::array<Register<kBytes>, kCount>& results, Address from,
+                 CallSite site = Here::current()) {
+  check_alignment("ld.global", from.value, kBytes * kCount, site);
+  const auto* values = reinterpret_cast<const Bits<kBytes>*>(from.value);
+  for (std::size_t i = 0; i < kCount; ++i) results[i] = values[i];
+}
+template <class T, std::size_t kCount>
+void store_global(Address to, const std::array<T, kCount>& values,
+                  CallSite site = Here::current()) {
+  check_alignment("st.global", to.value, sizeof(T) * kCount, site);
+  auto* elements = reinterpret_cast<T*>(to.value);
+  for (std::size_t i = 0; i < kCount; ++i) elements[i] = values[i];
+}
+
+/// A prefetch changes no value.
+inline void prefetch(Address /*address*/) {}
+
+/// bar.sync 0: __syncthreads(). The other barriers of a block are not emulated.
+void block_barrier_zero(std::uint32_t barrier, CallSite site = Here::current());
+
+}  // namespace convlab::emulation::ptx
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
+
+/// The address of shared memory that instructions with .shared take, for "r" after a cast to 32
+/// bits, or for "l".
+inline std::size_t __cvta_generic_to_shared(const void* pointer) {
+  return convlab::emulation::ptx::shared_offset(pointer);
+}
+/// An address of global memory is the same in both worlds.
+inline std::size_t __cvta_generic_to_global(const void* pointer) {
+  return reinterpret_cast<std::size_t>(pointer);
+}
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

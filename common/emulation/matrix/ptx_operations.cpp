@@ -1,0 +1,203 @@
+// Inline PTX: the instructions of a whole warp, asynchronous copies and conversions.
+
+#include <cuda_fp16.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
+#include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
+#include "common/emulation/include/convlab_emulation/ptx.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+
+namespace convlab::emulation::ptx {
+namespace {
+
+/// The elements that a lane's registers hold.
+template <class Element, std::size_t kWords>
+struct Elements {
+  static constexpr std::size_t kCount = kWords * 4 / sizeof(Element);
+  Element x[kCount];
+
+  Elements() = default;
+  explicit Elements(const Words<kWords>& words) {
+    std::memcpy(static_cast<void*>(x), words.data(), sizeof x);
+  }
+};
+
+/// A is 16 × kK, B kK × 8, C and D 16 × 8.
+template <int kK, class T, class Sum, std::size_t kWordsA, std::size_t kWordsB, std::size_t kWordsC>
+void multiply(const Results<kWordsC>& d, const Words<kWordsA>& a, const Words<kWordsB>& b,
+              const Words<kWordsC>& c, const char* name, CallSite site) {
+  using Element = FragmentElement<T>;
+  const Elements<Element, kWordsA> given_a(a);
+  const Elements<Element, kWordsB> given_b(b);
+  const Elements<Sum, kWordsC> given_c(c);
+  Elements<Sum, kWordsC> result;
+  const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
+  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name}, kFullMask, &product, nullptr,
+                  site);
+  std::uint32_t words[kWordsC];
+  std::memcpy(words, result.x, sizeof words);
+  for (std::size_t i = 0; i < kWordsC; ++i) d[i] = words[i];
+}
+
+/// Where `bytes` at an address of shared memory lie.
+unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes,
+                         CallSite site) {
+  const std::uint64_t size = current_shared_end - current_shared_begin;
+  if (address > size || bytes > size - address) {
+    char message[240];
+    std::snprintf(
+        message, sizeof message,
+        "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
+        "with .shared take what __cvta_generic_to_shared(pointer) returns",
+        name, static_cast<unsigned long long>(address), static_cast<unsigned long long>(size));
+    fail_kernel(KernelFault::kInvalidAddressSpace, message, site);
+  }
+  return reinterpret_cast<unsigned char*>(current_shared_begin + address);
+}
+
+constexpr int kMatrixSize = 8;
+constexpr std::size_t kRowBytes = kMatrixSize * sizeof(std::uint16_t);
+
+template <int kCount, bool kTransposed>
+void load_matrices_of(WarpExchange& exchange) {
+  const int first = std::countr_zero(exchange.present | 0x8000'0000U);
+  const CallSite site = exchange.input<MatrixRows>(first).site;
+  if (exchange.present != kFullMask) {
+    fail_kernel(KernelFault::kLaunchFailure,
+                "ldmatrix needs all 32 lanes of the warp, and some are missing", site);
+  }
+  for (int matrix = 0; matrix < kCount; ++matrix) {
+    std::uint16_t elements[kMatrixSize][kMatrixSize];
+    for (int row = 0; row < kMatrixSize; ++row) {
+      const auto& posted = exchange.input<MatrixRows>(matrix * kMatrixSize + row);
+      check_alignment("ldmatrix", posted.row, kRowBytes, site);
+      std::memcpy(elements[row], in_shared("ldmatrix", posted.row, kRowBytes, site), kRowBytes);
+    }
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      const int outer = lane / 4;
+      const int inner = lane % 4 * 2;
+      const std::uint32_t low = kTransposed ? elements[inner][outer] : elements[outer][inner];
+      const std::uint32_t high =
+          kTransposed ? elements[inner + 1][outer] : elements[outer][inner + 1];
+      exchange.input<MatrixRows>(lane).words[matrix] = high << 16U | low;
+    }
+  }
+}
+
+}  // namespace
+
+void mma_m16n8k16_float(const Results<4>& d, const Words<4>& a, const Words<2>& b,
+                        const Words<4>& c, CallSite site) {
+  multiply<16, __half, float>(d, a, b, c, "mma.sync.m16n8k16", site);
+}
+
+void mma_m16n8k16_half(const Results<2>& d, const Words<4>& a, const Words<2>& b, const Words<2>& c,
+                       CallSite site) {
+  multiply<16, __half, __half>(d, a, b, c, "mma.sync.m16n8k16", site);
+}
+
+void mma_m16n8k8_float(const Results<4>& d, const Words<2>& a, const Words<1>& b, const Words<4>& c,
+                       CallSite site) {
+  multiply<8, __half, float>(d, a, b, c, "mma.sync.m16n8k8", site);
+}
+
+void mma_m16n8k8_tf32(const Results<4>& d, const Words<4>& a, const Words<2>& b, const Words<4>& c,
+                      CallSite site) {
+  multiply<8, Tf32, float>(d, a, b, c, "mma.sync.m16n8k8", site);
+}
+
+void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
+  static constexpr WarpFunction kFunctions[2][3] = {
+      {&load_matrices_of<1, false>, &load_matrices_of<2, false>, &load_matrices_of<4, false>},
+      {&load_matrices_of<1, true>, &load_matrices_of<2, true>, &load_matrices_of<4, true>}};
+  warp_collective({kFunctions[transposed ? 1 : 0][count / 2], "ldmatrix"}, kFullMask, &rows,
+                  nullptr, rows.site);
+}
+
+void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes, CallSite site) {
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || source_bytes > bytes) {
+    char message[160];
+    std::snprintf(message, sizeof message,
+                  "cp.async copies 4, 8 or 16 bytes and reads no more than these, not %zu and %zu",
+                  bytes, source_bytes);
+    fail_kernel(KernelFault::kIllegalInstruction, message, site);
+  }
+  check_alignment("cp.async", to.value, bytes, site);
+  check_alignment("cp.async", from.value, bytes, site);
+  async_copies().add(in_shared("cp.async", to.value, bytes, site),
+                     reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes);
+}
+
+void copy(Address to, Address from, std::size_t bytes, CallSite site) {
+  copy(to, from, bytes, bytes, site);
+}
+
+void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
+                    CallSite site) {
+  if (bytes != 16) {
+    fail_kernel(KernelFault::kIllegalInstruction,
+                "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca", site);
+  }
+  copy(to, from, bytes, source_bytes, site);
+}
+
+void copy_around_l1(Address to, Address from, std::size_t bytes, CallSite site) {
+  copy_around_l1(to, from, bytes, bytes, site);
+}
+
+void copy_commit() {
+  async_copies().commit();
+}
+
+void copy_wait(std::size_t unfinished) {
+  async_copies().wait_prior(unfinished);
+}
+
+void copy_wait_all() {
+  async_copies().commit();
+  async_copies().wait_prior(0);
+}
+
+void convert_to_half2(const Results<1>& result, const Words<1>& high, const Words<1>& low) {
+  const __half2 both =
+      __floats2half2_rn(std::bit_cast<float>(low[0]), std::bit_cast<float>(high[0]));
+  std::uint32_t bits;
+  std::memcpy(&bits, &both, sizeof bits);
+  result[0] = bits;
+}
+
+void convert_to_tf32(const Results<1>& result, const Words<1>& value) {
+  constexpr std::uint32_t kInfinity = 0x7f80'0000U;
+  constexpr std::uint32_t kKept = 0xffff'e000U;
+  const bool finite = (value[0] & 0x7fff'ffffU) < kInfinity;
+  result[0] = (value[0] + (finite ? 0x1000U : 0U)) & kKept;
+}
+
+std::uint64_t shared_offset(const void* pointer) {
+  // An address elsewhere gives an offset beyond the end, which the instruction reports.
+  return reinterpret_cast<std::uintptr_t>(pointer) - current_shared_begin;
+}
+
+void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site) {
+  if (address % bytes == 0) return;
+  char message[160];
+  std::snprintf(message, sizeof message, "%s: the address 0x%llx is not a multiple of %zu bytes",
+                name, static_cast<unsigned long long>(address), bytes);
+  fail_kernel(KernelFault::kMisalignedAddress, message, site);
+}
+
+void block_barrier_zero(std::uint32_t barrier, CallSite site) {
+  if (barrier != 0) {
+    fail_kernel(KernelFault::kIllegalInstruction,
+                "bar.sync: of the barriers of a block only number 0 is emulated", site);
+  }
+  block_barrier("bar.sync", false, site);
+}
+
+}  // namespace convlab::emulation::ptx

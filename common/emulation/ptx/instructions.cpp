@@ -1,0 +1,146 @@
+// The instructions of PTX that emulation knows. Their names are words joined by dots, of which some
+// only advise the hardware (cache hints): what is left once these are gone is looked up.
+
+#include "common/emulation/ptx/instructions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace convlab::ptx {
+namespace {
+
+using Kind = Slot::Kind;
+using Words = std::vector<std::string_view>;
+
+constexpr int kWord = 4;
+constexpr int kLong = 8;
+
+Slot write(int count, int bytes = kWord) {
+  return {Kind::kWrite, bytes, count};
+}
+Slot read(int count, int bytes = kWord) {
+  return {Kind::kRead, bytes, count};
+}
+const Slot kAddress{Kind::kAddress, kLong, 1};
+const Slot kImmediate{Kind::kImmediate, kWord, 1};
+
+/// Instructions with one name only.
+const std::map<std::string_view, Instruction>& fixed_instructions() {
+  static const std::map<std::string_view, Instruction> instructions = {
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+       {"mma_m16n8k16_float", {write(4), read(4), read(2), read(4)}}},
+      {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+       {"mma_m16n8k16_half", {write(2), read(4), read(2), read(2)}}},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+       {"mma_m16n8k8_float", {write(4), read(2), read(1), read(4)}}},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+       {"mma_m16n8k8_tf32", {write(4), read(4), read(2), read(4)}}},
+      {"cp.async.commit_group", {"copy_commit", {}}},
+      {"cp.async.wait_group", {"copy_wait", {kImmediate}}},
+      {"cp.async.wait_all", {"copy_wait_all", {}}},
+      {"cvt.rn.f16x2.f32", {"convert_to_half2", {write(1), read(1), read(1)}}},
+      {"cvt.rna.tf32.f32", {"convert_to_tf32", {write(1), read(1)}}},
+      {"cvt.u32.u64", {"shorten", {write(1), read(1, kLong)}}},
+      {"cvta.to.shared.u64", {"to_shared", {write(1, kLong), read(1, kLong)}}},
+      {"cvta.to.global.u64", {"to_global", {write(1, kLong), read(1, kLong)}}},
+      {"bar.sync", {"block_barrier_zero", {kImmediate}}},
+      {"barrier.sync", {"block_barrier_zero", {kImmediate}}},
+      {"prefetch.global.L1", {"prefetch", {kAddress}}},
+      {"prefetch.global.L2", {"prefetch", {kAddress}}},
+      {"prefetch.L1", {"prefetch", {kAddress}}},
+      {"prefetch.L2", {"prefetch", {kAddress}}},
+  };
+  return instructions;
+}
+
+Words words_of(std::string_view name) {
+  Words words;
+  while (!name.empty()) {
+    const std::size_t dot = name.find('.');
+    words.push_back(name.substr(0, dot));
+    name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
+  }
+  return words;
+}
+
+/// Takes a word out if it stands at the front. @return whether it did
+bool take(Words& words, std::string_view word) {
+  if (words.empty() || words.front() != word) return false;
+  words.erase(words.begin());
+  return true;
+}
+
+/// Takes words out as long as they begin with one of these.
+void take_hints(Words& words, std::initializer_list<std::string_view> beginnings) {
+  while (!words.empty() &&
+         std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
+           return words.front().substr(0, beginning.size()) == beginning;
+         })) {
+    words.erase(words.begin());
+  }
+}
+
+std::optional<Instruction> load_matrix(Words words) {
+  for (const std::string_view word : {"ldmatrix", "sync", "aligned", "m8n8"}) {
+    if (!take(words, word)) return std::nullopt;
+  }
+  const int count = take(words, "x1") ? 1 : take(words, "x2") ? 2 : take(words, "x4") ? 4 : 0;
+  const bool transposed = take(words, "trans");
+  if (count == 0 || !(take(words, "shared") || take(words, "shared::cta")) || !take(words, "b16") ||
+      !words.empty()) {
+    return std::nullopt;
+  }
+  return Instruction{transposed ? "load_matrices_transposed" : "load_matrices",
+                     {write(count), kAddress}};
+}
+
+std::optional<Instruction> begin_copy(Words words) {
+  if (!take(words, "cp") || !take(words, "async")) return std::nullopt;
+  const bool around_l1 = take(words, "cg");
+  if (!around_l1 && !take(words, "ca")) return std::nullopt;
+  if (!take(words, "shared") && !take(words, "shared::cta")) return std::nullopt;
+  if (!take(words, "global")) return std::nullopt;
+  take_hints(words, {"L2::"});
+  if (!words.empty()) return std::nullopt;
+  return Instruction{
+      around_l1 ? "copy_around_l1" : "copy", {kAddress, kAddress, kImmediate, kImmediate}, 1};
+}
+
+/// Loads and stores of global memory, with the hints that these have.
+std::optional<Instruction> access_global(Words words) {
+  const bool load = take(words, "ld");
+  if (!load && !take(words, "st")) return std::nullopt;
+  if (!take(words, "global")) return std::nullopt;
+  if (load) {
+    take_hints(words, {"nc", "ca", "cg", "cs", "lu", "cv", "L1::", "L2::"});
+  } else {
+    take_hints(words, {"wb", "cg", "cs", "wt", "L1::", "L2::"});
+  }
+  const int count = take(words, "v2") ? 2 : take(words, "v4") ? 4 : 1;
+  if (words.size() != 1 || words[0].size() != 3) return std::nullopt;
+  static constexpr std::string_view kTypes = "bfus";
+  const std::string_view bits = words[0].substr(1);
+  const int bytes = bits == "32" ? kWord : bits == "64" ? kLong : 0;
+  if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16) {
+    return std::nullopt;
+  }
+  if (load) return Instruction{"load_global", {write(count, bytes), kAddress}};
+  return Instruction{"store_global", {kAddress, read(count, bytes)}};
+}
+
+}  // namespace
+
+std::optional<Instruction> find_instruction(std::string_view name) {
+  if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end()) {
+    return known->second;
+  }
+  const Words words = words_of(name);
+  for (const auto find : {load_matrix, begin_copy, access_global}) {
+    if (auto instruction = find(words)) return instruction;
+  }
+  return std::nullopt;
+}
+
+}  // namespace convlab::ptx

@@ -1,0 +1,70 @@
+// The library's matrix product.
+//
+// Idea     im2col-gemm with NVIDIA's product in the place of yours. Whoever has a matrix product
+//          calls cuBLAS: what does a library buy whose product you will hardly beat?
+// Picture  for each image, all images of a slice in one call:
+//
+//              weights (maps, taps)  ×  unrolled (taps, pixels)  =  output (maps, pixels)
+//
+//          cuBLAS stores matrices column by column, as Fortran does. A matrix that lies in memory
+//          row by row is, seen so, its own transpose: ask for unrolledᵀ · weightsᵀ = outputᵀ.
+// Cost     the unrolled matrix is written and read once, K·K times the input.
+// Expect   the memory's time for the unrolled matrix, however good the product.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage cublas      (a GPU and cuBLAS)
+// Read     docs/ladder/cublas.md
+
+#include <cuda_runtime.h>
+
+#include "common/stage/stage.hpp"
+
+#ifdef CONVLAB_HAS_CUBLAS
+#include <cublas_v2.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Fill in: about 30 lines, with your kernel that unrolls. The calls, each of which returns whether
+/// it went well:
+///
+///     cublasCreate(&handle_);                                    // in prepare
+///     cublasSgemmStridedBatched(handle_, CUBLAS_OP_N, CUBLAS_OP_N, pixels, maps, taps, &one,
+///                               unrolled, pixels, taps · pixels, weights, taps, 0, &zero,
+///                               output, pixels, maps · pixels, images);
+///
+/// A distance of 0 between the matrices of two images says that all share one: the weights.
+class Cublas : public convlab::DeviceConvolution {
+  void prepare() override {}
+  void release() override {}
+
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/cublas.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Cublas> stage(
+    {.id = "cublas", .title = "Your calls of cuBLAS", .baseline = "im2col-gemm", .order = 190});
+
+}  // namespace
+
+#else
+
+namespace {
+
+// Without a GPU or without the library there is nothing to call.
+const convlab::StageLeftOut stage(
+    "cublas",
+    "it calls NVIDIA's library cuBLAS, which needs a GPU; this program was built without it");
+
+}  // namespace
+
+#endif

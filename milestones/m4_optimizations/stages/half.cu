@@ -1,0 +1,60 @@
+// Arithmetic in half precision, one number at a time.
+//
+// Idea     A half has 16 bits: half the bytes, half the registers. Convert inputs and weights where
+//          they are loaded and let products and sums be halves as well. Take your fastest kernel of
+//          floats, change the types, and ask what it bought.
+// Picture  sign 1 bit, exponent 5 bits, fraction 10 bits: 11 significant bits, numbers from 6e-8 to
+//          65504. Between 2048 and 4096 neighbours are 2 apart: 2048 + 1 is 2048.
+// Cost     __hfma takes the same place in the same pipeline as a multiply-add of floats, so nothing
+//          is saved in arithmetic; each input load gets a conversion.
+// Expect   about the time of your kernel of floats. The gain is in the next stage, half2. Products
+//          and sums are rounded to 11 bits: the stage says so with its precision (fp16-sums), whose
+//          bound is far wider than that of rounded inputs alone.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage half
+//          build/bin/grader check m4 --stage half
+// Read     docs/ladder/half.md
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Your kernel of restrict-unroll with halves. Fill in: about 40 lines, most of which you have. The
+/// pieces:
+///
+///     half x = __float2half(value);
+///     sum = __hfma(x, weight, sum);      // x · weight + sum, rounded once
+///     float result = __half2float(sum);
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class Half : public convlab::DeviceConvolution {
+  /// Launches the kernel; all pointers are to device memory. Fill in: about 6 lines, 15 with
+  /// weights in constant memory.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/half.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Half> stage({.id = "half",
+                                             .title = "Your arithmetic in halves",
+                                             .baseline = "restrict-unroll",
+                                             .order = 132,
+                                             .precision = convlab::Precision::kFp16Sums,
+                                             .needs = {7, 0}});
+
+}  // namespace

@@ -1,0 +1,71 @@
+// Arithmetic in half precision, two numbers at a time.
+//
+// Idea     A register of 32 bits holds two halves, and __hfma2 multiplies and adds both in the time
+//          of one float. The question of the stage is which two numbers to pair. Two neighbouring
+//          columns need every input twice, once as the left and once as the right one of a pair.
+//          Two maps take the same input: look at what that does to loads and to weights.
+// Picture  one step of a thread, maps m and m + 1:
+//
+//              input      ( x       , x         )
+//              weights    ( w[m]    , w[m+1]    )
+//              sums    += ( x·w[m]  , x·w[m+1]  )      one instruction
+//
+// Cost     half of the arithmetic instructions of restrict-unroll and of half, if the weights of
+// two
+//          maps lie side by side, so that one load of 32 bits brings both.
+// Expect   up to twice the speed of half where arithmetic limits; less in a first layer, where
+//          memory and loads do. Precision class fp16-sums.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage half2
+//          build/bin/grader check m4 --stage half2
+// Read     docs/ladder/half2.md
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Your kernel of half with pairs. Fill in: about 45 lines, and 10 for a kernel that lays the
+/// weights of two maps side by side. The pieces:
+///
+///     half2 both = __float2half2_rn(value);             // (value, value)
+///     half2 pair = __floats2half2_rn(low, high);
+///     sum = __hfma2(both, pair, sum);
+///     float even = __low2float(sum), odd = __high2float(sum);
+///
+/// An odd number of maps has a last pair of which one half is not stored.
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class Half2 : public convlab::DeviceConvolution {
+  /// Allocates room for the paired weights, if you keep them. Fill in: about 2 lines.
+  void prepare() override {}
+
+  /// Launches the kernels; all pointers are to device memory. Fill in: about 15 lines. The weights
+  /// are data: pairing them belongs here, not into prepare.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/half2.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Half2> stage({.id = "half2",
+                                              .title = "Your arithmetic in pairs of halves",
+                                              .baseline = "half",
+                                              .order = 133,
+                                              .precision = convlab::Precision::kFp16Sums,
+                                              .needs = {7, 0}});
+
+}  // namespace

@@ -1,0 +1,72 @@
+// Tensor cores, TF32.
+//
+// Idea     TF32 is a float of which tensor cores use 10 bits of the fraction: the range of single
+//          precision, the exactness of half. There is nothing to convert to another size and
+//          nothing that could overflow. The price: operations are 16×16×8, half as deep, and take
+//          as long; and every element has four bytes.
+// Picture  one operation of one warp (WMMA), 16×16×8:
+//
+//              weights            input tile           sums
+//              16 maps × 8 taps × 8 taps × 16 columns → 16 maps × 16 columns
+//              floats, rounded    floats, rounded      floats
+//
+//          A fragment of precision::tf32 keeps floats. Each must be rounded by __float_to_tf32,
+//          when it is stored into the tile or in the fragment; one that is not loses its low bits.
+// Cost     twice the operations of half precision, twice the bytes through shared memory. With
+//          windows of 16 inputs (see tensor-cores-fp16) the two halves of a window are chunks of 8,
+//          and the right half is the left half of the next window: every input is stored once.
+// Expect   slower than half precision where products or shared memory limit, the same where memory
+//          does.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage tensor-cores-tf32
+//          build/bin/grader check m4 --stage tensor-cores-tf32
+// Read     docs/ladder/tensor-cores-tf32.md
+
+#include <cuda_runtime.h>
+#include <mma.h>
+
+#include <cstdint>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Your kernel of tensor-cores-fp16 with TF32. Fill in: about 50 lines; with chunks, 120. The
+/// pieces:
+///
+///     using nvcuda::wmma::precision::tf32;
+///     wmma::fragment<wmma::matrix_a, 16, 16, 8, tf32, wmma::row_major> left;
+///     wmma::load_matrix_sync(left, weight_tile, row_length);  // row_length: a multiple of 4
+///     tile[i] = wmma::__float_to_tf32(value);
+///
+/// TF32 begins with compute capability 8.0. If your build names older GPUs, put the body between
+/// #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800 and #endif.
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class TensorCoresTf32 : public convlab::DeviceConvolution {
+  /// Launches the kernel; all pointers are to device memory. Fill in: about 6 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/tensor_cores_tf32.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<TensorCoresTf32> stage({.id = "tensor-cores-tf32",
+                                                        .title = "Your product in TF32",
+                                                        .baseline = "fused-gemm",
+                                                        .order = 131,
+                                                        .precision = convlab::Precision::kTf32,
+                                                        .needs = {8, 0}});
+
+}  // namespace

@@ -1,0 +1,134 @@
+#pragma once
+
+// A convolution by cuDNN, NVIDIA's library of neural networks' operations. Only what links cuDNN
+// includes this (CONVLAB_HAS_CUDNN).
+
+#include <cuda_runtime.h>
+#include <cudnn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/error/error.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// What cuDNN may compute with.
+enum class CudnnMath {
+  kFp32,  ///< floats, multiplied and added as such
+  kTf32,  ///< floats that tensor cores may round to TF32
+  kFp16,  ///< arrays of halves, sums in floats
+};
+
+/// One shape's convolution, with the algorithm that was fastest when the object was made.
+///
+/// Left out of the choice are the Fourier algorithms: their rounding spreads over a whole tile, so
+/// that outputs whose inputs are all zero do not come out as zero, which no bound on a sum of
+/// products allows.
+class CudnnConvolution {
+ public:
+  /// Tries all algorithms on arrays of its own. That takes a while and, for a moment, memory for a
+  /// further copy of all three arrays.
+  /// @throws EnvironmentError if cuDNN cannot do this shape
+  CudnnConvolution(const ConvShape& shape, CudnnMath math) : CudnnConvolution() {
+    const auto data = math == CudnnMath::kFp16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
+    check(cudnnCreate(&handle_), "cudnnCreate");
+    check(cudnnCreateTensorDescriptor(&input_), "cudnnCreateTensorDescriptor");
+    check(cudnnCreateTensorDescriptor(&output_), "cudnnCreateTensorDescriptor");
+    check(cudnnCreateFilterDescriptor(&weights_), "cudnnCreateFilterDescriptor");
+    check(cudnnCreateConvolutionDescriptor(&convolution_), "cudnnCreateConvolutionDescriptor");
+    check(cudnnSetTensor4dDescriptor(input_, CUDNN_TENSOR_NCHW, data, shape.batch,
+                                     shape.in_channels, shape.height, shape.width),
+          "cudnnSetTensor4dDescriptor");
+    check(cudnnSetTensor4dDescriptor(output_, CUDNN_TENSOR_NCHW, data, shape.batch,
+                                     shape.out_channels, shape.out_height(), shape.out_width()),
+          "cudnnSetTensor4dDescriptor");
+    check(cudnnSetFilter4dDescriptor(weights_, data, CUDNN_TENSOR_NCHW, shape.out_channels,
+                                     shape.in_channels, shape.kernel, shape.kernel),
+          "cudnnSetFilter4dDescriptor");
+    check(cudnnSetConvolution2dDescriptor(convolution_, 0, 0, shape.stride, shape.stride, 1, 1,
+                                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+          "cudnnSetConvolution2dDescriptor");
+    // Of floats, CUDNN_DEFAULT_MATH makes TF32 where the GPU can.
+    const auto type = math == CudnnMath::kFp32   ? CUDNN_FMA_MATH
+                      : math == CudnnMath::kTf32 ? CUDNN_DEFAULT_MATH
+                                                 : CUDNN_TENSOR_OP_MATH;
+    check(cudnnSetConvolutionMathType(convolution_, type), "cudnnSetConvolutionMathType");
+    choose();
+  }
+
+  CudnnConvolution(const CudnnConvolution&) = delete;
+  CudnnConvolution& operator=(const CudnnConvolution&) = delete;
+
+  ~CudnnConvolution() {
+    if (convolution_ != nullptr) cudnnDestroyConvolutionDescriptor(convolution_);
+    if (weights_ != nullptr) cudnnDestroyFilterDescriptor(weights_);
+    if (output_ != nullptr) cudnnDestroyTensorDescriptor(output_);
+    if (input_ != nullptr) cudnnDestroyTensorDescriptor(input_);
+    if (handle_ != nullptr) cudnnDestroy(handle_);
+  }
+
+  /// Starts the convolution on the default stream. The arrays are laid out as ConvShape says, of
+  /// floats, or for kFp16 of halves.
+  void run(void* output, const void* input, const void* weights) {
+    const float one = 1.0f;
+    const float zero = 0.0f;
+    check(cudnnConvolutionForward(handle_, &one, input_, input, weights_, weights, convolution_,
+                                  algorithm_, workspace_.data(), workspace_.bytes(), &zero, output_,
+                                  output),
+          "cudnnConvolutionForward");
+  }
+
+  /// The number of the algorithm, as in cudnnConvolutionFwdAlgo_t.
+  [[nodiscard]] int algorithm() const { return static_cast<int>(algorithm_); }
+
+ private:
+  // The object is complete after this one, so that the destructor cleans up if the other throws.
+  CudnnConvolution() = default;
+
+  static void check(cudnnStatus_t status, const char* call) {
+    if (status == CUDNN_STATUS_SUCCESS) return;
+    throw EnvironmentError(std::string("cuDNN: ") + call +
+                           " failed: " + cudnnGetErrorString(status) + ".");
+  }
+
+  void choose() {
+    std::vector<cudnnConvolutionFwdAlgoPerf_t> found(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
+    int count = 0;
+    check(
+        cudnnFindConvolutionForwardAlgorithm(handle_, input_, weights_, convolution_, output_,
+                                             static_cast<int>(found.size()), &count, found.data()),
+        "cudnnFindConvolutionForwardAlgorithm");
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    for (int i = 0; i < count; ++i) {  // the fastest first
+      const auto& candidate = found[static_cast<std::size_t>(i)];
+      const bool fourier = candidate.algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT ||
+                           candidate.algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING;
+      if (candidate.status != CUDNN_STATUS_SUCCESS || fourier || candidate.memory > free_bytes / 2)
+        continue;
+      algorithm_ = candidate.algo;
+      check(cudnnSetConvolutionMathType(convolution_, candidate.mathType),
+            "cudnnSetConvolutionMathType");
+      workspace_ = DeviceBuffer<char>(static_cast<std::int64_t>(candidate.memory));
+      return;
+    }
+    throw EnvironmentError("cuDNN has no algorithm for this shape and math.");
+  }
+
+  cudnnHandle_t handle_ = nullptr;
+  cudnnTensorDescriptor_t input_ = nullptr;
+  cudnnTensorDescriptor_t output_ = nullptr;
+  cudnnFilterDescriptor_t weights_ = nullptr;
+  cudnnConvolutionDescriptor_t convolution_ = nullptr;
+  cudnnConvolutionFwdAlgo_t algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
+  DeviceBuffer<char> workspace_;
+};
+
+}  // namespace convlab

@@ -1,0 +1,148 @@
+// The library's matrix product.
+//
+// Idea     im2col-gemm with NVIDIA's own product in the place of ours: whoever has a matrix product
+//          calls cuBLAS. It is a baseline, not an exercise in kernels: what does a library buy
+//          whose product nobody here will beat, when the shape of the problem is wrong for it?
+// Picture  for each image, all of a slice in one call (strided batched):
+//
+//              weights (maps, taps)  ×  unrolled (taps, pixels)  =  output (maps, pixels)
+//
+//          cuBLAS counts rows and columns as Fortran does, so it is told the transposes: a
+//          row-major matrix is its own transpose there.
+// Cost     the unrolled matrix is written and read once, K·K times the input: 12.5 GB each way for
+//          the first layer of the default network at 10 000 images. That alone takes 6 ms where
+//          memory moves 4.3 TB/s.
+// Expect   no better than the memory that the unrolled matrix costs, however good the product.
+// Run      build/bin/m4 1000 --stage cublas --solution reference       (a GPU and cuBLAS)
+
+#include <cuda_runtime.h>
+
+#include "common/stage/stage.hpp"
+
+#ifdef CONVLAB_HAS_CUBLAS
+#include <cublas_v2.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "common/error/error.hpp"
+#include "common/stage/device_convolution.cuh"
+
+namespace {
+
+using convlab::ConvShape;
+
+constexpr std::int64_t kSliceBytes = std::int64_t{256} << 20;
+constexpr int kUnrollBlock = 256;
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw convlab::EnvironmentError(std::string("cuBLAS: ") + call + " failed with status " +
+                                  std::to_string(static_cast<int>(status)) + ".");
+}
+
+// unrolled (images, taps, pixels): thread x writes the K·K elements of one output's window that
+// channel y provides.
+__global__ void unroll_input(float* unrolled, const float* input, ConvShape shape) {
+  const int pixels = shape.out_height() * shape.out_width();
+  const std::int64_t column = std::int64_t{blockIdx.x} * kUnrollBlock + threadIdx.x;
+  if (column >= std::int64_t{shape.batch} * pixels) return;
+  const int c = blockIdx.y;
+  const std::int64_t image = column / pixels;
+  const int pixel = column % pixels;
+  const int h = pixel / shape.out_width();
+  const int w = pixel % shape.out_width();
+  const float* window = input + image * shape.input_image_size() +
+                        (c * shape.height + h * shape.stride) * shape.width + w * shape.stride;
+  float* to = unrolled + (image * shape.taps() + c * shape.kernel * shape.kernel) * pixels + pixel;
+  for (int p = 0; p < shape.kernel; ++p) {
+    for (int q = 0; q < shape.kernel; ++q) {
+      *to = window[p * shape.width + q];
+      to += pixels;
+    }
+  }
+}
+
+class Cublas final : public convlab::DeviceConvolution {
+ public:
+  ~Cublas() override { release(); }
+
+ private:
+  void prepare() override {
+    const std::int64_t image_elements =
+        std::int64_t{shape().taps()} * shape().out_height() * shape().out_width();
+    const std::int64_t slice_elements = kSliceBytes / std::int64_t{sizeof(float)};
+    images_at_once_ = static_cast<int>(
+        std::clamp<std::int64_t>(slice_elements / image_elements, 1, shape().batch));
+    unrolled_ = convlab::DeviceBuffer<float>(images_at_once_ * image_elements);
+    release_handle();
+    check(cublasCreate(&handle_), "cublasCreate");
+    // Single precision as it is, without TF32 behind the caller's back.
+    check(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+  }
+
+  void release() override {
+    unrolled_ = {};
+    release_handle();
+  }
+
+  void release_handle() {
+    if (handle_ != nullptr) cublasDestroy(handle_);
+    handle_ = nullptr;
+  }
+
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    for (int first = 0; first < shape.batch; first += images_at_once_) {
+      ConvShape slice = shape;
+      slice.batch = std::min(images_at_once_, shape.batch - first);
+      convolve_slice(output + first * shape.output_image_size(),
+                     input + first * shape.input_image_size(), weights, slice);
+    }
+  }
+
+  void convolve_slice(float* output, const float* input, const float* weights,
+                      const ConvShape& slice) {
+    const int pixels = slice.out_height() * slice.out_width();
+    const int taps = slice.taps();
+    const std::int64_t columns = std::int64_t{slice.batch} * pixels;
+    const dim3 grid((columns + kUnrollBlock - 1) / kUnrollBlock, slice.in_channels);
+    unroll_input<<<grid, kUnrollBlock>>>(unrolled_.data(), input, slice);
+    CONVLAB_CUDA_CHECK_LAUNCH(grid, kUnrollBlock, 0);
+
+    const float one = 1.0f;
+    const float zero = 0.0f;
+    const std::int64_t unrolled_image = std::int64_t{taps} * pixels;
+    check(cublasSgemmStridedBatched(handle_, CUBLAS_OP_N, CUBLAS_OP_N, pixels, slice.out_channels,
+                                    taps, &one, unrolled_.data(), pixels, unrolled_image, weights,
+                                    taps, 0, &zero, output, pixels, slice.output_image_size(),
+                                    slice.batch),
+          "cublasSgemmStridedBatched");
+  }
+
+  convlab::DeviceBuffer<float> unrolled_;
+  int images_at_once_ = 1;
+  cublasHandle_t handle_ = nullptr;
+};
+
+const convlab::ConvolutionStage<Cublas> stage({
+    .id = "cublas",
+    .title = "Library: cuBLAS on the unrolled input",
+    .baseline = "im2col-gemm",
+    .order = 190,
+});
+
+}  // namespace
+
+#else
+
+namespace {
+
+const convlab::StageLeftOut stage("cublas",
+                                  "it calls NVIDIA's library cuBLAS, which needs a GPU and is part "
+                                  "of the CUDA Toolkit; this program was built without it");
+
+}  // namespace
+
+#endif

@@ -1,0 +1,61 @@
+// The library's convolution.
+//
+// Idea     What somebody in a hurry calls: cuDNN, NVIDIA's library of neural networks' operations.
+//          It knows several algorithms for a convolution, and its search times them on this very
+//          shape. It is a baseline, not an exercise in kernels: the rest of the ladder is measured
+//          against it.
+// Cost     the search runs in the prolog and counts in the layer time, not in the op time.
+// Expect   good for many channels, which is what libraries are tuned for; a first layer with one
+//          channel and four maps is nobody's benchmark.
+// Run      build/bin/m4 1000 --stage cudnn --solution reference        (a GPU and cuDNN)
+
+#include <cuda_runtime.h>
+
+#include "common/stage/stage.hpp"
+
+#ifdef CONVLAB_HAS_CUDNN
+
+#include "common/stage/device_convolution.cuh"
+#include "reference/peers/cudnn_convolution.cuh"
+
+namespace {
+
+using convlab::ConvShape;
+
+class Cudnn final : public convlab::DeviceConvolution {
+  void prepare() override {
+    convolution_ = std::make_unique<convlab::CudnnConvolution>(shape(), convlab::CudnnMath::kFp32);
+  }
+
+  void release() override { convolution_.reset(); }
+
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape;
+    convolution_->run(output, input, weights);
+  }
+
+  std::unique_ptr<convlab::CudnnConvolution> convolution_;
+};
+
+const convlab::ConvolutionStage<Cudnn> stage({
+    .id = "cudnn",
+    .title = "Library: cuDNN, its fastest algorithm",
+    .baseline = "cublas",
+    .order = 191,
+});
+
+}  // namespace
+
+#else
+
+namespace {
+
+const convlab::StageLeftOut stage(
+    "cudnn",
+    "it calls NVIDIA's library cuDNN, which needs a GPU; this program "
+    "was built without it");
+
+}  // namespace
+
+#endif

@@ -1,0 +1,104 @@
+#pragma once
+
+// How the tensor-core stages cut images, so that a block has what it needs in shared memory.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/device/cuda_check.cuh"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab::tensor_cores {
+
+/// Output columns that one window of 16 input columns serves: 8 + kernel - 1 <= 16.
+inline constexpr int kGroupColumns = 8;
+inline constexpr int kWindowColumns = 16;
+
+/// Strips of output rows; a block works on one strip of one image at a time.
+struct Strips {
+  int groups = 0;  ///< of kGroupColumns outputs in a row, the last one perhaps not full
+  int rows = 0;    ///< of a strip; 0: not even a short strip fits
+  int count = 0;   ///< strips of an image
+
+  [[nodiscard]] bool fit() const { return rows > 0; }
+};
+
+/// Whether windows of 16 columns hold all inputs of 8 neighbouring outputs.
+inline bool windows_cover(const ConvShape& shape) {
+  return shape.stride == 1 && shape.kernel <= kWindowColumns - kGroupColumns + 1;
+}
+
+/// What shared memory the device has, in bytes.
+struct SharedMemory {
+  int per_block = 0;
+  int per_multiprocessor = 0;
+};
+
+inline SharedMemory shared_memory() {
+  int device = 0;
+  SharedMemory memory;
+  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
+  CONVLAB_CUDA_CHECK(
+      cudaDeviceGetAttribute(&memory.per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&memory.per_multiprocessor,
+                                            cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+  return memory;
+}
+
+inline int multiprocessors() {
+  int device = 0;
+  int count = 0;
+  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
+  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+  return count;
+}
+
+/// Strips as high as shared memory allows: with several blocks on a multiprocessor, so that one
+/// computes while another loads, or with fewer if the strips would otherwise be very low.
+/// @param fixed_bytes  of shared memory that a block needs besides its input
+/// @param row_bytes    of one input row of all channels
+/// @param map_blocks   blocks that share an image's maps among them
+/// @param most_blocks  on a multiprocessor
+inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
+                              std::int64_t row_bytes, int map_blocks, int most_blocks = 2) {
+  constexpr std::int64_t kReservedBytes = 1024;  // by CUDA, for each block
+  constexpr int kLowestStrip = 8;                // below, a strip loads more rows than it makes
+  const SharedMemory memory = shared_memory();
+  const int rows = shape.out_height();
+  const int lowest = std::min(kLowestStrip, rows);
+  for (int blocks = most_blocks; blocks >= 1; --blocks) {
+    const std::int64_t budget = std::min<std::int64_t>(
+        memory.per_block, memory.per_multiprocessor / blocks - kReservedBytes);
+    const std::int64_t input_rows = (budget - fixed_bytes) / row_bytes;
+    const std::int64_t fitting = input_rows - (shape.kernel - 1);
+    if (fitting < lowest) continue;
+    // A small batch is cut further, to give every multiprocessor something to do.
+    const int wanted = 2 * multiprocessors() / (shape.batch * map_blocks);
+    const auto highest = static_cast<int>(std::min<std::int64_t>(rows, fitting));
+    const int count = std::max((rows + highest - 1) / highest, std::min(wanted, rows / lowest));
+    Strips strips;
+    strips.groups = (shape.out_width() + kGroupColumns - 1) / kGroupColumns;
+    strips.rows = (rows + count - 1) / count;
+    strips.count = (rows + strips.rows - 1) / strips.rows;
+    return strips;
+  }
+  return {};
+}
+
+/// A grid of blocks that are all resident at the same time and take one strip after the other.
+/// @param kernel  allowed to use `bytes` of shared memory from now on
+template <class Kernel>
+dim3 resident_grid(Kernel kernel, int threads, std::int64_t bytes, std::int64_t strips,
+                   int map_blocks) {
+  CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(bytes)));
+  int per_multiprocessor = 0;
+  CONVLAB_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &per_multiprocessor, kernel, threads, static_cast<std::size_t>(bytes)));
+  const std::int64_t resident = std::max(1, per_multiprocessor * multiprocessors() / map_blocks);
+  return dim3(static_cast<unsigned>(std::min(resident, strips)), map_blocks);
+}
+
+}  // namespace convlab::tensor_cores
