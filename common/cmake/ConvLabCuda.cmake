@@ -1,8 +1,8 @@
 # CUDA sources, for a GPU and for device emulation.
 #
-# Emulated code sees common/emulation/include as its CUDA Toolkit, is rewritten by convlab-rewrite
-# before the host compiler reads it, and needs nothing of a CUDA installation. Sources that are no
-# .cu file (a test's main, say) are compiled as they are.
+# For emulated code common/emulation/include and common/emulation/extended/include stand in for the
+# CUDA Toolkit. convlab-rewrite rewrites a .cu file before the host compiler reads it; other sources
+# (a test's main, say) are compiled as they are. No CUDA installation is needed.
 
 # convlab_add_cuda_executable(NAME SOURCES… [LINK LIBRARIES…])
 #
@@ -84,9 +84,8 @@ function(convlab_add_emulated_sources target)
     set_source_files_properties(
       "${output}" PROPERTIES COMPILE_OPTIONS "$<TARGET_PROPERTY:convlab_emulated_code,INTERFACE_COMPILE_OPTIONS>")
   endforeach()
-  target_include_directories(${target} PRIVATE "${emulation}/include")
-  target_link_libraries(${target} PRIVATE convlab_options convlab_emulation_runtime
-                                          convlab_emulation_matrix)
+  target_link_libraries(${target} PRIVATE convlab_options convlab_emulation_headers
+                                          convlab_emulation_runtime convlab_emulation_matrix)
 endfunction()
 
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions

@@ -12,12 +12,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/emulation/extended/graph_api.hpp"
+#include "common/emulation/extended/simd_intrinsics.hpp"
+#include "common/emulation/extended/special_functions.hpp"
 #include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
-#include "common/emulation/include/convlab_emulation/device_simd.hpp"
-#include "common/emulation/include/convlab_emulation/device_special.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"

@@ -5,11 +5,11 @@
 namespace convlab::rewrite {
 namespace {
 
-using Words = std::vector<std::string>;
+using TokenTexts = std::vector<std::string>;
 
 /// The arguments in parentheses from `open` on, each as its tokens; empty without a closing one.
-std::vector<Words> split_arguments(const Words& words, std::size_t open) {
-  std::vector<Words> arguments(1);
+std::vector<TokenTexts> split_arguments(const TokenTexts& words, std::size_t open) {
+  std::vector<TokenTexts> arguments(1);
   int depth = 0;
   for (std::size_t i = open; i < words.size(); ++i) {
     const bool opens = words[i] == "(" || words[i] == "[" || words[i] == "{";
@@ -24,17 +24,17 @@ std::vector<Words> split_arguments(const Words& words, std::size_t open) {
   return {};
 }
 
-std::string joined(const std::vector<Words>& arguments) {
+std::string joined_arguments(const std::vector<TokenTexts>& arguments) {
   std::string text;
-  for (const Words& argument : arguments) {
+  for (const TokenTexts& argument : arguments) {
     if (!text.empty()) text += ", ";
     for (std::size_t i = 0; i < argument.size(); ++i) text += (i > 0 ? " " : "") + argument[i];
   }
   return text;
 }
 
-Words expanded(const Macro& macro, const std::vector<Words>& arguments) {
-  Words result;
+TokenTexts expanded(const Macro& macro, const std::vector<TokenTexts>& arguments) {
+  TokenTexts result;
   for (const std::string& word : macro.replacement) {
     const auto parameter = std::find(macro.parameters.begin(), macro.parameters.end(), word);
     const auto index = static_cast<std::size_t>(parameter - macro.parameters.begin());
@@ -47,28 +47,28 @@ Words expanded(const Macro& macro, const std::vector<Words>& arguments) {
 }
 
 /// Looks for __launch_bounds__ in words[at], a macro's name, with its arguments behind it.
-std::optional<std::string> search(const Words& words, std::size_t at, const MacroTable& macros,
+std::optional<std::string> search(const TokenTexts& words, std::size_t at, const MacroTable& macros,
                                   int depth) {
   constexpr int kDeepest = 8;  // a macro does not expand itself; this is enough for any program
   const auto found = macros.find(words[at]);
   if (found == macros.end() || found->second.definitions > 1 || depth > kDeepest)
     return std::nullopt;
-  std::vector<Words> arguments;
+  std::vector<TokenTexts> arguments;
   if (found->second.takes_arguments) arguments = split_arguments(words, at + 1);
-  const Words text = expanded(found->second, arguments);
+  const TokenTexts text = expanded(found->second, arguments);
   if (std::find(text.begin(), text.end(), "{") != text.end()) return std::nullopt;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == "__launch_bounds__") {
-      const std::vector<Words> bounds = split_arguments(text, i + 1);
+      const std::vector<TokenTexts> bounds = split_arguments(text, i + 1);
       if (bounds.empty()) return std::nullopt;
-      return joined(bounds);
+      return joined_arguments(bounds);
     }
     if (auto inner = search(text, i, macros, depth + 1)) return inner;
   }
   return std::nullopt;
 }
 
-bool holds_configuration(const Words& words) {
+bool holds_configuration(const TokenTexts& words) {
   const auto is_triple = [&](std::size_t i, const char* word) {
     return std::count(words.begin() + static_cast<std::ptrdiff_t>(i),
                       words.begin() + static_cast<std::ptrdiff_t>(i) + 3, word) == 3;
@@ -104,7 +104,7 @@ void collect_macros(const Source& source, MacroTable& macros) {
 
 std::optional<std::string> launch_bounds_of(const Source& source, std::size_t use,
                                             const MacroTable& macros) {
-  Words words{std::string(source[use].text)};
+  TokenTexts words{std::string(source[use].text)};
   if (source.is(use + 1, "(") && source.partner(use + 1) < source.size())
     for (std::size_t i = use + 1; i <= source.partner(use + 1); ++i)
       words.emplace_back(source[i].text);

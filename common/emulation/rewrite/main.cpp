@@ -1,16 +1,67 @@
 // convlab-rewrite: the build step between a .cu file and the host compiler.
+//
+// It reads its few options itself: CLI11 would take longer to compile than all of the rewrite, and
+// every emulated file waits for this program.
 
-#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "common/command_line/run_program.hpp"
 #include "common/emulation/rewrite/project.hpp"
 #include "common/error/error.hpp"
 
 namespace {
+
+constexpr const char* kHelp =
+    "Rewrites a CUDA source for device emulation, line by line.\n"
+    "\n"
+    "convlab-rewrite SOURCE --output FILE [--include FOLDER]... [--exclude FOLDER] [--depfile "
+    "FILE]\n"
+    "  SOURCE     the .cu file\n"
+    "  --output   where the C++ goes\n"
+    "  --include  folder of quoted includes\n"
+    "  --exclude  leave headers below this folder alone\n"
+    "  --depfile  write what was read, in make's syntax\n"
+    "\n"
+    "Example (the build does this for every .cu file):\n"
+    "  build/bin/convlab-rewrite kernel.cu --output kernel.cpp --include . \\\n"
+    "      --exclude common/emulation/include\n";
+
+struct Arguments {
+  convlab::rewrite::ProjectOptions project;
+  std::filesystem::path dependencies;
+};
+
+/// Nothing if --help was asked for. @throws convlab::UsageError for a wrong command line
+std::optional<Arguments> parse(int argc, char** argv) {
+  Arguments result;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--help" || word == "-h") return std::nullopt;
+    if (!word.starts_with("-")) {
+      result.project.source = word;
+      continue;
+    }
+    if (++i == argc) throw convlab::UsageError(word + " wants a value; --help tells more.");
+    if (word == "--output")
+      result.project.output = argv[i];
+    else if (word == "--include")
+      result.project.include_folders.emplace_back(argv[i]);
+    else if (word == "--exclude")
+      result.project.excluded_folder = argv[i];
+    else if (word == "--depfile")
+      result.dependencies = argv[i];
+    else
+      throw convlab::UsageError("There is no option " + word + "; --help tells which there are.");
+  }
+  if (result.project.source.empty() || result.project.output.empty())
+    throw convlab::UsageError("A source and --output FILE are needed; --help tells more.");
+  return result;
+}
 
 void write_dependencies(const std::filesystem::path& file, const std::string& target,
                         const std::vector<std::filesystem::path>& inputs) {
@@ -26,26 +77,30 @@ void write_dependencies(const std::filesystem::path& file, const std::string& ta
   out << "\n";
 }
 
+convlab::ExitCode run(int argc, char** argv) {
+  const std::optional<Arguments> arguments = parse(argc, argv);
+  if (!arguments) {
+    std::fputs(kHelp, stdout);
+    return convlab::ExitCode::kPassed;
+  }
+  const auto result = convlab::rewrite::rewrite_project(arguments->project);
+  for (const std::string& error : result.errors) std::fprintf(stderr, "%s\n", error.c_str());
+  if (!arguments->dependencies.empty())
+    write_dependencies(arguments->dependencies, arguments->project.output.string(), result.inputs);
+  return result.errors.empty() ? convlab::ExitCode::kPassed : convlab::ExitCode::kFallsShort;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Rewrites a CUDA source for device emulation, line by line", "convlab-rewrite");
-  convlab::rewrite::ProjectOptions options;
-  std::filesystem::path dependencies;
-  app.add_option("SOURCE", options.source, "the .cu file")->required()->check(CLI::ExistingFile);
-  app.add_option("-o,--output", options.output, "where the C++ goes")->required();
-  app.add_option("-I,--include", options.include_folders, "folder of quoted includes");
-  app.add_option("--exclude", options.excluded_folder, "leave headers below this folder alone");
-  app.add_option("--depfile", dependencies, "write what was read, in make's syntax");
-  app.footer(
-      "Example (the build does this for every .cu file):\n"
-      "  build/bin/convlab-rewrite kernel.cu --output kernel.cpp --include . \\\n"
-      "      --exclude common/emulation/include");
-  return convlab::run_program(app, argc, argv, [&] {
-    const auto result = convlab::rewrite::rewrite_project(options);
-    for (const std::string& error : result.errors) std::cerr << error << "\n";
-    if (!dependencies.empty())
-      write_dependencies(dependencies, options.output.string(), result.inputs);
-    return result.errors.empty() ? convlab::ExitCode::kPassed : convlab::ExitCode::kFallsShort;
-  });
+  convlab::ExitCode code = convlab::ExitCode::kEnvironment;
+  try {
+    code = run(argc, argv);
+  } catch (const convlab::Error& error) {
+    std::fprintf(stderr, "convlab-rewrite: %s\n", error.what());
+    code = error.exit_code();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "convlab-rewrite: %s\n", error.what());
+  }
+  return static_cast<int>(code);
 }

@@ -1,6 +1,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
 #include <mutex>
+#include <utility>
 
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -9,7 +10,7 @@ namespace convlab::emulation {
 
 namespace {
 
-std::mutex mutex;
+std::mutex record_mutex;
 
 Activity& record() {
   // Never destroyed: other static objects may use the device in their destructors.
@@ -17,39 +18,54 @@ Activity& record() {
   return *instance;
 }
 
+std::optional<EmulationReport>& first_report() {
+  static auto* const instance = new std::optional<EmulationReport>;  // never destroyed either
+  return *instance;
+}
+
 }  // namespace
 
 std::vector<MemoryRange> allocated_memory() {
   std::vector<MemoryRange> ranges;
-  for (const Allocation& allocation : DeviceMemory::instance().live()) {
+  for (const Allocation& allocation : device_memory().live()) {
     ranges.push_back({allocation.begin, static_cast<std::int64_t>(allocation.bytes)});
   }
   return ranges;
 }
 
 bool has_pending_work() {
-  return StreamScheduler::instance().pending();
+  return streams().pending();
+}
+
+std::optional<EmulationReport> take_report() {
+  const std::lock_guard lock(record_mutex);
+  return std::exchange(first_report(), std::nullopt);
+}
+
+void note_report(const EmulationReport& report) {
+  const std::lock_guard lock(record_mutex);
+  if (!first_report()) first_report() = report;
 }
 
 Activity activity() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   return record();
 }
 
 void note_launch(const std::string& kernel) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   ++record().launches[kernel];
 }
 
 void note_call(const char* function) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   ++record().calls[function];
 }
 
 void note_copy(bool from_device, bool to_device, std::int64_t bytes) {
   const std::string direction =
       std::string(from_device ? "device" : "host") + " to " + (to_device ? "device" : "host");
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(record_mutex);
   Activity::Copies& copies = record().copies[direction];
   ++copies.calls;
   copies.bytes += bytes;

@@ -1,16 +1,24 @@
 // Device queries, limits and occupancy of the runtime API.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/fiber.hpp"
 #include "common/emulation/runtime/stream.hpp"
+
+long long convlab::emulation::host_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 using namespace convlab::emulation;
 
@@ -221,9 +229,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaDeviceSynchronize() {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (StreamScheduler::instance().capturing())
-    return record_error(cudaErrorStreamCaptureUnsupported);
-  StreamScheduler::instance().finish_all();
+  if (streams().capturing()) return record_error(cudaErrorStreamCaptureUnsupported);
+  streams().finish_all();
   return after_synchronization();
 }
 
@@ -235,8 +242,8 @@ cudaError_t cudaThreadSynchronize() {
 cudaError_t cudaDeviceReset() {
   note_call(__func__);
   if (device_was_forked()) return sticky_error();
-  StreamScheduler::instance().finish_all();
-  DeviceMemory::instance().release_all();
+  streams().finish_all();
+  device_memory().release_all();
   reset_errors();
   return cudaSuccess;
 }

@@ -19,13 +19,6 @@ using namespace convlab::emulation;
 
 namespace {
 
-StreamScheduler& streams() {
-  return StreamScheduler::instance();
-}
-DeviceMemory& memory() {
-  return DeviceMemory::instance();
-}
-
 constexpr std::size_t kPitchAlignment = 512;
 
 cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
@@ -33,26 +26,26 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  *pointer = memory().allocate(bytes, kind);
+  *pointer = device_memory().allocate(bytes, kind);
   return record_error(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 
 /// Why memory cannot be freed.
 std::string release_problem(const void* pointer, const std::string& function) {
-  const auto allocation = memory().find(pointer);
+  const auto allocation = device_memory().find(pointer);
   if (allocation && allocation->begin != pointer)
-    return function + " wants the start of an allocation, not " + memory().describe(pointer);
+    return function + " wants the start of an allocation, not " + device_memory().describe(pointer);
   if (allocation)
-    return function + " of " + memory().describe(pointer) + ", which " +
+    return function + " of " + device_memory().describe(pointer) + ", which " +
            (allocation->kind == MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree") + " frees";
-  if (memory().contains(pointer))
-    return function + ": " + memory().describe(pointer) +
+  if (device_memory().contains(pointer))
+    return function + ": " + device_memory().describe(pointer) +
            ", not the start of memory to free (freed twice?)";
   return function + " of a pointer that no allocation of the device has given";
 }
 
 cudaError_t release(void* pointer, MemoryKind kind, const char* function) {
-  if (pointer == nullptr || memory().release(pointer, kind)) return cudaSuccess;
+  if (pointer == nullptr || device_memory().release(pointer, kind)) return cudaSuccess;
   return refuse(cudaErrorInvalidValue, release_problem(pointer, function));
 }
 
@@ -190,7 +183,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  const auto allocation = memory().find(pointer);
+  const auto allocation = device_memory().find(pointer);
   if (pointer != nullptr && (!allocation || allocation->begin != pointer))
     return release(pointer, MemoryKind::kDevice, "cudaFreeAsync");
   streams().submit(*stream, [pointer] { release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); });
@@ -230,15 +223,15 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   note_call(__func__);
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (free == nullptr || total == nullptr) return record_error(cudaErrorInvalidValue);
-  *free = memory().free();
-  *total = memory().total();
+  *free = device_memory().free();
+  *total = device_memory().total();
   return cudaSuccess;
 }
 
 cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*device*/,
                                  cudaStream_t /*stream*/) {
   note_call(__func__);
-  const auto allocation = memory().find(pointer);
+  const auto allocation = device_memory().find(pointer);
   const bool managed = allocation && allocation->kind == MemoryKind::kManaged;
   return record_error(managed && outside(pointer, bytes).empty() ? cudaSuccess
                                                                  : cudaErrorInvalidValue);
@@ -268,7 +261,7 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::si
 
 cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   note_call(__func__);
-  const auto allocation = memory().find(pointer);
+  const auto allocation = device_memory().find(pointer);
   const bool pinned = allocation && allocation->kind == MemoryKind::kPinned;
   if (flags == nullptr || (!pinned && !is_pinned(pointer)))
     return record_error(cudaErrorInvalidValue);
@@ -308,7 +301,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
   auto* const address = const_cast<void*>(pointer);
-  const auto allocation = memory().find(pointer);
+  const auto allocation = device_memory().find(pointer);
   const bool registered = is_pinned(pointer);
   const bool device_only = side_of(pointer) == Side::kDevice;
   if (device_only)

@@ -20,9 +20,10 @@ std::atomic<bool> forked = false;
 void tell_of_fork() {
   static std::atomic<bool> told = false;
   if (!told.exchange(true))
-    send_report(
-        "this process was made by fork() after its parent had used the device: as on a GPU, every "
-        "call fails here; fork before the first call, or start a program of its own");
+    send_report({.fault = EmulationFault::kFork,
+                 .what = "this process was made by fork() after its parent had used the device: as "
+                         "on a GPU, every call fails here; fork before the first call, or start a "
+                         "program of its own"});
 }
 
 }  // namespace
@@ -62,8 +63,8 @@ bool device_is_lost() {
 }
 
 cudaError_t after_synchronization() {
-  const std::string damage = DeviceMemory::instance().damage(false, "something");
-  if (!damage.empty()) raise_device_fault({KernelFault::kIllegalAddress, damage});
+  if (const auto damage = device_memory().damage(false, "something"))
+    raise_device_fault({KernelFault::kIllegalAddress, *damage});
   const cudaError_t fault = pending_fault.exchange(cudaSuccess);
   if (fault != cudaSuccess) sticky_fault.store(fault);
   return record_error(sticky_fault.load());
@@ -80,8 +81,9 @@ void renew_device() {
   last_error = cudaSuccess;
 }
 
-cudaError_t refuse(cudaError_t error, const std::string& report) {
-  send_report(report);
+cudaError_t refuse(cudaError_t error, const std::string& what, EmulationFault fault) {
+  send_report({.fault = error == cudaErrorNotSupported ? EmulationFault::kUnsupported : fault,
+               .what = what});
   return record_error(error);
 }
 

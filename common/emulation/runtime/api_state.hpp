@@ -41,6 +41,8 @@ void reset_errors();
 void renew_device();
 
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.
-cudaError_t refuse(cudaError_t error, const std::string& report);
+/// @param what  one or more lines
+cudaError_t refuse(cudaError_t error, const std::string& what,
+                   EmulationFault fault = EmulationFault::kCall);
 
 }  // namespace convlab::emulation

@@ -1,4 +1,4 @@
-// Streams, events and stream capture of the runtime API.
+// Streams and events of the runtime API.
 
 #include <chrono>
 #include <memory>
@@ -12,23 +12,6 @@
 #include "common/emulation/runtime/stream.hpp"
 
 using namespace convlab::emulation;
-
-namespace {
-
-StreamScheduler& streams() {
-  return StreamScheduler::instance();
-}
-
-/// Calls body(stream) for a usable stream; otherwise records the error there is.
-template <typename Body>
-cudaError_t with_stream(cudaStream_t handle, Body body) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = streams().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  return record_error(body(*stream));
-}
-
-}  // namespace
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
   note_call(__func__);
@@ -211,32 +194,4 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   if (!start->record->done || !stop->record->done) return cudaErrorNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(*stop->time - *start->time).count();
   return cudaSuccess;
-}
-
-// ---- capture
-// -------------------------------------------------------------------------------------
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*mode*/) {
-  note_call(__func__);
-  return with_stream(handle, [](CUstream_st& stream) { return streams().begin_capture(stream); });
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
-    if (graph == nullptr) return cudaErrorInvalidValue;
-    std::unique_ptr<CUgraph_st> captured;
-    const cudaError_t error = streams().end_capture(stream, captured);
-    *graph = captured == nullptr ? nullptr : handles<CUgraph_st>().add(std::move(captured));
-    return error;
-  });
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
-    if (status == nullptr) return cudaErrorInvalidValue;
-    *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-  });
 }

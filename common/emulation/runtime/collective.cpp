@@ -2,17 +2,11 @@
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
-#include <array>
-#include <cstdio>
-#include <mutex>
-#include <set>
 #include <string>
-#include <tuple>
 
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
-#include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
-#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/kernel_faults.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -23,19 +17,30 @@ BlockRunner& runner() {
 
 }  // namespace
 
+void block_barrier(const char* name, bool predicate, CallSite site) {
+  BlockRunner& block = runner();
+  block.barrier().wait(block.scheduler(), name, predicate, site);
+}
+
+void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                     void* output, CallSite site) {
+  BlockRunner& block = runner();
+  block.warps().collective(block.scheduler(), operation, mask, input, output, site);
+}
+
 std::uint32_t converged_lanes(CallSite site) {
-  return runner().converge(site);
+  return runner().warps().converge(runner().scheduler(), site);
 }
 
 void sleep_until_woken(const char* name, const void* reason, CallSite site) {
-  runner().sleep(name, reason, site);
+  runner().scheduler().sleep(name, reason, site);
 }
 void wake_sleepers(const void* reason) {
-  if (in_kernel()) runner().wake(reason);
+  if (in_kernel()) runner().scheduler().wake(reason);
 }
 
 BarrierResult barrier_result() {
-  return runner().barrier_result();
+  return runner().barrier().result();
 }
 
 int lane_id() {
@@ -48,7 +53,7 @@ int thread_rank() {
   return static_cast<int>(runner().thread().rank);
 }
 std::uint32_t live_lanes() {
-  return runner().live_lanes();
+  return runner().warps().live_lanes(runner().thread());
 }
 
 void take_turn() {
@@ -60,63 +65,20 @@ bool in_kernel() {
   return current != nullptr && current->inside_kernel();
 }
 
-void fail_kernel(KernelFault fault, const char* message, CallSite site) {
-  BlockRunner& block = runner();
-  Fault& record = block.new_fault();
-  record.kind = Fault::Kind::kReported;
-  record.error = fault;
-  record.message = message;
-  record.site = site;
-  block.abandon();
-}
-
-void exceed_launch_bounds(long long most_threads, CallSite site) {
-  const dim3& block = runner().call().block;
-  std::array<char, 128> text;
-  std::snprintf(text.data(), text.size(),
-                "invalid launch: %u threads per block, but its __launch_bounds__ allow %lld",
-                block.x * block.y * block.z, most_threads);
-  fail_kernel(KernelFault::kInvalidValue, text.data(), site);
-}
-
-void note_kernel(const char* message, CallSite site) {
-  static std::mutex mutex;
-  // Never destroyed: static objects may launch kernels in their destructors.
-  static auto& told = *new std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
-  const std::string file = site.file == nullptr ? "" : site.file;
-  {
-    const std::lock_guard lock(mutex);
-    if (!told.emplace(file, site.line, site.column).second) return;
-  }
-  const BlockRunner& block = runner();
-  send_report(std::string("note: ") + message + "\n  in kernel " + block.call().name + " at " +
-              file + ":" + std::to_string(site.line) + ":" + std::to_string(site.column));
-}
-
-void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site) {
-  std::array<char, 128> text;
-  std::snprintf(
-      text.data(), text.size(),
-      "lane %d reads lane %d, which does not take part (mask 0x%08x): the value is undefined", lane,
-      source, mask);
-  note_kernel(text.data(), site);
-}
-
 void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   BlockRunner& block = runner();
   SharedMemory& memory = block.shared_memory();
   if (memory.place(slot, bytes, alignment)) return;
-  Fault& record = block.new_fault();
-  record.kind = Fault::Kind::kReported;
-  record.error = KernelFault::kInvalidValue;
-  record.message = "invalid launch: the block wants " + std::to_string(bytes) +
-                   " bytes for the shared variable " + slot.name + " above the " +
-                   std::to_string(memory.static_bytes()) + " static and " +
-                   std::to_string(memory.dynamic_bytes()) + " dynamic ones it has; the limit is " +
-                   std::to_string(memory.limit());
-  record.site.file = slot.file;
-  record.site.line = slot.line;
-  block.abandon();
+  const std::string message = "invalid launch: the block wants " + std::to_string(bytes) +
+                              " bytes for the shared variable " + slot.name + " above the " +
+                              std::to_string(memory.static_bytes()) + " static and " +
+                              std::to_string(memory.dynamic_bytes()) +
+                              " dynamic ones it has; the limit is " +
+                              std::to_string(memory.limit());
+  CallSite site;
+  site.file = slot.file;
+  site.line = slot.line;
+  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, message.c_str(), site);
 }
 
 }  // namespace convlab::emulation

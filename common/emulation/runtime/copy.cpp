@@ -11,10 +11,6 @@
 namespace convlab::emulation {
 namespace {
 
-DeviceMemory& memory() {
-  return DeviceMemory::instance();
-}
-
 /// Host memory that cudaHostRegister has pinned, by its first byte.
 struct PinnedRanges {
   std::mutex mutex;
@@ -41,7 +37,7 @@ bool target_may_be(cudaMemcpyKind kind, Side side) {
 
 /// What a pointer of the host's points to, for a message.
 std::string target_text(const void* address) {
-  if (memory().contains(address)) return memory().describe(address);
+  if (device_memory().contains(address)) return device_memory().describe(address);
   if (const auto symbol = find_symbol(address); symbol && !symbol->address_known)
     return "the device variable " + symbol->name +
            ", which by its name only cudaMemcpyToSymbol and cudaMemcpyFromSymbol can copy";
@@ -56,8 +52,10 @@ std::string problem(const Copy& copy) {
 /// Memory may have been freed since the call, where streams are lazy or a graph runs again.
 bool is_too_late(const std::string& problem, const char* function) {
   if (problem.empty()) return false;
-  raise_device_fault({KernelFault::kIllegalAddress,
-                      std::string(function) + ", when its turn came, touches " + problem});
+  raise_device_fault(
+      {KernelFault::kIllegalAddress,
+       {.fault = EmulationFault::kCall,
+        .what = std::string(function) + ", when its turn came, touches " + problem}});
   return true;
 }
 
@@ -83,9 +81,9 @@ bool is_pinned(const void* address) {
 }
 
 Side side_of(const void* address) {
-  if (const auto allocation = memory().find(address))
+  if (const auto allocation = device_memory().find(address))
     return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
-  if (memory().contains(address)) return Side::kDevice;
+  if (device_memory().contains(address)) return Side::kDevice;
   if (const auto symbol = find_symbol(address); symbol && symbol->address_known)
     return symbol->kind == SymbolKind::kManaged ? Side::kBoth : Side::kDevice;
   return is_pinned(address) ? Side::kBoth : Side::kHost;
@@ -106,12 +104,12 @@ std::string outside(const void* address, std::size_t bytes) {
     return std::to_string(bytes) + " bytes that start " + std::to_string(offset) +
            " bytes into the variable " + symbol->name + " of " + std::to_string(symbol->bytes);
   }
-  if (!memory().contains(address)) return {};
-  const auto allocation = memory().find(address);
+  if (!device_memory().contains(address)) return {};
+  const auto allocation = device_memory().find(address);
   const auto* byte = static_cast<const std::byte*>(address);
   if (allocation && bytes <= static_cast<std::size_t>(allocation->begin + allocation->bytes - byte))
     return {};
-  return std::to_string(bytes) + " bytes that start " + memory().describe(address);
+  return std::to_string(bytes) + " bytes that start " + device_memory().describe(address);
 }
 
 void Copy::run(const char* function) const {

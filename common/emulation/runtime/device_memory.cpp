@@ -13,7 +13,9 @@
 #include <iterator>
 
 #include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
+#include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
@@ -23,7 +25,6 @@
 namespace convlab::emulation {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
 constexpr std::size_t kLeastReserved = std::size_t{1} << 26U;
 constexpr std::size_t kFreedRemembered = 4096;
@@ -33,10 +34,6 @@ constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
 // What closing device memory to the host may cost: a share of the work, and this much at any time.
 constexpr int kWorkPerCost = 20;
 constexpr std::chrono::milliseconds kMostCredit(100);
-
-constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 /// Bytes that the machine can give without swapping.
 std::size_t available_on_machine() {
@@ -62,12 +59,10 @@ std::string allocation_text(const Allocation& allocation) {
          std::to_string(allocation.bytes) + " bytes at " + pointer_text(allocation.begin);
 }
 
-std::string relation(const std::byte* byte, const Allocation& allocation) {
-  const std::byte* const end = allocation.begin + allocation.bytes;
-  if (byte < allocation.begin)
-    return std::to_string(allocation.begin - byte) + " bytes before the start of ";
-  if (byte >= end) return std::to_string(byte - end) + " bytes past the end of ";
-  return std::to_string(byte - allocation.begin) + " bytes into ";
+ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
+                       const std::string& adjective = {}) {
+  return {adjective + allocation_text(allocation), static_cast<std::int64_t>(allocation.bytes),
+          byte - allocation.begin};
 }
 
 #if !CONVLAB_ADDRESS_SANITIZER
@@ -227,14 +222,13 @@ bool DeviceMemory::contains(const void* address) const {
   return byte >= range_ && byte < range_ + range_bytes_;
 }
 
-std::string DeviceMemory::describe(const void* address) const {
+std::optional<ReportMemory> DeviceMemory::nearest(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
   const auto freed = freed_.upper_bound(byte);
   if (freed != freed_.begin()) {
     const Allocation& old = std::prev(freed)->second;
-    if (byte < old.pages + old.page_bytes)
-      return relation(byte, old) + "the freed " + allocation_text(old);
+    if (byte < old.pages + old.page_bytes) return memory_of(byte, old, "the freed ");
   }
   const Allocation* nearest = nullptr;
   std::ptrdiff_t best = 0;
@@ -249,14 +243,19 @@ std::string DeviceMemory::describe(const void* address) const {
     consider(before, std::max<std::ptrdiff_t>(0, byte - (before.begin + before.bytes)));
   }
   if (after != live_.end()) consider(after->second, after->second.begin - byte);
-  if (nearest == nullptr)
-    return "address " + pointer_text(address) + ", while nothing is allocated";
-  return relation(byte, *nearest) + allocation_text(*nearest);
+  if (nearest == nullptr) return std::nullopt;
+  return memory_of(byte, *nearest);
 }
 
-std::string DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
-                                 [[maybe_unused]] const std::string& writer) {
-  std::string text;
+std::string DeviceMemory::describe(const void* address) const {
+  const auto memory = nearest(address);
+  return memory ? text_of(*memory)
+                : "address " + pointer_text(address) + ", while nothing is allocated";
+}
+
+std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
+                                                    [[maybe_unused]] const std::string& writer) {
+  EmulationReport report{.fault = EmulationFault::kOutsideAccess};
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
@@ -268,29 +267,29 @@ std::string DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
     const std::byte* const before = first_hit(allocation.pages, allocation.begin);
     const std::byte* const after = first_hit(end, allocation.pages + allocation.page_bytes);
     if (before == nullptr && after == nullptr) continue;
-    if (!text.empty()) text += "\n";
-    text += writer + " wrote " + relation(before != nullptr ? before : after, allocation) +
-            allocation_text(allocation);
+    report.memory = memory_of(before != nullptr ? before : after, allocation);
+    if (!report.what.empty()) report.what += "\n";
+    report.what += writer + " wrote " + text_of(*report.memory);
     fill_surroundings(allocation);
   }
 #endif
-  return text;
+  if (report.what.empty()) return std::nullopt;
+  return report;
 }
 
-std::string DeviceMemory::describe_host_access(const void* address) const {
+EmulationReport DeviceMemory::describe_host_access(const void* address) const {
+  EmulationReport report{.fault = EmulationFault::kDevicePointerOnHost, .memory = nearest(address)};
   const auto allocation = find(address);
-  if (!allocation || allocation->kind != MemoryKind::kDevice) {
-    // The C library keeps the size of a block in front of it.
-    const bool freed =
-        find(static_cast<const std::byte*>(address) + sizeof(std::size_t)).has_value();
-    return "the host used an address outside of its memory, " + describe(address) +
-           (freed && !allocation ? " (free() of a device pointer? cudaFree frees it)" : "");
+  if (allocation && allocation->kind == MemoryKind::kDevice) {
+    report.what = "the host used a device pointer, " + describe(address);
+    report.allocated_at = source_place(allocation->made_by.data(), allocation->made_by_count);
+    return report;
   }
-  const std::string place = source_place(allocation->made_by.data(), allocation->made_by_count);
-  return "the host used a device pointer, " + describe(address) +
-         (place.empty() ? "" : "\n  allocated at " + place) +
-         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
-         "copy the data with cudaMemcpy and use the copy.";
+  // The C library keeps the size of a block in front of it.
+  const bool freed = find(static_cast<const std::byte*>(address) + sizeof(std::size_t)).has_value();
+  report.what = "the host used an address outside of its memory, " + describe(address) +
+                (freed && !allocation ? " (free() of a device pointer? cudaFree frees it)" : "");
+  return report;
 }
 
 std::size_t DeviceMemory::free() const {
@@ -322,7 +321,7 @@ void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {
 }
 
 DeviceAccess::DeviceAccess() : start_(DeviceMemory::Clock::now()) {
-  DeviceMemory& memory = DeviceMemory::instance();
+  DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   opened_.reserve(memory.live_.size());
   for (auto& [pages, allocation] : memory.live_) open(memory, allocation);
@@ -331,7 +330,7 @@ DeviceAccess::DeviceAccess() : start_(DeviceMemory::Clock::now()) {
 
 DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
     : start_(DeviceMemory::Clock::now()) {
-  DeviceMemory& memory = DeviceMemory::instance();
+  DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   for (const void* address : addresses) {
     const auto after = memory.live_.upper_bound(static_cast<const std::byte*>(address));
@@ -341,7 +340,7 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
 }
 
 DeviceAccess::~DeviceAccess() {
-  DeviceMemory& memory = DeviceMemory::instance();
+  DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   const auto now = DeviceMemory::Clock::now();
   memory.credit_ = std::min<DeviceMemory::Clock::duration>(
@@ -358,7 +357,7 @@ DeviceAccess::~DeviceAccess() {
 std::string describe_address(const void* address) {
   if (address == kNoAddress) return "an address that no memory has (a wild index or pointer?)";
   const auto value = reinterpret_cast<std::uintptr_t>(address);
-  if (DeviceMemory::instance().contains(address)) return DeviceMemory::instance().describe(address);
+  if (device_memory().contains(address)) return device_memory().describe(address);
   if (value < 64 * kPage) return "address " + pointer_text(address) + ": a null pointer";
   return "address " + pointer_text(address) + " is no device memory";
 }

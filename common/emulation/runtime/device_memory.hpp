@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "common/device/emulation_report.hpp"
+
 namespace convlab::emulation {
 
 enum class MemoryKind { kDevice, kPinned, kManaged };
@@ -51,14 +53,18 @@ class DeviceMemory {
   [[nodiscard]] std::vector<Allocation> live() const;
   /// Whether the address lies in the reserved range at all.
   [[nodiscard]] bool contains(const void* address) const;
+  /// The allocation that contains the address, a freed one that did, or the nearest one; none while
+  /// nothing is allocated.
+  [[nodiscard]] std::optional<ReportMemory> nearest(const void* address) const;
   /// As a report says it: "4 bytes past the end of allocation 3 of 1024 bytes at 0x…".
   [[nodiscard]] std::string describe(const void* address) const;
-  /// A sentence for every place around an allocation where somebody wrote since it was last asked:
-  /// around device memory, or around memory that the host uses too.
-  /// @param writer  how a sentence begins, "kernel k"
-  [[nodiscard]] std::string damage(bool of_device_memory, const std::string& writer);
-  /// What to tell whoever touched the address from the host; it does not return to them.
-  [[nodiscard]] std::string describe_host_access(const void* address) const;
+  /// Says where somebody wrote around an allocation since it was last asked: around device memory,
+  /// or around memory that the host uses too. None if nowhere.
+  /// @param writer  how a line begins, "kernel k"
+  [[nodiscard]] std::optional<EmulationReport> damage(bool of_device_memory,
+                                                      const std::string& writer);
+  /// What to tell whoever touched the address from the host: all but the place and the text.
+  [[nodiscard]] EmulationReport describe_host_access(const void* address) const;
 
   [[nodiscard]] std::size_t total() const { return total_; }
   [[nodiscard]] std::size_t free() const;
@@ -89,6 +95,10 @@ class DeviceMemory {
   Clock::duration credit_;  ///< what opening and closing may still cost
 };
 
+inline DeviceMemory& device_memory() {
+  return DeviceMemory::instance();
+}
+
 /// Device memory is accessible as long as this lives: for a kernel, or the runtime's own copies.
 ///
 /// Closing it again costs by the page, which a program of many tiny kernels would feel. It is left
@@ -112,7 +122,7 @@ class DeviceAccess {
 // NOLINTNEXTLINE(performance-no-int-to-ptr): no object is there
 inline const void* const kNoAddress = reinterpret_cast<const void*>(UINTPTR_MAX);
 
-/// DeviceMemory::describe, or a sentence about an address that is not the device's.
+/// DeviceMemory::describe, or words about an address that is not the device's.
 std::string describe_address(const void* address);
 
 }  // namespace convlab::emulation

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
-#include <vector>
 
+#include "common/device/emulation_report.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
@@ -12,27 +13,21 @@ namespace convlab::emulation {
 /// Why a kernel ended before its end, as found where it happened. Filled from signal handlers, so
 /// it holds no memory of its own there; the words are made afterwards (report.hpp).
 struct Fault {
-  enum class Kind {
+  enum class State {
     kNone,
-    kReported,    ///< fail_kernel: `message` says it all
-    kMemory,      ///< SIGSEGV or SIGBUS at `address`
-    kMisaligned,  ///< a vector access that is not aligned to its size
-    kStackOverflow,
-    kArithmetic,   ///< SIGFPE: an integer division by zero
-    kInstruction,  ///< SIGILL, SIGTRAP
-    kDeadlock,
-    kDivergence,  ///< a barrier met from several call sites
-    kTimeout,
+    kFailed,
     kCancelled,  ///< another block of the grid failed
   };
 
-  Kind kind = Kind::kNone;
+  State state = State::kNone;
+  EmulationFault kind = EmulationFault::kOutsideAccess;
   KernelFault error = KernelFault::kLaunchFailure;
-  std::string message;
+  std::string message;  ///< what happened; where it is empty, the report finds the words for `kind`
+  std::optional<ReportMemory> memory;  ///< that `message` is about
   CallSite site;
   bool has_thread = false;
   uint3 thread = {};
-  const void* address = nullptr;
+  const void* address = nullptr;      ///< of a stray access
   std::array<void*, 32> frames = {};  ///< return addresses, innermost first
   int frame_count = 0;
 };
@@ -40,7 +35,7 @@ struct Fault {
 /// A failed kernel as the API and the user see it.
 struct KernelFailure {
   KernelFault error = KernelFault::kLaunchFailure;
-  std::string report;  ///< several lines, no newline at the end
+  EmulationReport report;
 };
 
 }  // namespace convlab::emulation

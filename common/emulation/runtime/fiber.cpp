@@ -4,16 +4,17 @@
 
 #include <new>
 
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 
 namespace convlab::emulation {
 namespace {
 
-constexpr std::size_t kPage = 4096;
 // AddressSanitizer's frames are several times larger.
 constexpr std::size_t kStackBytes = std::size_t{CONVLAB_ADDRESS_SANITIZER ? 512 : 128} * 1024;
-constexpr std::size_t kGuardBytes = 4 * kPage;  // a frame with a large array must not step over it
-constexpr std::size_t kStride = kStackBytes + kGuardBytes;
+constexpr std::size_t kStackGuardBytes =
+    4 * kPage;  // a frame with a large array must not step over it
+constexpr std::size_t kStride = kStackBytes + kStackGuardBytes;
 constexpr std::size_t kFibersPerChunk = 32;
 // Tops of stacks at the same place of a page would all fall into the same few cache sets. A prime
 // number of colours does not fall into step with the distance between stacks.
@@ -38,8 +39,8 @@ Fiber* FiberPool::grow() {
   for (std::size_t i = 0; i < kFibersPerChunk; ++i) {
     auto fiber = std::make_unique<Fiber>();
     fiber->guard = static_cast<std::byte*>(chunk) + i * kStride;
-    if (mprotect(fiber->guard, kGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
-    fiber->stack.low = fiber->guard + kGuardBytes;
+    if (mprotect(fiber->guard, kStackGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
+    fiber->stack.low = fiber->guard + kStackGuardBytes;
     fiber->stack.size = kStackBytes - (fibers_.size() % kColours) * kColourBytes;
     fiber->context = make_context(fiber->stack, entry_);
     fibers_.push_back(std::move(fiber));

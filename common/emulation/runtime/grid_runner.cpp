@@ -112,14 +112,14 @@ void GridRunner::run_blocks(BlockRunner& runner, Worker& self) {
 /// Blocks begin in order, so each block before a failing one has begun and will be heard of.
 void GridRunner::record(const BlockRunner& runner, std::uint64_t position) {
   cancelled_.store(true);
-  if (runner.fault().kind == Fault::Kind::kCancelled) return;
+  if (runner.fault().state == Fault::State::kCancelled) return;
   const std::lock_guard lock(mutex_);
   if (failure_ && failure_position_ < position) return;
   failure_position_ = position;
   failure_ = KernelFailure{runner.fault().error, describe_fault(runner)};
-  if (runner.fault().kind == Fault::Kind::kTimeout)
-    failure_->report += "\n  " + std::to_string(std::min(next_.load(), blocks_)) + " of " +
-                        std::to_string(blocks_) + " blocks of the grid had begun";
+  if (runner.fault().kind == EmulationFault::kTimeLimit)
+    failure_->report.text += "\n  " + std::to_string(std::min(next_.load(), blocks_)) + " of " +
+                             std::to_string(blocks_) + " blocks of the grid had begun";
 }
 
 uint3 GridRunner::block_at(std::uint64_t position) const {

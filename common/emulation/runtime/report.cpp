@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
@@ -19,16 +20,21 @@ namespace {
 
 using State = EmulatedThread::State;
 
-std::string coordinates(uint3 index) {
+std::string coordinates(const ReportIndex& index) {
   std::array<char, 40> text;
   std::snprintf(text.data(), text.size(), "(%u,%u,%u)", index.x, index.y, index.z);
   return text.data();
 }
 
-std::string place(const CallSite& site) {
-  if (site.file == nullptr) return "an unknown place";
-  std::string text = std::string(site.file) + ":" + std::to_string(site.line);
-  if (site.column != 0) text.append(":").append(std::to_string(site.column));
+ReportIndex index_of(uint3 index) {
+  return {index.x, index.y, index.z};
+}
+
+std::string place_text(const ReportPlace& place) {
+  if (place.file.empty()) return "an unknown place";
+  std::string text = place.file + ":" + std::to_string(place.line);
+  if (place.column != 0) text.append(":").append(std::to_string(place.column));
+  if (!place.function.empty()) text.append(" (in ").append(place.function).append(")");
   return text;
 }
 
@@ -42,8 +48,8 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
     while (end < threads.size() && threads[end]->rank == threads[end - 1]->rank + 1) ++end;
     if (runs == kMostRuns) return text + ", …";
     if (runs != 0) text += ", ";
-    text += coordinates(threads[i]->index);
-    if (end - i > 1) text.append(" to ").append(coordinates(threads[end - 1]->index));
+    text += coordinates(index_of(threads[i]->index));
+    if (end - i > 1) text.append(" to ").append(coordinates(index_of(threads[end - 1]->index)));
     i = end;
   }
   return text;
@@ -52,21 +58,22 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
 /// One line per group of threads that are in the same state at the same place.
 std::string thread_groups(const BlockRunner& runner) {
   std::map<std::tuple<State, std::string, std::string>, std::vector<const EmulatedThread*>> groups;
-  for (const EmulatedThread& thread : runner.threads()) {
+  for (const EmulatedThread& thread : runner.scheduler().threads()) {
     State state = thread.state;
     if (state == State::kReady) state = State::kRunning;
     const bool waits = state == State::kAtBarrier || state == State::kInWarp ||
                        state == State::kConverging || state == State::kAsleep;
-    const Wait& last = runner.last_wait(thread);
+    const Wait& last = runner.scheduler().wait_of(thread);
     const bool begun = waits || (state == State::kRunning && last.site.file != nullptr);
     std::string call = last.call;
     if (state == State::kInWarp) {
       std::array<char, 24> mask;
-      std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)", runner.awaited_lanes(thread));
+      std::snprintf(mask.data(), mask.size(), " (mask 0x%08x)",
+                    runner.warps().awaited_lanes(thread));
       call += mask.data();
     }
     if (!begun) call.clear();
-    const std::string where = begun ? place(last.site) : std::string();
+    const std::string where = begun ? place_text(place_of(last.site)) : std::string();
     groups[{state, call, where}].push_back(&thread);
   }
   std::string text;
@@ -105,37 +112,43 @@ std::string time_limit_text() {
   return text.str();
 }
 
-std::string headline(const BlockRunner& runner) {
-  const Fault& fault = runner.fault();
-  switch (fault.kind) {
-    case Fault::Kind::kNone:
-    case Fault::Kind::kCancelled:
-      return "cancelled";
-    case Fault::Kind::kReported:
-      return fault.message;
-    case Fault::Kind::kMemory: {
-      std::string what = runner.shared_memory().describe(fault.address);
-      if (what.empty()) what = describe_address(fault.address);
-      return "illegal memory access, " + what;
-    }
-    case Fault::Kind::kMisaligned:
+/// What happened, where the fault does not say it itself.
+std::string headline(EmulationFault fault) {
+  switch (fault) {
+    case EmulationFault::kMisaligned:
       return "misaligned address: a vector access must be aligned to its size";
-    case Fault::Kind::kStackOverflow:
+    case EmulationFault::kStackOverflow:
       return "stack overflow: the thread's calls and local arrays need more than " +
-             std::to_string(runner.fibers().stack_bytes() / 1024) + " KiB (endless recursion?)";
-    case Fault::Kind::kArithmetic:
+             std::to_string(FiberPool::stack_bytes() / 1024) + " KiB (endless recursion?)";
+    case EmulationFault::kDivision:
       return "integer division by zero, or of the least integer by -1 (a GPU goes on with a "
              "meaningless value)";
-    case Fault::Kind::kInstruction:
+    case EmulationFault::kTrap:
       return "trap instruction";
-    case Fault::Kind::kDeadlock:
+    case EmulationFault::kDeadlock:
       return "deadlock: threads wait for others that will never come";
-    case Fault::Kind::kDivergence:
+    case EmulationFault::kDivergentBarrier:
       return "divergent barrier: threads of one block met in different barriers";
-    case Fault::Kind::kTimeout:
+    case EmulationFault::kTimeLimit:
       return time_limit_text();
+    default:
+      return "the kernel failed";
   }
-  return {};
+}
+
+/// The text of a report about a kernel or the host.
+/// @param more  follows the kernel's name
+std::string text_of(const EmulationReport& report, const std::string& more = {}) {
+  std::string text = report.what;
+  if (!report.kernel.empty()) text += "\n  in kernel " + report.kernel + more;
+  if (report.block) text += ", block " + coordinates(*report.block);
+  if (report.thread) text += ", thread " + coordinates(*report.thread);
+  if (!report.at.file.empty()) text += "\n  at " + place_text(report.at);
+  const bool launched = !report.launched_at.file.empty() || report.block;
+  if (launched) text += "\n  launched at " + place_text(report.launched_at);
+  if (!report.allocated_at.file.empty())
+    text += "\n  allocated at " + place_text(report.allocated_at);
+  return text;
 }
 
 std::mutex sink_mutex;
@@ -148,30 +161,62 @@ ReportSink& sink() {
 
 }  // namespace
 
-std::string describe_fault(const BlockRunner& runner) {
-  const Fault& fault = runner.fault();
-  const KernelCall& call = runner.call();
-  std::string text = headline(runner);
-  text +=
-      "\n  in kernel " + std::string(call.name) + ", block " + coordinates(runner.block_index());
-  if (fault.has_thread) text += ", thread " + coordinates(fault.thread);
-  std::string where;
-  if (fault.site.file != nullptr)
-    where = place(fault.site);
-  else if (fault.frame_count > 0)
-    where = source_place(fault.frames.data(), fault.frame_count);
-  if (!where.empty()) text += "\n  at " + where;
-  text += "\n  launched at " + place(call.site);
-  if (fault.kind == Fault::Kind::kDeadlock || fault.kind == Fault::Kind::kDivergence ||
-      fault.kind == Fault::Kind::kTimeout)
-    text += "\n  the threads of the block:" + thread_groups(runner);
-  return text;
+ReportPlace place_of(const CallSite& site) {
+  if (site.file == nullptr) return {};
+  return {.file = site.file, .line = site.line, .column = site.column};
 }
 
-std::string describe_time_limit(const KernelCall& call, std::uint64_t begun, std::uint64_t blocks) {
-  return time_limit_text() + "\n  in kernel " + call.name +
-         ", between two blocks: " + std::to_string(begun) + " of " + std::to_string(blocks) +
-         " had run\n  launched at " + place(call.site);
+std::string text_of(const ReportMemory& memory) {
+  const bool before = memory.offset < 0;
+  const bool beyond = memory.offset >= memory.bytes;
+  const std::int64_t distance = before   ? -memory.offset
+                                : beyond ? memory.offset - memory.bytes
+                                         : memory.offset;
+  const char* const relation = before   ? " before the start of "
+                               : beyond ? " past the end of "
+                                        : " into ";
+  return std::to_string(distance) + (distance == 1 ? " byte" : " bytes") + relation + memory.name;
+}
+
+EmulationReport describe_fault(const BlockRunner& runner) {
+  const Fault& fault = runner.fault();
+  const KernelCall& call = runner.call();
+  EmulationReport report{.fault = fault.kind,
+                         .what = fault.message,
+                         .kernel = call.name,
+                         .block = index_of(runner.block_index()),
+                         .launched_at = place_of(call.site),
+                         .memory = fault.memory};
+  if (fault.has_thread) report.thread = index_of(fault.thread);
+  if (fault.site.file != nullptr)
+    report.at = place_of(fault.site);
+  else if (fault.frame_count > 0)
+    report.at = source_place(fault.frames.data(), fault.frame_count);
+  if (report.what.empty() && fault.kind == EmulationFault::kOutsideAccess) {
+    report.memory = runner.shared_memory().find(fault.address);
+    report.what = "illegal memory access, " +
+                  (report.memory ? text_of(*report.memory) : describe_address(fault.address));
+    if (!report.memory && device_memory().contains(fault.address))
+      report.memory = device_memory().nearest(fault.address);
+  } else if (report.what.empty()) {
+    report.what = headline(fault.kind);
+  }
+  report.text = text_of(report);
+  if (fault.kind == EmulationFault::kDeadlock || fault.kind == EmulationFault::kDivergentBarrier ||
+      fault.kind == EmulationFault::kTimeLimit)
+    report.text += "\n  the threads of the block:" + thread_groups(runner);
+  return report;
+}
+
+EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
+                                    std::uint64_t blocks) {
+  EmulationReport report{.fault = EmulationFault::kTimeLimit,
+                         .what = time_limit_text(),
+                         .kernel = call.name,
+                         .launched_at = place_of(call.site)};
+  report.text = text_of(report, ", between two blocks: " + std::to_string(begun) + " of " +
+                                    std::to_string(blocks) + " had run");
+  return report;
 }
 
 ReportSink set_report_sink(ReportSink new_sink) {
@@ -179,12 +224,20 @@ ReportSink set_report_sink(ReportSink new_sink) {
   return std::exchange(sink(), std::move(new_sink));
 }
 
-void send_report(const std::string& report) {
+void send_report(EmulationReport report) {
+  if (report.text.empty()) report.text = text_of(report);
+  const bool advice =
+      report.fault == EmulationFault::kDevicePointerOnHost && !report.allocated_at.file.empty();
+  if (advice)
+    report.text +=
+        "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
+        "copy the data with cudaMemcpy and use the copy.";
+  note_report(report);
   const std::lock_guard lock(sink_mutex);
   if (sink())
     sink()(report);
   else
-    std::fprintf(stderr, "emulated device: %s\n", report.c_str());
+    std::fprintf(stderr, "emulated device: %s\n", report.text.c_str());
 }
 
 }  // namespace convlab::emulation

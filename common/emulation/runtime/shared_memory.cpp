@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 
@@ -19,18 +20,9 @@ constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
 constexpr std::size_t kRegionBytes = 3 * kGuardBytes + kStaticBytes + kDynamicBytes;
 constexpr std::size_t kRedzoneBytes = 32;
 
-std::size_t pages(std::size_t bytes) {
-  constexpr std::size_t kPage = 4096;
-  return (bytes + kPage - 1) / kPage * kPage;
-}
-
 void set_access(std::byte* begin, std::byte* end, int protection) {
   if (begin != end && mprotect(begin, static_cast<std::size_t>(end - begin), protection) != 0)
     throw std::bad_alloc();
-}
-
-std::string bytes_text(std::size_t bytes) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
 }  // namespace
@@ -62,7 +54,8 @@ std::byte* SharedMemory::dynamic_end() const {
 }
 
 void SharedMemory::open_dynamic(std::byte* begin) {
-  std::byte* const page = dynamic_end() - pages(static_cast<std::size_t>(dynamic_end() - begin));
+  std::byte* const page =
+      dynamic_end() - round_up(static_cast<std::size_t>(dynamic_end() - begin), kPage);
   if (page > dynamic_open_)
     set_access(dynamic_open_, page, PROT_NONE);
   else
@@ -72,7 +65,8 @@ void SharedMemory::open_dynamic(std::byte* begin) {
 
 void SharedMemory::open_static(std::byte* end) {
   if (end <= static_open_) return;
-  std::byte* const page = static_begin_ + pages(static_cast<std::size_t>(end - static_begin_));
+  std::byte* const page =
+      static_begin_ + round_up(static_cast<std::size_t>(end - static_begin_), kPage);
   set_access(static_open_, page, PROT_READ | PROT_WRITE);
   static_open_ = page;
 }
@@ -140,59 +134,42 @@ bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignm
   return true;
 }
 
-std::string SharedMemory::damage() const {
+std::optional<ReportMemory> SharedMemory::damage() const {
 #if !CONVLAB_ADDRESS_SANITIZER
-  const auto intact = [](const std::byte* begin, const std::byte* end) {
-    return std::all_of(begin, end, [](std::byte b) { return b == kRedzone; });
+  const auto hit = [](const std::byte* begin, const std::byte* end) {
+    const auto* const found = std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
+    return found == end ? nullptr : found;
   };
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const Variable& variable = variables_[i];
-    const std::byte* const end = variable.address + variable.bytes;
     const std::byte* const next =
         i + 1 < variables_.size() ? variables_[i + 1].address : static_end_;
-    if (i == 0 && !intact(static_begin_, variable.address))
-      return "a thread wrote before the start of " + describe(variable.address);
-    if (!intact(end, next)) {
-      const std::byte* hit = end;
-      while (*hit == kRedzone) ++hit;
-      return "a thread wrote " + describe(hit);
-    }
+    if (const auto* byte = hit(i == 0 ? static_begin_ : variable.address, variable.address))
+      return find(byte);
+    if (const auto* byte = hit(variable.address + variable.bytes, next)) return find(byte);
   }
   const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
-  if (dynamic_bytes_ % 16 != 0 && !intact(end, end + (16 - dynamic_bytes_ % 16)))
-    return "a thread wrote " + describe(end);
+  if (const auto* byte = hit(end, end + (16 - dynamic_bytes_ % 16) % 16)) return find(byte);
 #endif
-  return {};
+  return std::nullopt;
 }
 
-std::string SharedMemory::describe(const void* address) const {
+std::optional<ReportMemory> SharedMemory::find(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
-  if (byte < region_ || byte >= region_ + kRegionBytes) return {};
+  if (byte < region_ || byte >= region_ + kRegionBytes) return std::nullopt;
   const Variable* nearest = nullptr;
   for (const Variable& variable : variables_)
     if (variable.address <= byte || nearest == nullptr) nearest = &variable;
-  const bool dynamic = byte >= static_begin_ + kStaticBytes + kGuardBytes / 2;
-  if (dynamic || nearest == nullptr) {
-    const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
-    const std::string memory =
-        "the block's " + bytes_text(dynamic_bytes_) + " of dynamic shared memory";
-    if (byte >= end)
-      return bytes_text(static_cast<std::size_t>(byte - end)) + " past the end of " + memory;
-    if (byte < dynamic_begin_)
-      return bytes_text(static_cast<std::size_t>(dynamic_begin_ - byte)) + " before the start of " +
-             memory;
-    return bytes_text(static_cast<std::size_t>(byte - dynamic_begin_)) + " into " + memory;
+  if (nearest == nullptr || byte >= static_begin_ + kStaticBytes + kGuardBytes / 2) {
+    const auto bytes = static_cast<std::int64_t>(dynamic_bytes_);
+    return ReportMemory{"the block's " + std::to_string(bytes) + " bytes of dynamic shared memory",
+                        bytes, byte - dynamic_begin_};
   }
-  const std::string name = "the shared variable " + std::string(nearest->name) + " of " +
-                           bytes_text(nearest->bytes) + " (" + nearest->file + ":" +
-                           std::to_string(nearest->line) + ")";
-  const std::byte* const end = nearest->address + nearest->bytes;
-  if (byte < nearest->address)
-    return bytes_text(static_cast<std::size_t>(nearest->address - byte)) + " before the start of " +
-           name;
-  if (byte >= end)
-    return bytes_text(static_cast<std::size_t>(byte - end)) + " past the end of " + name;
-  return bytes_text(static_cast<std::size_t>(byte - nearest->address)) + " into " + name;
+  const auto bytes = static_cast<std::int64_t>(nearest->bytes);
+  return ReportMemory{"the shared variable " + std::string(nearest->name) + " of " +
+                          std::to_string(bytes) + " bytes (" + nearest->file + ":" +
+                          std::to_string(nearest->line) + ")",
+                      bytes, byte - nearest->address};
 }
 
 }  // namespace convlab::emulation

@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "common/device/emulation_report.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
@@ -33,11 +34,10 @@ class SharedMemory {
   /// Gives a variable its place. @return false when the limit does not allow it
   bool place(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
 
-  /// A sentence about a redzone that was written, empty if all are intact.
-  [[nodiscard]] std::string damage() const;
-  /// "4 bytes past the end of the 1024-byte shared variable tile (file:line)", or empty when the
-  /// address is not near this memory.
-  [[nodiscard]] std::string describe(const void* address) const;
+  /// A byte of a redzone that was written; none if all are intact.
+  [[nodiscard]] std::optional<ReportMemory> damage() const;
+  /// What lies at the address or next to it; none when the address is not near this memory.
+  [[nodiscard]] std::optional<ReportMemory> find(const void* address) const;
   [[nodiscard]] std::size_t static_bytes() const { return static_bytes_; }
   [[nodiscard]] std::size_t dynamic_bytes() const { return dynamic_bytes_; }
   [[nodiscard]] std::size_t limit() const { return limit_; }

@@ -119,28 +119,28 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
               const void* instruction) {
   switch (signal) {
     case SIGFPE:
-      fault.kind = Fault::Kind::kArithmetic;
+      fault.kind = EmulationFault::kDivision;
       fault.error = KernelFault::kLaunchFailure;
       return;
     case SIGILL:
     case SIGTRAP:
-      fault.kind = Fault::Kind::kInstruction;
+      fault.kind = EmulationFault::kTrap;
       fault.error = KernelFault::kLaunchFailure;
       return;
     default:
       break;
   }
   fault.address = info.si_addr;
-  if (runner.fibers().overflown(info.si_addr) != nullptr) {
-    fault.kind = Fault::Kind::kStackOverflow;
+  if (runner.scheduler().fibers().overflown(info.si_addr) != nullptr) {
+    fault.kind = EmulationFault::kStackOverflow;
     fault.error = KernelFault::kHardwareStackError;
   } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) ||
              (info.si_code == SI_KERNEL && demands_alignment(instruction))) {
-    fault.kind = Fault::Kind::kMisaligned;
+    fault.kind = EmulationFault::kMisaligned;
     fault.error = KernelFault::kMisalignedAddress;
   } else {
     if (info.si_code == SI_KERNEL) fault.address = kNoAddress;
-    fault.kind = Fault::Kind::kMemory;
+    fault.kind = EmulationFault::kOutsideAccess;
     fault.error = KernelFault::kIllegalAddress;
   }
 }
@@ -170,10 +170,9 @@ void report_host_access(const void* address, void* context) {
   if (reported.exchange(true)) return;
   Fault fault;
   record_frames(fault, context);
-  std::string text = DeviceMemory::instance().describe_host_access(address);
-  const std::string where = source_place(fault.frames.data(), fault.frame_count);
-  if (!where.empty()) text.insert(std::min(text.find('\n'), text.size()), "\n  at " + where);
-  send_report(text);
+  EmulationReport report = device_memory().describe_host_access(address);
+  report.at = source_place(fault.frames.data(), fault.frame_count);
+  send_report(std::move(report));
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -181,7 +180,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (runner == nullptr || !runner->inside_kernel()) {
     const bool memory = signal == SIGSEGV || signal == SIGBUS;
     // Who makes device memory or runs a grid installs this, so that the instance exists.
-    if (memory && info->si_code > 0 && DeviceMemory::instance().contains(info->si_addr))
+    if (memory && info->si_code > 0 && device_memory().contains(info->si_addr))
       report_host_access(info->si_addr, context);
     hand_on(signal, info, context);
     return;
@@ -206,7 +205,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
-  fault.kind = Fault::Kind::kTimeout;
+  fault.kind = EmulationFault::kTimeLimit;
   fault.error = KernelFault::kLaunchTimeout;
   // The handler does not return, which would let the next signals through.
   leaving = 1;
@@ -267,21 +266,3 @@ void prepare_worker_for_signals() {
 }
 
 }  // namespace convlab::emulation
-
-// assert() in a kernel ends the kernel, not the program: this is glibc's function.
-// NOLINTNEXTLINE(readability-identifier-naming)
-extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file,
-                                           unsigned int line, const char* function) noexcept {
-  using namespace convlab::emulation;
-  if (in_kernel()) {
-    std::array<char, 512> message;
-    std::snprintf(message.data(), message.size(), "assertion `%s' failed in %s", assertion,
-                  function);
-    CallSite site;
-    site.file = file;
-    site.line = line;
-    fail_kernel(KernelFault::kAssert, message.data(), site);
-  }
-  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
-  std::abort();
-}

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
@@ -95,11 +94,7 @@ void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeTy
     append(stream, std::move(action));
     return;
   }
-  // Captured work keeps the order in which it was submitted.
-  CUgraph_st& graph = *stream.capture;
-  const CUgraphNode_st* const last = graph.nodes.empty() ? nullptr : graph.nodes.back().get();
-  CUgraphNode_st* const node = graph.add(type, std::move(action));
-  if (last != nullptr) node->before.push_back(last);
+  stream.capture->add(type, std::move(action));
 }
 
 void StreamScheduler::record(CUstream_st& stream, CUevent_st& event) {
@@ -168,25 +163,23 @@ bool StreamScheduler::capturing() const {
                      [](const auto& stream) { return stream->capture != nullptr; });
 }
 
-cudaError_t StreamScheduler::begin_capture(CUstream_st& stream) {
+cudaError_t StreamScheduler::begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture) {
   const std::lock_guard lock(mutex_);
   if (&stream == streams_[0].get()) return cudaErrorStreamCaptureUnsupported;
   if (stream.capture) return cudaErrorIllegalState;
-  stream.capture = std::make_shared<CUgraph_st>();
+  stream.capture = std::move(capture);
   stream.capture_origin = true;
   return cudaSuccess;
 }
 
-cudaError_t StreamScheduler::end_capture(CUstream_st& stream, std::unique_ptr<CUgraph_st>& graph) {
+cudaError_t StreamScheduler::end_capture(CUstream_st& stream, std::shared_ptr<Capture>& capture) {
   const std::lock_guard lock(mutex_);
   if (!stream.capture) return cudaErrorIllegalState;
   if (!stream.capture_origin) return cudaErrorStreamCaptureUnmatched;
-  const std::shared_ptr<CUgraph_st> captured = stream.capture;
+  capture = stream.capture;
   for (const auto& other : streams_)
-    if (other->capture == captured) other->capture = nullptr;
+    if (other->capture == capture) other->capture = nullptr;
   stream.capture_origin = false;
-  graph = std::make_unique<CUgraph_st>(std::move(*captured));
-  for (const auto& node : graph->nodes) node->graph = graph.get();
   return cudaSuccess;
 }
 

@@ -2,15 +2,29 @@
 
 #include <chrono>
 #include <cstddef>
-#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
-#include "common/emulation/runtime/graph.hpp"
+#include "common/emulation/runtime/api_state.hpp"
 
 namespace convlab::emulation {
+
+/// A piece of work of the device: a kernel, a copy, a call-back.
+using Action = std::function<void()>;
+
+/// Takes the work of streams instead of the device, between cudaStreamBeginCapture and
+/// cudaStreamEndCapture.
+class Capture {
+ public:
+  Capture() = default;
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  virtual ~Capture() = default;
+  virtual void add(cudaGraphNodeType type, Action action) = 0;
+};
 
 /// Work in a stream, with what must come before it.
 struct Operation {
@@ -27,14 +41,14 @@ struct CUstream_st {
   bool blocking = true;  ///< keeps order with the legacy default stream
   std::shared_ptr<convlab::emulation::Operation> last;
   std::vector<std::shared_ptr<convlab::emulation::Operation>> waits;  ///< events to come first
-  std::shared_ptr<CUgraph_st> capture;
+  std::shared_ptr<convlab::emulation::Capture> capture;
   bool capture_origin = false;
 };
 struct CUevent_st {
   bool timed = true;
   std::shared_ptr<convlab::emulation::Operation> record;
   std::shared_ptr<std::chrono::steady_clock::time_point> time;  ///< set when the record is done
-  std::shared_ptr<CUgraph_st> capture;  ///< the graph in whose capture it was recorded
+  std::shared_ptr<convlab::emulation::Capture> capture;         ///< during which it was recorded
 };
 
 namespace convlab::emulation {
@@ -51,7 +65,7 @@ class StreamScheduler {
   cudaStream_t create(unsigned flags);
   cudaError_t destroy(cudaStream_t stream);
 
-  /// Puts work into a stream, or into the graph that the stream is capturing.
+  /// Puts work into a stream, or into the capture that the stream belongs to.
   void submit(CUstream_st& stream, Action action, cudaGraphNodeType type = cudaGraphNodeTypeKernel);
   void record(CUstream_st& stream, CUevent_st& event);
   void wait_event(CUstream_st& stream, const CUevent_st& event);
@@ -67,8 +81,9 @@ class StreamScheduler {
   [[nodiscard]] bool pending() const;
 
   [[nodiscard]] bool capturing() const;
-  cudaError_t begin_capture(CUstream_st& stream);
-  cudaError_t end_capture(CUstream_st& stream, std::unique_ptr<CUgraph_st>& graph);
+  cudaError_t begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture);
+  /// @param capture  set to what begin_capture was given
+  cudaError_t end_capture(CUstream_st& stream, std::shared_ptr<Capture>& capture);
 
  private:
   StreamScheduler();
@@ -78,5 +93,18 @@ class StreamScheduler {
   mutable std::recursive_mutex mutex_;
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
 };
+
+inline StreamScheduler& streams() {
+  return StreamScheduler::instance();
+}
+
+/// Calls body(stream) for a usable stream; otherwise records the error there is.
+template <typename Body>
+cudaError_t with_stream(cudaStream_t handle, Body body) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = streams().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  return record_error(body(*stream));
+}
 
 }  // namespace convlab::emulation

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,12 +28,14 @@ bool is_common(const std::string& place) {
   return place.starts_with("/usr/") ||
          place.find("common/emulation/include/") != std::string::npos ||
          place.find("common/emulation/runtime/") != std::string::npos ||
+         (place.find("common/emulation/extended/") != std::string::npos &&
+          place.find("/tests/") == std::string::npos) ||
          place.find("common/device/") != std::string::npos;
 }
 
 }  // namespace
 
-std::string source_place(void* const* frames, int count) {
+ReportPlace source_place(void* const* frames, int count) {
   const std::string program = program_path();
   std::string object;
   std::vector<std::string> words;
@@ -65,7 +68,10 @@ std::string source_place(void* const* frames, int count) {
     if (place.starts_with("??") || place.ends_with(":?") || place.ends_with(":0") ||
         is_common(place))
       continue;
-    return place.substr(0, place.find(" (")) + " (in " + function + ")";
+    const std::size_t colon = place.rfind(':', place.find(" ("));
+    return {.file = place.substr(0, colon),
+            .line = static_cast<std::uint32_t>(std::atoi(place.c_str() + colon + 1)),
+            .function = function};
   }
   return {};
 }

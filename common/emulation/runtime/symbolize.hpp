@@ -1,12 +1,12 @@
 #pragma once
 
-#include <string>
+#include "common/device/emulation_report.hpp"
 
 namespace convlab::emulation {
 
-/// The innermost place of a call chain that lies in the user's own source: "kernel.cu:17 (in
-/// conv_kernel)". Asks addr2line; empty where that is missing or the build has no line numbers.
+/// The innermost place of a call chain that lies in the user's own source. Asks addr2line;
+/// empty where that is missing or the build has no line numbers.
 /// @param frames  the faulting instruction, then return addresses
-std::string source_place(void* const* frames, int count);
+ReportPlace source_place(void* const* frames, int count);
 
 }  // namespace convlab::emulation

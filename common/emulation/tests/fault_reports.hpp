@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <string>
+#include <vector>
 
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -19,7 +20,11 @@ namespace convlab::emulation {
 /// Collects reports, and leaves a working device behind.
 class Reports {
  public:
-  Reports() : former_(set_report_sink([this](const std::string& text) { all_ += text + "\n"; })) {}
+  Reports()
+      : former_(set_report_sink([this](const EmulationReport& report) {
+          all_ += report.text + "\n";
+          faults_.push_back(report.fault);
+        })) {}
   ~Reports() {
     renew_device();
     set_report_sink(former_);
@@ -28,6 +33,7 @@ class Reports {
   Reports& operator=(const Reports&) = delete;
 
   [[nodiscard]] bool empty() const { return all_.empty(); }
+  [[nodiscard]] const std::vector<EmulationFault>& faults() const { return faults_; }
   [[nodiscard]] const std::string& text() const { return all_; }
   [[nodiscard]] bool has(const std::string& words) const {
     return all_.find(words) != std::string::npos;
@@ -35,6 +41,7 @@ class Reports {
 
  private:
   std::string all_;
+  std::vector<EmulationFault> faults_;
   ReportSink former_;
 };
 

@@ -3,8 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "common/device/emulation_report.hpp"
 
 namespace convlab::emulation {
 
@@ -14,9 +17,8 @@ struct Activity {
     int calls = 0;
     std::int64_t bytes = 0;
   };
-  std::map<std::string, int>
-      launches{};                      ///< of kernels that began to run, by the name in the source
-  std::map<std::string, int> calls{};  ///< of the runtime's functions, by name
+  std::map<std::string, int> launches{};   ///< kernels that began to run, by name in the source
+  std::map<std::string, int> calls{};      ///< of the runtime's functions, by name
   std::map<std::string, Copies> copies{};  ///< by direction, "host to device"
 };
 
@@ -34,6 +36,10 @@ std::vector<MemoryRange> allocated_memory();
 /// Whether some stream has work that nobody has waited for yet.
 bool has_pending_work();
 
+/// The first report since this was last asked. Those after it are mostly its consequences.
+std::optional<EmulationReport> take_report();
+
+void note_report(const EmulationReport& report);
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
 void note_call(const char* function);

@@ -5,7 +5,6 @@
 // floating-point sums do not depend on the number of cores.
 // Source: CUDA C++ Programming Guide, Atomic Functions.
 
-#include <algorithm>
 #include <concepts>
 #include <type_traits>
 
@@ -54,11 +53,13 @@ requires(std::same_as<T, int> || std::same_as<T, unsigned>) T
 }
 template <convlab::emulation::AtomicInteger T>
 T atomicMin(T* address, std::type_identity_t<T> value) {
-  return convlab::emulation::atomic_update(address, [=](T old) { return std::min(old, value); });
+  return convlab::emulation::atomic_update(address,
+                                           [=](T old) { return value < old ? value : old; });
 }
 template <convlab::emulation::AtomicInteger T>
 T atomicMax(T* address, std::type_identity_t<T> value) {
-  return convlab::emulation::atomic_update(address, [=](T old) { return std::max(old, value); });
+  return convlab::emulation::atomic_update(address,
+                                           [=](T old) { return value > old ? value : old; });
 }
 template <typename T>
 requires(convlab::emulation::AtomicInteger<T> || std::same_as<T, float>) T

@@ -2,7 +2,6 @@
 
 // Device functions that are neither arithmetic nor collective: fences, clocks, cached loads, traps.
 
-#include <chrono>
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
@@ -10,6 +9,10 @@
 
 namespace convlab::emulation {
 
+/// Nanoseconds of the host.
+[[nodiscard]] long long host_nanoseconds();
+
+[[noreturn]] void trap(CallSite site);
 [[noreturn]] void exceed_launch_bounds(long long most_threads, CallSite site);
 
 /// The first statement of a kernel with __launch_bounds__, put there by the rewrite: only here do
@@ -63,9 +66,7 @@ CONVLAB_CACHED_STORE(__stwt)
 
 /// Nanoseconds of the host: grows, but says nothing about a GPU's cycles.
 inline long long clock64() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return convlab::emulation::host_nanoseconds();
 }
 
 inline void __nanosleep(unsigned /*nanoseconds*/) {}
@@ -73,8 +74,7 @@ inline void __prof_trigger(int /*counter*/) {}
 
 [[noreturn]] inline void __trap(
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
-  convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
-                                  "the kernel called __trap()", site);
+  convlab::emulation::trap(site);
 }
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

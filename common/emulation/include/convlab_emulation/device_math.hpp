@@ -13,7 +13,6 @@
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 
 #include "common/emulation/include/convlab_emulation/device_conversions.hpp"
 #include "common/emulation/include/convlab_emulation/device_integers.hpp"
@@ -48,10 +47,18 @@ template <class Operation, class... T>
   return opaque(operation(opaque(operands)...));
 }
 
-using Sum = std::plus<>;
-using Difference = std::minus<>;
-using Product = std::multiplies<>;
-using Quotient = std::divides<>;
+#define CONVLAB_OPERATION(Name, expression) \
+  struct Name {                             \
+    template <class T>                      \
+    T operator()(T a, T b) const {          \
+      return expression;                    \
+    }                                       \
+  };
+CONVLAB_OPERATION(Sum, a + b)
+CONVLAB_OPERATION(Difference, a - b)
+CONVLAB_OPERATION(Product, a* b)
+CONVLAB_OPERATION(Quotient, a / b)
+#undef CONVLAB_OPERATION
 struct SquareRoot {
   template <class T>
   T operator()(T x) const {

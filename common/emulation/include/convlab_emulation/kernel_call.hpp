@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/shared_object.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 namespace convlab::emulation {
@@ -18,7 +18,7 @@ struct KernelCall {
   std::size_t dynamic_shared_bytes = 0;
   std::size_t shared_limit = 0;  ///< for static and dynamic shared memory together
   void (*run_thread)(const void* arguments) = nullptr;  ///< runs the kernel for one thread
-  std::shared_ptr<const void> arguments;
+  SharedObject arguments;
 };
 
 }  // namespace convlab::emulation

@@ -15,7 +15,6 @@
 #include <concepts>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -123,7 +122,7 @@ cudaError_t start_kernel(const LaunchSetup& setup, const Callable& callable,
   call.function = setup.function;
   configure(call, setup.configuration);
   call.run_thread = &Bound::run_thread;
-  call.arguments = std::shared_ptr<const Bound>(new Bound{callable, {arguments...}});
+  call.arguments = SharedObject::made_by([&] { return Bound{callable, {arguments...}}; });
   return submit_kernel(std::move(call), pointers, pointer_count, setup.configuration.stream);
 }
 
@@ -150,11 +149,12 @@ int bind_arguments(const void* function, void** arguments, KernelCall& call,
   using Bound = BoundKernel<Kernel, std::remove_cv_t<Parameters>...>;
   const auto bind = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     call.run_thread = &Bound::run_thread;
-    const auto bound = std::shared_ptr<const Bound>(
-        new Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
-                  {*static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...}});
-    call.arguments = bound;
-    return find_pointers(pointers, std::get<Index>(bound->arguments)...);
+    call.arguments = SharedObject::made_by([&] {
+      return Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
+                   {*static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...}};
+    });
+    const auto& bound = *static_cast<const Bound*>(call.arguments.get());
+    return find_pointers(pointers, std::get<Index>(bound.arguments)...);
   };
   return bind(std::index_sequence_for<Parameters...>{});
 }
@@ -254,7 +254,7 @@ Launch<Callable> launch(Callable callable, const char* name, const Configuration
 /// A launch between its <<<…>>> and its (…).
 struct PendingLaunch {
   LaunchSetup setup;
-  std::shared_ptr<const void> callable;
+  SharedObject callable;
 };
 
 /// The calling thread's pending launches are a stack: arguments may themselves launch kernels.
@@ -273,7 +273,7 @@ auto launch_function(Result (*function)(Parameters...), Callable callable, const
                      const Configuration& configuration) -> void (*)(Parameters...) {
   static_assert(std::is_void_v<Result>, "a kernel must return void");
   push_launch({{name, reinterpret_cast<const void*>(function), configuration},
-               std::make_shared<const Callable>(std::move(callable))});
+               SharedObject::made_by([&] { return Callable(std::move(callable)); })});
   return &start_pending<Callable, Parameters...>;
 }
 

@@ -12,9 +12,6 @@
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
-using cudaGraph_t = struct CUgraph_st*;
-using cudaGraphExec_t = struct CUgraphExec_st*;
-using cudaGraphNode_t = struct CUgraphNode_st*;
 using cudaArray_t = struct cudaArray*;  // of textures, which are not emulated: always null
 using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
@@ -65,17 +62,6 @@ enum : unsigned int {
 };
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
-
-enum cudaStreamCaptureMode : unsigned int {
-  cudaStreamCaptureModeGlobal = 0,
-  cudaStreamCaptureModeThreadLocal = 1,
-  cudaStreamCaptureModeRelaxed = 2,
-};
-enum cudaStreamCaptureStatus : unsigned int {
-  cudaStreamCaptureStatusNone = 0,
-  cudaStreamCaptureStatusActive = 1,
-  cudaStreamCaptureStatusInvalidated = 2,
-};
 
 enum cudaFuncAttribute : unsigned int {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
@@ -236,6 +222,7 @@ struct cudaLaunchConfig_t {
   unsigned int numAttrs;
 };
 
+/// Kinds of work in a stream or a graph.
 enum cudaGraphNodeType : unsigned int {
   cudaGraphNodeTypeKernel = 0,
   cudaGraphNodeTypeMemcpy = 1,
@@ -243,43 +230,6 @@ enum cudaGraphNodeType : unsigned int {
   cudaGraphNodeTypeHost = 3,
   cudaGraphNodeTypeGraph = 4,
   cudaGraphNodeTypeEmpty = 5,
-};
-struct cudaKernelNodeParams {
-  void* func;
-  dim3 gridDim;
-  dim3 blockDim;
-  unsigned int sharedMemBytes;
-  void** kernelParams;
-  void** extra;
-};
-struct cudaMemsetParams {
-  void* dst;
-  std::size_t pitch;
-  unsigned int value;
-  unsigned int elementSize;  ///< 1, 2 or 4
-  std::size_t width;         ///< in elements
-  std::size_t height;
-};
-struct cudaHostNodeParams {
-  cudaHostFn_t fn;
-  void* userData;
-};
-struct cudaGraphEdgeData {
-  unsigned char from_port;
-  unsigned char to_port;
-  unsigned char type;
-  unsigned char reserved[5];
-};
-enum cudaGraphExecUpdateResult : unsigned int {
-  cudaGraphExecUpdateSuccess = 0,
-  cudaGraphExecUpdateError = 1,
-  cudaGraphExecUpdateErrorTopologyChanged = 2,
-  cudaGraphExecUpdateErrorNodeTypeChanged = 3,
-};
-struct cudaGraphExecUpdateResultInfo {
-  cudaGraphExecUpdateResult result;
-  cudaGraphNode_t errorNode;
-  cudaGraphNode_t errorFromNode;
 };
 
 struct cudaFuncAttributes {

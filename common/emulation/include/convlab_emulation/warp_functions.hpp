@@ -3,7 +3,6 @@
 // Barriers, shuffles, votes, matches and reductions.
 // Source: CUDA C++ Programming Guide, Synchronization, Warp Vote, Match, Reduce, Shuffle Functions.
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstring>
@@ -124,13 +123,13 @@ struct Add {
 struct Min {
   template <typename T>
   T operator()(T a, T b) const {
-    return std::min(a, b);
+    return b < a ? b : a;
   }
 };
 struct Max {
   template <typename T>
   T operator()(T a, T b) const {
-    return std::max(a, b);
+    return a < b ? b : a;
   }
 };
 struct And {

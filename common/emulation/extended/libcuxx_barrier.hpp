@@ -1,0 +1,188 @@
+#pragma once
+
+// cuda::barrier of libcu++, and memcpy_async that a barrier waits for. Such a copy is done as late
+// as the interface allows: when the barrier opens. Source: CUDA C++ Core Libraries, libcu++,
+// cuda::barrier and cuda::memcpy_async.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
+#include "common/emulation/extended/libcuxx_atomic.hpp"
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
+
+namespace cuda {
+
+/// A number of bytes, with the alignment of both ends of a copy.
+template <::std::size_t Alignment>
+struct aligned_size_t {
+  static constexpr ::std::size_t align = Alignment;
+  ::std::size_t value;
+  constexpr explicit aligned_size_t(::std::size_t size) : value(size) {}
+  constexpr operator ::std::size_t() const { return value; }
+};
+
+namespace detail {
+using convlab::emulation::CallSite;
+using convlab::emulation::Here;
+
+struct no_completion {
+  void operator()() const {}
+};
+
+template <class Size>
+constexpr ::std::size_t alignment_of_size = 1;
+template <::std::size_t Alignment>
+constexpr ::std::size_t alignment_of_size<aligned_size_t<Alignment>> = Alignment;
+
+/// Fails the kernel where a pointer lacks the alignment that the copy promised.
+inline void check_alignment(const void* to, const void* from, ::std::size_t alignment,
+                            CallSite site) {
+  const auto is_off = [&](const void* address) {
+    return reinterpret_cast<::std::uintptr_t>(address) % alignment != 0;
+  };
+  if (!is_off(to) && !is_off(from)) return;
+  char message[128];
+  ::std::snprintf(message, sizeof message,
+                  "memcpy_async: the %s is not aligned to the %zu bytes that the call promises",
+                  is_off(to) ? "destination" : "source", alignment);
+  convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kMisalignedAddress, message,
+                                  site);
+}
+
+/// A group of which the calling thread is the only member.
+struct single_thread {
+  [[nodiscard]] static ::std::size_t size() { return 1; }
+  [[nodiscard]] static ::std::size_t thread_rank() { return 0; }
+};
+
+/// The copy that the calling member of a group makes.
+template <class Group, class Size>
+convlab::emulation::AsyncCopy member_copy(const Group& group, void* to, const void* from, Size size,
+                                          CallSite site) {
+  check_alignment(to, from, alignment_of_size<Size>, site);
+  const auto share = convlab::emulation::share_of(size, group.thread_rank(), group.size());
+  return {static_cast<unsigned char*>(to) + share.begin,
+          static_cast<const unsigned char*>(from) + share.begin, share.bytes, 0};
+}
+}  // namespace detail
+
+/// Threads of a block meet again and again. In shared memory it begins with init().
+template <thread_scope Scope, class Completion = detail::no_completion>
+class barrier {
+ public:
+  class arrival_token {
+    friend class barrier;
+    explicit arrival_token(::std::uint64_t phase) : phase_(phase) {}
+    ::std::uint64_t phase_;
+  };
+
+  barrier() = default;
+  explicit barrier(::std::ptrdiff_t expected, Completion completion = Completion()) {
+    begin(expected, completion);
+  }
+  barrier(const barrier&) = delete;
+  barrier& operator=(const barrier&) = delete;
+
+  friend void init(barrier* self, ::std::ptrdiff_t expected, Completion completion = Completion()) {
+    self->begin(expected, completion);
+  }
+  static constexpr ::std::ptrdiff_t max() { return (1 << 20) - 1; }
+
+  [[nodiscard]] arrival_token arrive(::std::ptrdiff_t count = 1,
+                                     detail::CallSite site = detail::Here::current()) {
+    check_begun(site);
+    if (count > missing_)
+      convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
+                                      "more threads arrive at a barrier than it expects", site);
+    const arrival_token token(phase_);
+    missing_ -= count;
+    if (missing_ == 0) open();
+    return token;
+  }
+  void wait(arrival_token&& token, detail::CallSite site = detail::Here::current()) const {
+    check_begun(site);
+    while (phase_ == token.phase_)
+      convlab::emulation::sleep_until_woken("barrier::wait", this, site);
+  }
+  /// Waits for the end of the phase of this parity: the first one has parity 0.
+  void wait_parity(bool parity, detail::CallSite site = detail::Here::current()) const {
+    check_begun(site);
+    while ((phase_ % 2 != 0) == parity)
+      convlab::emulation::sleep_until_woken("barrier::wait_parity", this, site);
+  }
+  void arrive_and_wait(detail::CallSite site = detail::Here::current()) {
+    wait(arrive(1, site), site);
+  }
+  void arrive_and_drop(detail::CallSite site = detail::Here::current()) {
+    check_begun(site);
+    --expected_;
+    static_cast<void>(arrive(1, site));
+  }
+
+  /// Adds a copy that ends with the current phase.
+  void bind(const convlab::emulation::AsyncCopy& copy, detail::CallSite site) {
+    check_begun(site);
+    convlab::emulation::bound_copies().add(this, 0, copy);
+  }
+
+ private:
+  static constexpr ::std::uint32_t kBegun = 0xba441e40U;
+
+  void begin(::std::ptrdiff_t expected, Completion completion) {
+    begun_ = kBegun;
+    expected_ = missing_ = expected;
+    phase_ = 0;
+    completion_ = completion;
+  }
+  void check_begun(detail::CallSite site) const {
+    if (begun_ == kBegun) return;
+    convlab::emulation::fail_kernel(
+        convlab::emulation::KernelFault::kLaunchFailure,
+        "a barrier is used before init(): one thread calls it, then __syncthreads()", site);
+  }
+  void open() {
+    convlab::emulation::bound_copies().run(this, 0);
+    completion_();
+    missing_ = expected_;
+    ++phase_;
+    convlab::emulation::wake_sleepers(this);
+  }
+
+  ::std::uint32_t begun_;
+  ::std::ptrdiff_t expected_;
+  ::std::ptrdiff_t missing_;
+  ::std::uint64_t phase_;
+  [[no_unique_address]] Completion completion_;
+};
+
+/// Begins to copy `size` bytes; whoever waits for the barrier's phase waits for the copy. All
+/// members of a group call it with the same arguments.
+template <class Group, class T, class Size, thread_scope Scope, class Completion>
+void memcpy_async(const Group& group, T* to, const T* from, Size size,
+                  barrier<Scope, Completion>& at, detail::CallSite site = detail::Here::current()) {
+  at.bind(detail::member_copy(group, to, from, size, site), site);
+}
+template <class Group, class Size, thread_scope Scope, class Completion>
+void memcpy_async(const Group& group, void* to, const void* from, Size size,
+                  barrier<Scope, Completion>& at, detail::CallSite site = detail::Here::current()) {
+  at.bind(detail::member_copy(group, to, from, size, site), site);
+}
+template <class T, class Size, thread_scope Scope, class Completion>
+void memcpy_async(T* to, const T* from, Size size, barrier<Scope, Completion>& at,
+                  detail::CallSite site = detail::Here::current()) {
+  at.bind(detail::member_copy(detail::single_thread(), to, from, size, site), site);
+}
+template <class Size, thread_scope Scope, class Completion>
+void memcpy_async(void* to, const void* from, Size size, barrier<Scope, Completion>& at,
+                  detail::CallSite site = detail::Here::current()) {
+  at.bind(detail::member_copy(detail::single_thread(), to, from, size, site), site);
+}
+
+}  // namespace cuda
+
+// NOLINTEND(readability-identifier-naming)

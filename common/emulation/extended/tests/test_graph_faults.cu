@@ -1,0 +1,273 @@
+// What goes wrong with graphs, untyped kernels and copies of boxes, next to clean twins.
+
+#include <string>
+#include <vector>
+
+#include "common/emulation/tests/fault_reports.hpp"
+
+namespace {
+
+using convlab::emulation::Reports;
+
+__global__ void set(int* data, int index, int value) {
+  data[index] = value;
+}
+__global__ void __launch_bounds__(32) bounded(int* data) {
+  data[threadIdx.x] = 1;
+}
+
+int* integers(int count) {
+  int* data = nullptr;
+  REQUIRE(cudaMalloc(&data, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
+  return data;
+}
+
+int first(const int* data) {
+  int value = 0;
+  REQUIRE(cudaMemcpy(&value, data, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+  return value;
+}
+
+/// Launches set(data, index, 7) through a graph of one node.
+cudaError_t launch_by_graph(int* data, int index, unsigned threads = 1) {
+  int value = 7;
+  void* arguments[] = {&data, &index, &value};
+  cudaKernelNodeParams parameters{};
+  parameters.func = (void*)set;
+  parameters.gridDim = dim3(1);
+  parameters.blockDim = dim3(threads);
+  parameters.kernelParams = arguments;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  REQUIRE(cudaGraphCreate(&graph, 0) == cudaSuccess);
+  cudaError_t error = cudaGraphAddKernelNode(&node, graph, nullptr, 0, &parameters);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphDestroy(graph);
+  if (error == cudaSuccess) error = cudaGraphLaunch(executable, nullptr);
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  cudaGraphExecDestroy(executable);
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
+  const Reports reports;
+  int* data = integers(16);
+  SECTION("clean") {
+    CHECK(launch_by_graph(data, 0) == cudaSuccess);
+    CHECK(first(data) == 7);
+    CHECK(reports.empty());
+  }
+  SECTION("out of bounds") {
+    CHECK(launch_by_graph(data, 16) == cudaErrorIllegalAddress);
+    INFO(reports.text());
+    CHECK(reports.has("0 bytes past the end of allocation"));
+    CHECK(reports.has("in kernel set, block (0,0,0)"));
+    CHECK(reports.has("launched at "));
+    CHECK(reports.has("test_graph_faults.cu:40"));
+  }
+  SECTION("a block too large") {
+    CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue);
+  }
+  SECTION("a pointer of the host") {
+    int host = 0;
+    CHECK(launch_by_graph(&host, 0) == cudaErrorIllegalAddress);
+    CHECK(reports.has("argument 1 of set"));
+  }
+}
+
+TEST_CASE("graph faults: a clone lives on without its original") {
+  const Reports reports;
+  int* data = integers(16);
+  int value = 9;
+  cudaGraph_t graph = nullptr;
+  cudaGraph_t clone = nullptr;
+  cudaGraphNode_t copy = nullptr;
+  cudaGraphNode_t clear = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  const cudaMemsetParams zero{data, 0, 0, 4, 16, 1};
+  REQUIRE(cudaGraphCreate(&graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphAddMemcpyNode1D(&copy, graph, nullptr, 0, data, &value, sizeof value,
+                                   cudaMemcpyHostToDevice) == cudaSuccess);
+  REQUIRE(cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &zero) == cudaSuccess);
+  REQUIRE(cudaGraphAddDependencies(graph, &clear, &copy, 1) == cudaSuccess);
+  REQUIRE(cudaGraphClone(&clone, graph) == cudaSuccess);
+  REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, clone, 0) == cudaSuccess);
+  CHECK(cudaGraphLaunch(executable, nullptr) == cudaSuccess);
+  CHECK(first(data) == 9);
+  CHECK(cudaGraphExecDestroy(executable) == cudaSuccess);
+  CHECK(cudaGraphDestroy(clone) == cudaSuccess);
+}
+
+TEST_CASE("graph faults: nodes") {
+  const Reports reports;
+  int* data = integers(16);
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t one = nullptr;
+  cudaGraphNode_t two = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  REQUIRE(cudaGraphCreate(&graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphAddEmptyNode(&one, graph, nullptr, 0) == cudaSuccess);
+  REQUIRE(cudaGraphAddEmptyNode(&two, graph, &one, 1) == cudaSuccess);
+  SECTION("a circle") {
+    REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    CHECK(cudaGraphExecDestroy(executable) == cudaSuccess);
+    REQUIRE(cudaGraphAddDependencies(graph, &two, &one, 1) == cudaSuccess);
+    CHECK(cudaGraphInstantiate(&executable, graph, 0) == cudaErrorInvalidValue);
+    CHECK(reports.has("wait for each other in a circle"));
+  }
+  SECTION("a node of another graph") {
+    cudaGraph_t other = nullptr;
+    REQUIRE(cudaGraphCreate(&other, 0) == cudaSuccess);
+    cudaGraphNode_t node = nullptr;
+    CHECK(cudaGraphAddEmptyNode(&node, other, &one, 1) == cudaErrorInvalidValue);
+    CHECK(cudaGraphAddEmptyNode(&node, other, nullptr, 0) == cudaSuccess);
+    CHECK(cudaGraphAddDependencies(graph, &one, &node, 1) == cudaErrorInvalidValue);
+    CHECK(cudaGraphDestroy(other) == cudaSuccess);
+  }
+  SECTION("a copy past the end") {
+    std::vector<int> host(17);
+    CHECK(cudaGraphAddMemcpyNode1D(&two, graph, nullptr, 0, data, host.data(), 64,
+                                   cudaMemcpyHostToDevice) == cudaSuccess);
+    CHECK(cudaGraphAddMemcpyNode1D(&two, graph, nullptr, 0, data, host.data(), 68,
+                                   cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK(reports.has("a copy of a graph touches 68 bytes"));
+  }
+  SECTION("a memset of something else") {
+    cudaMemsetParams parameters{data, 0, 1, 4, 16, 1};
+    CHECK(cudaGraphAddMemsetNode(&two, graph, nullptr, 0, &parameters) == cudaSuccess);
+    parameters.width = 17;
+    CHECK(cudaGraphAddMemsetNode(&two, graph, nullptr, 0, &parameters) == cudaErrorInvalidValue);
+    parameters.width = 16;
+    parameters.elementSize = 3;
+    CHECK(cudaGraphAddMemsetNode(&two, graph, nullptr, 0, &parameters) == cudaErrorInvalidValue);
+  }
+  SECTION("new parameters for a node of another kind") {
+    REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    const cudaHostNodeParams parameters{[](void*) {}, nullptr};
+    CHECK(cudaGraphExecHostNodeSetParams(executable, one, &parameters) == cudaErrorInvalidValue);
+    CHECK(cudaGraphExecDestroy(executable) == cudaSuccess);
+  }
+  SECTION("a destroyed node takes its edges along") {
+    CHECK(cudaGraphDestroyNode(one) == cudaSuccess);
+    std::size_t count = 9;
+    CHECK(cudaGraphGetRootNodes(graph, nullptr, &count) == cudaSuccess);
+    CHECK(count == 1);
+    CHECK(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+    CHECK(cudaGraphExecDestroy(executable) == cudaSuccess);
+  }
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+}
+
+TEST_CASE("graph faults: an address that is no kernel's") {
+  const Reports reports;
+  int* data = integers(32);
+  void* arguments[] = {&data};
+  CHECK(cudaLaunchKernel((void*)bounded, dim3(1), dim3(32), arguments) == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(reports.empty());
+  const void* const address = data;
+  CHECK(cudaLaunchKernel(address, dim3(1), dim3(32), arguments) == cudaErrorInvalidDeviceFunction);
+  CHECK(reports.has("no kernel is known at this address"));
+  CHECK(cudaLaunchKernel(static_cast<const void*>(nullptr), dim3(1), dim3(1), arguments) ==
+        cudaErrorInvalidDeviceFunction);
+  CHECK(cudaGetLastError() == cudaErrorInvalidDeviceFunction);
+}
+
+TEST_CASE("graph faults: an untyped launch has its bounds, and a place") {
+  const Reports reports;
+  int* data = integers(64);
+  void* arguments[] = {&data};
+  CHECK(cudaLaunchKernel((void*)bounded, dim3(1), dim3(33), arguments) == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+  INFO(reports.text());
+  CHECK(reports.has("33 threads per block, but its __launch_bounds__ allow 32"));
+  CHECK(reports.has("in kernel bounded"));
+  CHECK(reports.has("test_graph_faults.cu:" + std::to_string(__LINE__ - 5)));
+}
+
+TEST_CASE("graph faults: what cudaLaunchKernelEx cannot give") {
+  const Reports reports;
+  int* data = integers(64);
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(2);
+  config.blockDim = dim3(32);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {1, 1, 1};
+  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(reports.empty());
+  attribute.val.clusterDim = {2, 1, 1};
+  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaErrorNotSupported);
+  CHECK(reports.has("clusters of blocks"));
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaErrorNotSupported);
+  CHECK(reports.has("whole grid"));
+}
+
+TEST_CASE("graph faults: a box that fits lands where it should") {
+  const Reports reports;
+  constexpr std::size_t kWidth = 6, kHeight = 5, kDepth = 4;
+  std::vector<int> in(kWidth * kHeight * kDepth);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int>(i) + 1;
+  std::vector<int> out(in.size(), -1);
+  cudaPitchedPtr device{};
+  const cudaExtent extent = make_cudaExtent(kWidth * sizeof(int), kHeight, kDepth);
+  REQUIRE(cudaMalloc3D(&device, extent) == cudaSuccess);
+  REQUIRE(cudaMemset3D(device, 0, extent) == cudaSuccess);
+  cudaMemcpy3DParms parameters{};
+  parameters.srcPtr = make_cudaPitchedPtr(in.data(), kWidth * sizeof(int), kWidth, kHeight);
+  parameters.srcPos = make_cudaPos(2 * sizeof(int), 1, 1);
+  parameters.dstPtr = device;
+  parameters.dstPos = make_cudaPos(sizeof(int), 2, 0);
+  parameters.extent = make_cudaExtent(3 * sizeof(int), 2, 3);
+  parameters.kind = cudaMemcpyHostToDevice;
+  CHECK(cudaMemcpy3D(&parameters) == cudaSuccess);
+  cudaMemcpy3DParms back{};
+  back.srcPtr = device;
+  back.dstPtr = make_cudaPitchedPtr(out.data(), kWidth * sizeof(int), kWidth, kHeight);
+  back.extent = extent;
+  back.kind = cudaMemcpyDeviceToHost;
+  CHECK(cudaMemcpy3D(&back) == cudaSuccess);
+  CHECK(reports.empty());
+  for (std::size_t z = 0; z < kDepth; ++z)
+    for (std::size_t y = 0; y < kHeight; ++y)
+      for (std::size_t x = 0; x < kWidth; ++x) {
+        const bool inside = x >= 1 && x < 4 && y >= 2 && y < 4 && z < 3;
+        const std::size_t from = ((z + 1) * kHeight + y - 1) * kWidth + x + 1;
+        CHECK(out[(z * kHeight + y) * kWidth + x] == (inside ? in[from] : 0));
+      }
+}
+
+TEST_CASE("graph faults: a box that does not fit") {
+  const Reports reports;
+  const cudaExtent extent = make_cudaExtent(32, 4, 3);
+  cudaPitchedPtr device{};
+  REQUIRE(cudaMalloc3D(&device, extent) == cudaSuccess);
+  CHECK(device.pitch >= 32);
+  CHECK(device.ysize == 4);
+  CHECK(cudaMemset3D(device, 0, extent) == cudaSuccess);
+  CHECK(cudaMemset3D(device, 0, make_cudaExtent(32, 4, 4)) == cudaErrorInvalidValue);
+  CHECK(reports.has("cudaMemset touches"));
+  std::vector<char> host(32 * 4 * 4);
+  cudaMemcpy3DParms parameters{};
+  parameters.srcPtr = make_cudaPitchedPtr(host.data(), 32, 32, 4);
+  parameters.dstPtr = device;
+  parameters.extent = extent;
+  parameters.kind = cudaMemcpyHostToDevice;
+  CHECK(cudaMemcpy3D(&parameters) == cudaSuccess);
+  parameters.dstPos = make_cudaPos(0, 0, 1);
+  CHECK(cudaMemcpy3D(&parameters) == cudaErrorInvalidValue);
+  CHECK(reports.has("cudaMemcpy3D touches"));
+  parameters.dstPos = make_cudaPos(0, 0, 0);
+  parameters.kind = cudaMemcpyDeviceToHost;
+  CHECK(cudaMemcpy3D(&parameters) == cudaErrorInvalidValue);
+  CHECK(reports.has("cudaMemcpy3D: the direction of the copy does not fit the pointers"));
+}

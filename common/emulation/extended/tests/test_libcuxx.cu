@@ -1,0 +1,288 @@
+// libcu++'s barriers, pipelines and atomics: clean uses, and what goes wrong with them.
+
+#include <cooperative_groups.h>
+
+#include <cmath>
+#include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/pipeline>
+#include <string>
+#include <vector>
+
+#include "common/emulation/tests/fault_reports.hpp"
+
+namespace {
+
+namespace cg = cooperative_groups;
+using BlockBarrier = cuda::barrier<cuda::thread_scope_block>;
+
+constexpr int kThreads = 64;
+
+struct Outcome {
+  cudaError_t error;
+  std::string report;
+  std::vector<float> values;
+
+  [[nodiscard]] bool has(const std::string& words) const {
+    return report.find(words) != std::string::npos;
+  }
+};
+
+/// Runs kernel(in, out) with in = 1, 2, 3, … in one block of kThreads.
+template <class Kernel>
+Outcome run(Kernel kernel) {
+  Outcome outcome;
+  const convlab::emulation::Reports reports;
+  std::vector<float> host(8 * kThreads);
+  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<float>(i + 1);
+  outcome.values.resize(kThreads);
+  float* in = nullptr;
+  float* out = nullptr;
+  cudaMalloc(&in, host.size() * sizeof(float));
+  cudaMalloc(&out, kThreads * sizeof(float));
+  cudaMemcpy(in, host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice);
+  kernel<<<1, kThreads>>>(in, out);
+  outcome.error = cudaDeviceSynchronize();
+  cudaMemcpy(outcome.values.data(), out, kThreads * sizeof(float), cudaMemcpyDeviceToHost);
+  outcome.report = reports.text();
+  return outcome;
+}
+
+// ---- barriers -----------------------------------------------------------------------------------
+
+/// @tparam kComing  threads that come to the barrier; it expects kExpected
+template <int kExpected, int kComing>
+__global__ void meet(const float* in, float* out) {
+  __shared__ BlockBarrier barrier;
+  __shared__ float values[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0 && kExpected > 0) init(&barrier, kExpected);
+  __syncthreads();
+  values[t] = in[t];
+  if (t < kComing) barrier.arrive_and_wait();
+  out[t] = values[(t + 1) % kThreads];
+}
+
+__global__ void copy_by_barrier(const float* in, float* out) {
+  __shared__ BlockBarrier barrier;
+  __shared__ alignas(16) float tile[kThreads];
+  const auto block = cg::this_thread_block();
+  if (block.thread_rank() == 0) init(&barrier, kThreads);
+  block.sync();
+  cuda::memcpy_async(block, tile, in + 4, cuda::aligned_size_t<16>(sizeof tile), barrier);
+  auto token = barrier.arrive();
+  const float before = tile[kThreads - 1 - threadIdx.x];
+  barrier.wait(std::move(token));
+  // Whoever comes last opens the barrier and has the copy at once.
+  const bool last = threadIdx.x == kThreads - 1;
+  out[threadIdx.x] = std::isnan(before) || last ? tile[kThreads - 1 - threadIdx.x] : -1;
+}
+
+__global__ void overfull(const float*, float*) {
+  __shared__ BlockBarrier barrier;
+  if (threadIdx.x != 0) return;
+  init(&barrier, 3);
+  static_cast<void>(barrier.arrive(2));
+  static_cast<void>(barrier.arrive(2));
+}
+
+__global__ void misaligned_copy(const float* in, float* out) {
+  __shared__ BlockBarrier barrier;
+  __shared__ alignas(16) float tile[kThreads];
+  if (threadIdx.x == 0) init(&barrier, kThreads);
+  __syncthreads();
+  cuda::memcpy_async(cg::this_thread_block(), tile, in + 1, cuda::aligned_size_t<16>(64), barrier);
+  barrier.arrive_and_wait();
+  out[threadIdx.x] = tile[threadIdx.x % 16];
+}
+
+// ---- pipelines ----------------------------------------------------------------------------------
+
+template <bool kWaits>
+__global__ void one_thread(const float* in, float* out) {
+  __shared__ float tile[2][kThreads];
+  auto pipe = cuda::make_pipeline();
+  const unsigned t = threadIdx.x;
+  for (unsigned i = 0; i < 2; ++i) {
+    pipe.producer_acquire();
+    cuda::memcpy_async(&tile[i][t], &in[i * kThreads + t], sizeof(float), pipe);
+    pipe.producer_commit();
+  }
+  if (kWaits) pipe.consumer_wait();
+  const float first = tile[0][t];
+  const bool early = !std::isnan(tile[1][t]);  // the second stage need not be there
+  pipe.consumer_release();
+  pipe.consumer_wait();
+  out[t] = early ? -1 : first + tile[1][t];
+}
+
+/// @tparam kWaits     whether consumers wait
+/// @tparam kCommits   how many of the threads commit
+template <bool kWaits, int kCommits>
+__global__ void whole_block(const float* in, float* out) {
+  constexpr int kStages = 2;
+  constexpr int kTiles = 8;
+  __shared__ float tile[kStages][kThreads];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
+  const auto block = cg::this_thread_block();
+  auto pipe = cuda::make_pipeline(block, &state);
+  float sum = 0;
+  for (int i = 0; i < kTiles; ++i) {
+    pipe.producer_acquire();
+    cuda::memcpy_async(block, tile[i % kStages], in + i * kThreads, sizeof tile[0], pipe);
+    if (static_cast<int>(threadIdx.x) < kCommits) pipe.producer_commit();
+    if (kWaits) pipe.consumer_wait();
+    sum += tile[i % kStages][kThreads - 1 - threadIdx.x];
+    pipe.consumer_release();
+  }
+  out[threadIdx.x] = sum;
+}
+
+/// Warp 0 fetches, warp 1 sums up. With kReleases consumers give stages back.
+template <bool kReleases>
+__global__ void two_warps(const float* in, float* out) {
+  constexpr int kStages = 3;
+  __shared__ float tile[kStages][kThreads];
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
+  const auto block = cg::this_thread_block();
+  auto pipe = cuda::make_pipeline(block, &state, 32);
+  const unsigned t = threadIdx.x;
+  float sum = 0;
+  for (unsigned i = 0; i < 8; ++i) {
+    if (t < 32) {
+      pipe.producer_acquire();
+      for (unsigned j = t; j < kThreads; j += 32)
+        cuda::memcpy_async(&tile[i % kStages][j], &in[i * kThreads + j], sizeof(float), pipe);
+      pipe.producer_commit();
+    } else {
+      pipe.consumer_wait();
+      sum += tile[i % kStages][t - 32] + tile[i % kStages][t];
+      if (kReleases) pipe.consumer_release();
+    }
+  }
+  out[t] = sum;
+}
+
+// ---- atomics ------------------------------------------------------------------------------------
+
+__global__ void count(const float*, float* out) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> number;
+  if (threadIdx.x == 0) number = 0;
+  __syncthreads();
+  const int mine = number++;
+  cuda::atomic_ref<float, cuda::thread_scope_device> place(out[mine]);
+  place.store(static_cast<float>(mine));
+  __syncthreads();
+  if (threadIdx.x == 5) out[5] = static_cast<float>(number.load(cuda::memory_order_acquire));
+}
+
+/// Thread 0 waits for a flag that the last thread sets.
+__global__ void flag(const float*, float* out) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> ready;
+  if (threadIdx.x == 0) ready = 0;
+  __syncthreads();
+  if (threadIdx.x == kThreads - 1) {
+    ready.store(7);
+    ready.notify_all();
+  }
+  if (threadIdx.x == 0) ready.wait(0);
+  out[threadIdx.x] = static_cast<float>(ready.load());
+}
+
+float sum_of_tiles(int first, int second) {
+  float sum = 0;
+  for (int i = 0; i < 8; ++i)
+    sum += static_cast<float>(i * kThreads + first + 1) +
+           (second < 0 ? 0 : static_cast<float>(i * kThreads + second + 1));
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("libcu++: a barrier opens when all have come") {
+  const Outcome outcome = run(meet<kThreads, kThreads>);
+  CHECK(outcome.error == cudaSuccess);
+  CHECK(outcome.report.empty());
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] ==
+          static_cast<float>((t + 1) % kThreads + 1));
+}
+
+TEST_CASE("libcu++: a barrier for which somebody is missing is a deadlock with places") {
+  const Outcome outcome = run(meet<kThreads, kThreads - 1>);
+  CHECK(outcome.error == cudaErrorLaunchTimeout);
+  INFO(outcome.report);
+  CHECK(outcome.has("63 threads waiting in barrier::wait at "));
+  CHECK(outcome.has("test_libcuxx.cu:62"));
+  CHECK(outcome.has("1 thread ended: (63,0,0)"));
+}
+
+TEST_CASE("libcu++: barriers that are misused say so") {
+  CHECK(run(meet<kThreads - 1, kThreads>).error == cudaErrorLaunchTimeout);
+  CHECK(run(overfull).has("more threads arrive at a barrier than it expects"));
+  const Outcome fresh = run(meet<0, kThreads>);
+  CHECK(fresh.error == cudaErrorLaunchFailure);
+  CHECK(fresh.has("a barrier is used before init()"));
+  const Outcome few = run(meet<32, 48>);
+  CHECK(few.error == cudaErrorLaunchTimeout);
+  const Outcome misaligned = run(misaligned_copy);
+  CHECK(misaligned.error == cudaErrorMisalignedAddress);
+  CHECK(misaligned.has("the source is not aligned to the 16 bytes that the call promises"));
+}
+
+TEST_CASE("libcu++: a copy is there when its barrier opens, and not before") {
+  const Outcome outcome = run(copy_by_barrier);
+  CHECK(outcome.error == cudaSuccess);
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>(kThreads - t + 4));
+}
+
+TEST_CASE("libcu++: who does not wait for a thread's pipeline reads what was there before") {
+  const Outcome outcome = run(one_thread<true>);
+  CHECK(outcome.error == cudaSuccess);
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>(2 * t + 2 + kThreads));
+  const Outcome forgets = run(one_thread<false>);
+  CHECK(forgets.error == cudaSuccess);
+  CHECK(std::isnan(forgets.values[3]));
+}
+
+TEST_CASE("libcu++: a block's pipeline") {
+  const Outcome outcome = run(whole_block<true, kThreads>);
+  CHECK(outcome.error == cudaSuccess);
+  CHECK(outcome.report.empty());
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == sum_of_tiles(kThreads - 1 - t, -1));
+  const Outcome forgets = run(whole_block<false, kThreads>);
+  CHECK(forgets.error == cudaSuccess);
+  CHECK(std::isnan(forgets.values[3]));
+  const Outcome uncommitted = run(whole_block<true, kThreads / 2>);
+  CHECK(uncommitted.error == cudaErrorLaunchTimeout);
+  INFO(uncommitted.report);
+  CHECK(uncommitted.has("64 threads waiting in pipeline::consumer_wait at "));
+}
+
+TEST_CASE("libcu++: a pipeline with producers and consumers") {
+  const Outcome outcome = run(two_warps<true>);
+  CHECK(outcome.error == cudaSuccess);
+  for (int t = 32; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == sum_of_tiles(t - 32, t));
+  const Outcome stuck = run(two_warps<false>);
+  CHECK(stuck.error == cudaErrorLaunchTimeout);
+  INFO(stuck.report);
+  CHECK(stuck.has("32 threads waiting in pipeline::producer_acquire at "));
+}
+
+TEST_CASE("libcu++: atomics count each thread once") {
+  const Outcome outcome = run(count);
+  CHECK(outcome.error == cudaSuccess);
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>(t == 5 ? kThreads : t));
+}
+
+TEST_CASE("libcu++: a thread may wait for a flag of its block") {
+  const Outcome outcome = run(flag);
+  CHECK(outcome.error == cudaSuccess);
+  CHECK(outcome.report.empty());
+  CHECK(outcome.values[0] == 7.0F);
+}

@@ -1,0 +1,290 @@
+// From a launch to work in a stream.
+
+#include "common/emulation/runtime/launch_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/launch.hpp"
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/grid_runner.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/stream.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+/// What cudaFuncSetAttribute has allowed.
+class SharedMemoryOptIns {
+ public:
+  void set(const void* function, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    allowed_[function] = bytes;
+  }
+  /// A launch of a deduced template does not know its function: the largest permission holds.
+  std::size_t of(const void* function) {
+    const std::lock_guard lock(mutex_);
+    std::size_t bytes = device_model().shared_per_block;
+    for (const auto& [owner, allowed] : allowed_)
+      if (function == nullptr || owner == function) bytes = std::max(bytes, allowed);
+    return bytes;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, std::size_t> allowed_;
+};
+
+SharedMemoryOptIns& opt_ins() {
+  // Never destroyed: other static objects may launch kernels in their destructors.
+  static auto* const instance = new SharedMemoryOptIns;
+  return *instance;
+}
+
+std::string name_and_place(const KernelCall& call) {
+  return std::string(call.name) + " launched at " + (call.site.file ? call.site.file : "?") + ":" +
+         std::to_string(call.site.line);
+}
+
+std::string size_text(const dim3& size) {
+  std::array<char, 40> words;
+  std::snprintf(words.data(), words.size(), "(%u,%u,%u)", size.x, size.y, size.z);
+  return words.data();
+}
+
+/// Why a GPU would refuse the configuration; empty if it would not.
+std::string configuration_problem(const KernelCall& call) {
+  const DeviceModel& model = device_model();
+  const dim3& grid = call.grid;
+  const dim3& block = call.block;
+  const dim3 block_limit(model.max_block_x, model.max_block_y, model.max_block_z);
+  const dim3 grid_limit(model.max_grid_x, model.max_grid_y, model.max_grid_z);
+  const auto within = [](const dim3& size, const dim3& limit) {
+    return size.x <= limit.x && size.y <= limit.y && size.z <= limit.z;
+  };
+  const auto empty = [](const dim3& size) { return size.x == 0 || size.y == 0 || size.z == 0; };
+  if (empty(block)) return "a block of " + size_text(block) + " threads has none";
+  if (empty(grid)) return "a grid of " + size_text(grid) + " blocks has none";
+  if (!within(block, block_limit))
+    return "a block of " + size_text(block) + " threads; the limit is " + size_text(block_limit);
+  if (const unsigned threads = block.x * block.y * block.z;
+      threads > static_cast<unsigned>(model.max_threads_per_block))
+    return "a block of " + size_text(block) + " threads has " + std::to_string(threads) +
+           "; the limit is " + std::to_string(model.max_threads_per_block);
+  if (!within(grid, grid_limit))
+    return "a grid of " + size_text(grid) + " blocks; the limit is " + size_text(grid_limit);
+  if (call.dynamic_shared_bytes <= call.shared_limit) return {};
+  const bool may_opt_in = call.shared_limit == model.shared_per_block &&
+                          call.dynamic_shared_bytes <= model.shared_per_block_optin;
+  return std::to_string(call.dynamic_shared_bytes) +
+         " bytes of dynamic shared memory; the limit is " + std::to_string(call.shared_limit) +
+         (may_opt_in ? ", unless cudaFuncSetAttribute allows the kernel more" : "");
+}
+
+void run_kernel(const KernelCall& call) {
+  if (device_is_lost()) return;
+  const DeviceAccess access;
+  if (const auto failure = GridRunner::instance().run(call)) {
+    if (failure->error == KernelFault::kInvalidValue) {
+      send_report(failure->report);
+      record_error(cudaErrorInvalidValue);
+    } else {
+      raise_device_fault(*failure);
+    }
+    return;
+  }
+  if (auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
+    damage->kernel = call.name;
+    damage->launched_at = place_of(call.site);
+    damage->text = damage->what;  // which names both
+    raise_device_fault({KernelFault::kIllegalAddress, *damage});
+  }
+}
+
+std::vector<PendingLaunch>& pending_launches() {
+  thread_local std::vector<PendingLaunch> launches;
+  return launches;
+}
+
+/// What a launch puts into its stream, or what is wrong with it.
+cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
+                        Action& action) {
+  call.shared_limit = opt_ins().of(call.function);
+  // CUDA 13.0 on an H200 says "invalid argument" to all of these.
+  if (const std::string problem = configuration_problem(call); !problem.empty())
+    return refuse(cudaErrorInvalidValue,
+                  "invalid launch of " + name_and_place(call) + ": " + problem,
+                  EmulationFault::kLaunch);
+  if (constant_bytes() > device_model().constant_bytes)
+    return refuse(cudaErrorInvalidKernelImage,
+                  "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
+                      " bytes; a GPU has " + std::to_string(device_model().constant_bytes));
+  for (int i = 0; i < pointer_count; ++i) {
+    const std::string why = why_no_kernel_may_use(const_cast<const void*>(pointers[i].value));
+    if (why.empty()) continue;
+    // A GPU would fault when the kernel uses the pointer; here it is certain that it is wrong.
+    const std::string what = "illegal memory access: argument " +
+                             std::to_string(pointers[i].position) + " of " + name_and_place(call) +
+                             " " + why;
+    const KernelFailure failure{KernelFault::kIllegalAddress,
+                                {.fault = EmulationFault::kOutsideAccess,
+                                 .what = what,
+                                 .kernel = call.name,
+                                 .launched_at = place_of(call.site),
+                                 .text = what}};
+    action = [failure] {
+      if (!device_is_lost()) raise_device_fault(failure);
+    };
+    return cudaSuccess;
+  }
+  note_call("cudaLaunchKernel");  // what a launch is for a profiler
+  // A captured kernel runs when its graph is launched, as often as that happens.
+  action = [call = std::move(call)] {
+    note_launch(call.name);
+    run_kernel(call);
+  };
+  return cudaSuccess;
+}
+
+/// Kernels that were cast to void*, by their addresses.
+class UntypedKernels {
+ public:
+  void add(const void* function, const UntypedKernel& kernel) {
+    const std::lock_guard lock(mutex_);
+    // Only the first name came from the source; cudaLaunchKernel adds its own.
+    kernels_.emplace(function, kernel);
+  }
+  std::optional<UntypedKernel> find(const void* function) {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(function);
+    if (found == kernels_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, UntypedKernel> kernels_;
+};
+
+UntypedKernels& untyped_kernels() {
+  static auto* const instance = new UntypedKernels;  // never destroyed either
+  return *instance;
+}
+
+/// Puts into the stream what `plan` makes, if nothing is wrong with it.
+template <typename Plan>
+cudaError_t submit(cudaStream_t handle, Plan plan) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  CUstream_st* const stream = streams().resolve(handle);
+  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  Action action;
+  const cudaError_t problem = plan(action);
+  if (problem == cudaSuccess) streams().submit(*stream, std::move(action));
+  return problem;
+}
+
+}  // namespace
+
+void push_launch(PendingLaunch launch) {
+  pending_launches().push_back(std::move(launch));
+}
+
+PendingLaunch pop_launch() {
+  PendingLaunch launch = std::move(pending_launches().back());
+  pending_launches().pop_back();
+  return launch;
+}
+
+cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
+                          cudaStream_t handle) {
+  return submit(handle, [&](Action& action) {
+    return plan_kernel(std::move(call), pointers, pointer_count, action);
+  });
+}
+
+void register_kernel(const void* function, const UntypedKernel& kernel) {
+  untyped_kernels().add(function, kernel);
+}
+
+cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,
+                         Action& action) {
+  if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
+  const auto kernel = untyped_kernels().find(function);
+  if (!kernel)
+    return refuse(cudaErrorInvalidDeviceFunction,
+                  "no kernel is known at this address: emulation learns what a kernel takes where "
+                  "its name is cast, as in cudaLaunchKernel((void*)kernel, …)");
+  if (kernel->parameters != 0 && arguments == nullptr) return record_error(cudaErrorInvalidValue);
+  std::vector<PointerArgument> pointers(static_cast<std::size_t>(kernel->parameters) + 1);
+  KernelCall call;
+  call.name = kernel->name;
+  call.function = function;
+  configure(call, configuration);
+  const int count = kernel->bind(function, arguments, call, pointers.data());
+  return plan_kernel(std::move(call), pointers.data(), count, action);
+}
+
+cudaError_t launch_untyped(const void* function, void** arguments,
+                           const Configuration& configuration) {
+  return submit(configuration.stream, [&](Action& action) {
+    return plan_untyped(function, arguments, configuration, action);
+  });
+}
+
+cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0)
+      return refuse(cudaErrorNotSupported,
+                    "synchronization of a whole grid cannot be emulated: launch two kernels");
+    const auto& cluster = attribute.val.clusterDim;
+    if (attribute.id == cudaLaunchAttributeClusterDimension &&
+        cluster.x * cluster.y * cluster.z != 1)
+      return refuse(cudaErrorNotSupported, "clusters of blocks cannot be emulated");
+  }
+  return cudaSuccess;
+}
+
+cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
+  constexpr unsigned kAttributes = 16;
+  if (attribute >= kAttributes) return record_error(cudaErrorInvalidValue);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  const auto limit = static_cast<int>(device_model().shared_per_block_optin);
+  if (value < 0 || value > limit) return record_error(cudaErrorInvalidValue);
+  opt_ins().set(function, static_cast<std::size_t>(value));
+  return cudaSuccess;
+}
+
+cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
+  if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
+  const DeviceModel& model = device_model();
+  *attributes = {};
+  attributes->maxThreadsPerBlock = model.max_threads_per_block;
+  attributes->ptxVersion = model.major * 10 + model.minor;
+  attributes->binaryVersion = attributes->ptxVersion;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(opt_ins().of(function));
+  attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
+  return cudaSuccess;
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,121 @@
+#include "common/emulation/runtime/scheduler.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "common/emulation/runtime/random.hpp"
+#include "common/emulation/runtime/settings.hpp"
+
+constinit thread_local uint3 threadIdx = {};
+constinit thread_local uint3 blockIdx = {};
+constinit thread_local dim3 blockDim;
+constinit thread_local dim3 gridDim;
+
+namespace convlab::emulation {
+
+Scheduler::Scheduler(void (*carrier)()) : main_stack_(thread_stack()), fibers_(carrier) {
+  main_.stack = &main_stack_;
+}
+
+void Scheduler::begin_grid(const dim3& block) {
+  const std::uint32_t count = block.x * block.y * block.z;
+  threads_.assign(count, EmulatedThread{});
+  std::uint32_t rank = 0;
+  for (unsigned z = 0; z < block.z; ++z)
+    for (unsigned y = 0; y < block.y; ++y)
+      for (unsigned x = 0; x < block.x; ++x, ++rank) {
+        threads_[rank].index = {x, y, z};
+        threads_[rank].rank = static_cast<std::uint16_t>(rank);
+      }
+  waits_.resize(count);
+  ready_stack_.resize(count);
+  warp_order_.resize((count + kWarpSize - 1) / kWarpSize);
+  std::iota(warp_order_.begin(), warp_order_.end(), 0U);
+  std::iota(lane_order_.begin(), lane_order_.end(), 0U);
+  if (settings().order == Order::kReverse) {
+    std::reverse(warp_order_.begin(), warp_order_.end());
+    std::reverse(lane_order_.begin(), lane_order_.end());
+  }
+  arrange_threads();
+}
+
+void Scheduler::arrange_threads() {
+  order_.clear();
+  for (const std::uint32_t warp : warp_order_)
+    for (const std::uint32_t lane : lane_order_)
+      if (warp * kWarpSize + lane < threads_.size())
+        order_.push_back(&threads_[warp * kWarpSize + lane]);
+  order_.push_back(nullptr);
+}
+
+void Scheduler::shuffle_threads(std::uint64_t seed) {
+  Random random(settings().seed, seed);
+  random.shuffle(warp_order_.begin(), warp_order_.end());
+  random.shuffle(lane_order_.begin(), lane_order_.end());
+  arrange_threads();
+}
+
+void Scheduler::begin_block(std::uint64_t position) {
+  if (settings().order == Order::kShuffle) shuffle_threads(position);
+  for (EmulatedThread& thread : threads_) thread.state = EmulatedThread::State::kFresh;
+  live_ = static_cast<std::uint32_t>(threads_.size());
+  next_fresh_ = 0;
+  thread_ = nullptr;
+  ready_ = nullptr;
+  ready_later_ = ready_stack_.data();
+  survivors_.clear();
+  sleepers_.clear();
+  released_ = &order_.back();
+}
+
+void Scheduler::release_all() {
+  // Exited threads are taken out once per barrier, not looked at by every thread that goes on.
+  if (survivors_.size() != live_ + 1) {
+    survivors_.clear();
+    std::copy_if(order_.begin(), order_.end(), std::back_inserter(survivors_),
+                 [](const EmulatedThread* thread) {
+                   return thread == nullptr || thread->state != EmulatedThread::State::kExited;
+                 });
+  }
+  released_ = survivors_.data();
+}
+
+void Scheduler::sleep(const char* name, const void* reason, CallSite site) {
+  wait_of(*thread_) = {name, site};
+  thread_->state = EmulatedThread::State::kAsleep;
+  sleepers_.push_back({reason, thread_});
+  wait();
+}
+
+void Scheduler::wake(const void* reason) {
+  // The last one pushed goes on first: that must be the first one who fell asleep.
+  for (std::size_t i = sleepers_.size(); i-- > 0;)
+    if (sleepers_[i].reason == reason) push_ready(*sleepers_[i].thread);
+  std::erase_if(sleepers_, [&](const Sleeper& sleeper) { return sleeper.reason == reason; });
+}
+
+/// Nobody may go on: the next carrier begins another thread.
+[[gnu::noinline]] void Scheduler::carry_on() {
+  EmulatedThread* const self = thread_;
+  first_entered_ = fibers_.take();
+  switch_context(self->context, first_entered_->context);
+}
+
+void Scheduler::enter_block() {
+  first_entered_ = fibers_.take();
+  switch_context(main_, first_entered_->context);
+}
+
+Fiber& Scheduler::enter_carrier() {
+  Fiber& self = *first_entered_;
+  finish_first_switch(self.stack);
+  return self;
+}
+
+void Scheduler::leave_block(Fiber& carrier) {
+  fibers_.park(&carrier);
+  switch_context(carrier.context, main_);
+}
+
+}  // namespace convlab::emulation

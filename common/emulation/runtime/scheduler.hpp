@@ -1,0 +1,206 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/builtins.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/runtime/emulated_thread.hpp"
+#include "common/emulation/runtime/fiber.hpp"
+
+namespace convlab::emulation {
+
+/// Decides which thread of a block goes on, and switches to its stack.
+///
+/// A *carrying* fiber runs thread after thread on one stack. When a thread must wait, that stack
+/// becomes the thread's own and the next carrier goes on; threads that may continue come before
+/// threads that have not begun, in lane order, so that a warp finishes early and stacks stay warm.
+/// A kernel in which nothing waits switches stacks twice per block.
+///
+/// The functions that every waiting thread calls are inlined: each frame between the kernel and the
+/// switch would be touched twice by every thread.
+class Scheduler {
+ public:
+  /// @param carrier  what a fiber runs first; it begins with enter_carrier()
+  explicit Scheduler(void (*carrier)());
+
+  void begin_grid(const dim3& block);
+  /// All threads are fresh again. @param position  of the block: the seed of a shuffled order
+  void begin_block(std::uint64_t position);
+
+  /// The running thread; null before the first one has begun.
+  [[nodiscard]] EmulatedThread* thread() const { return thread_; }
+  [[nodiscard]] std::vector<EmulatedThread>& threads() { return threads_; }
+  [[nodiscard]] const std::vector<EmulatedThread>& threads() const { return threads_; }
+  [[nodiscard]] std::uint32_t live() const { return live_; }
+  /// Lanes of a warp in the order in which they take their turns.
+  [[nodiscard]] const std::array<std::uint32_t, kWarpSize>& lane_order() const {
+    return lane_order_;
+  }
+
+  /// Where a thread waits or waited last. Block barriers keep it elsewhere until the block is over.
+  [[nodiscard]] Wait& wait_of(const EmulatedThread& thread) { return waits_[thread.rank]; }
+  [[nodiscard]] const Wait& wait_of(const EmulatedThread& thread) const {
+    return waits_[thread.rank];
+  }
+
+  // ---- waiting ----------------------------------------------------------------------------------
+
+  /// Hands the processor on until somebody makes the calling thread ready. Note the thread's state
+  /// first. The switch comes last, so that nothing need be saved for afterwards: that is most of
+  /// what waiting costs.
+  void wait();
+  /// The same for a thread whose own arrival may have made it ready: then it takes its place.
+  void wait_in_turn();
+  /// The thread goes on before all others that are ready.
+  void push_ready(EmulatedThread& thread);
+  /// All live threads, which wait in a barrier, may go on.
+  void release_all();
+  /// Who goes on next if a barrier has released it; else null.
+  [[nodiscard]] EmulatedThread* next_released() const {
+    return ready_ == nullptr ? *released_ : nullptr;
+  }
+  /// Hands the processor to next_released(), which is not null.
+  void hand_to_released();
+  /// Waits until another thread calls wake() with the same reason.
+  void sleep(const char* name, const void* reason, CallSite site);
+  void wake(const void* reason);
+  /// Threads that a barrier has released and that have not gone on yet, up to a null.
+  [[nodiscard]] EmulatedThread* const* released() const { return released_; }
+
+  // ---- carrying ---------------------------------------------------------------------------------
+
+  /// Runs the block: returns when leave_block() or leave_for_good() is called.
+  void enter_block();
+  /// The fiber of a carrier that has just been entered.
+  Fiber& enter_carrier();
+  /// Continues a ready thread, on whose stack the carrier's work ends for now.
+  /// @return false if no thread is ready
+  bool resume_ready(Fiber& carrier);
+  /// The next thread that has not begun, now the running one on the carrier's stack; null if all
+  /// have.
+  EmulatedThread* begin_thread(Fiber& carrier);
+  /// The running thread has returned. @return which that is
+  EmulatedThread& end_thread();
+  void leave_block(Fiber& carrier);
+  /// Leaves the block in the middle; async-signal-safe. reset_fibers() must follow.
+  [[noreturn]] void leave_for_good() { leave_for_context(main_); }
+  void reset_fibers() { fibers_.reset(); }
+  [[nodiscard]] const FiberPool& fibers() const { return fibers_; }
+
+ private:
+  struct Sleeper {
+    const void* reason;
+    EmulatedThread* thread;
+  };
+
+  EmulatedThread* take_ready();
+  [[nodiscard]] EmulatedThread* next_ready() const {
+    return ready_ != nullptr ? ready_ : *released_;
+  }
+  void resume(EmulatedThread& thread, Context& left);
+  void carry_on();
+  void arrange_threads();
+  void shuffle_threads(std::uint64_t seed);
+
+  // What every barrier of every thread touches comes first, close together.
+  EmulatedThread* thread_ = nullptr;
+  /// After a barrier has opened: who has not gone on yet, up to a null. It needs no other
+  /// bookkeeping, because a barrier opens when every live thread waits in it.
+  EmulatedThread* const* released_ = nullptr;
+  EmulatedThread* ready_ = nullptr;  ///< pushed last; goes on first
+
+  std::vector<EmulatedThread> threads_;
+  std::vector<Wait> waits_;  ///< by rank
+  std::vector<std::uint32_t> warp_order_;
+  std::array<std::uint32_t, kWarpSize> lane_order_ = {};
+  std::vector<EmulatedThread*> order_;      ///< in starting order, warp after warp; then a null
+  EmulatedThread** ready_later_ = nullptr;  ///< above those pushed before ready_, and a null
+  std::vector<EmulatedThread*> ready_stack_;
+  std::vector<EmulatedThread*> survivors_;  ///< order_ without the threads that have exited
+  std::vector<Sleeper> sleepers_;           ///< in the order in which they fell asleep
+  std::uint32_t next_fresh_ = 0;
+  std::uint32_t live_ = 0;
+
+  Fiber* first_entered_ = nullptr;  ///< the last fiber that was taken: tells a new one who it is
+  Stack main_stack_;
+  Context main_;
+  FiberPool fibers_;
+};
+
+[[gnu::always_inline]] inline EmulatedThread* Scheduler::take_ready() {
+  if (EmulatedThread* const next = ready_; next != nullptr) {
+    ready_ = *--ready_later_;
+    next->state = EmulatedThread::State::kRunning;
+    return next;
+  }
+  EmulatedThread* const next = *released_;
+  if (next != nullptr) [[likely]]
+    ++released_;
+  return next;
+}
+
+[[gnu::always_inline]] inline void Scheduler::push_ready(EmulatedThread& thread) {
+  thread.state = EmulatedThread::State::kReady;
+  *ready_later_++ = ready_;
+  ready_ = &thread;
+}
+
+[[gnu::always_inline]] inline void Scheduler::resume(EmulatedThread& thread, Context& left) {
+  thread_ = &thread;
+  threadIdx = thread.index;
+  switch_context(left, thread.context);
+}
+
+[[gnu::always_inline]] inline void Scheduler::wait() {
+  EmulatedThread* const self = thread_;
+  if (EmulatedThread* const next = take_ready()) [[likely]] {
+    if (EmulatedThread* const soon = next_ready()) [[likely]]
+      prefetch_stack(soon->context);
+    resume(*next, self->context);
+  } else {
+    carry_on();
+  }
+}
+
+[[gnu::always_inline]] inline void Scheduler::wait_in_turn() {
+  if (next_ready() == thread_)
+    take_ready();
+  else
+    wait();
+}
+
+[[gnu::always_inline]] inline void Scheduler::hand_to_released() {
+  EmulatedThread* const self = thread_;
+  EmulatedThread* const next = *released_++;
+  if (EmulatedThread* const soon = *released_) [[likely]]
+    prefetch_stack(soon->context);
+  resume(*next, self->context);
+}
+
+inline bool Scheduler::resume_ready(Fiber& carrier) {
+  EmulatedThread* const next = take_ready();
+  if (next == nullptr) return false;
+  fibers_.park(&carrier);
+  resume(*next, carrier.context);
+  return true;
+}
+
+inline EmulatedThread* Scheduler::begin_thread(Fiber& carrier) {
+  if (next_fresh_ == threads_.size()) return nullptr;
+  thread_ = order_[next_fresh_++];
+  threadIdx = thread_->index;
+  thread_->state = EmulatedThread::State::kRunning;
+  thread_->context.stack = &carrier.stack;
+  waits_[thread_->rank] = {};
+  return thread_;
+}
+
+inline EmulatedThread& Scheduler::end_thread() {
+  thread_->state = EmulatedThread::State::kExited;
+  --live_;
+  return *thread_;
+}
+
+}  // namespace convlab::emulation

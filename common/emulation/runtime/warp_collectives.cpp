@@ -1,0 +1,121 @@
+#include "common/emulation/runtime/warp_collectives.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+#include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/kernel_faults.hpp"
+
+namespace convlab::emulation {
+
+using State = EmulatedThread::State;
+
+void WarpCollectives::begin_grid(std::uint32_t threads) {
+  threads_ = threads;
+  warps_.resize((threads + kWarpSize - 1) / kWarpSize);
+}
+
+void WarpCollectives::begin_block() {
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+    const std::uint32_t lanes = std::min<std::uint32_t>(threads_ - w * kWarpSize, kWarpSize);
+    warps_[w].live = lanes == kWarpSize ? kFullMask : (1U << lanes) - 1U;
+    warps_[w].pending.clear();
+  }
+}
+
+/// A lane that comes first, or while a part of its warp is in another operation.
+[[gnu::noinline]] void WarpCollectives::meet(const WarpOperation& operation, std::uint32_t mask,
+                                             const void* input, void* output, CallSite site) {
+  BlockRunner& block = *BlockRunner::current();
+  WarpCollectives& self = block.warps();
+  const std::uint32_t rank = block.thread().rank;
+  const std::uint32_t lane = rank % kWarpSize;
+  if (((mask >> lane) & 1U) == 0) {
+    std::array<char, 128> message;
+    std::snprintf(message.data(), message.size(),
+                  "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
+                  lane, mask);
+    fail_thread(EmulationFault::kWarpMask, KernelFault::kLaunchFailure, message.data(), site);
+  }
+  Warp& warp = self.warps_[rank / kWarpSize];
+  const auto same = [&](const Pending& pending) {
+    return pending.exchange.mask == mask && pending.operation.function == operation.function &&
+           std::strcmp(pending.operation.name, operation.name) == 0;
+  };
+  auto pending = std::find_if(warp.pending.begin(), warp.pending.end(), same);
+  if (pending == warp.pending.end()) {
+    pending = warp.pending.emplace(pending);
+    pending->operation = operation;
+    pending->exchange.mask = mask;
+  }
+  self.post(block.scheduler(), warp, *pending, input, output, {operation.name, site});
+}
+
+[[gnu::noinline]] void WarpCollectives::complete_and_wait(Scheduler& scheduler, Warp& warp,
+                                                          Pending& pending) {
+  complete(scheduler, warp, pending);
+  scheduler.wait_in_turn();
+}
+
+void WarpCollectives::complete(Scheduler& scheduler, Warp& warp, Pending& pending) {
+  pending.operation.function(pending.exchange);
+  const std::uint32_t present = pending.exchange.present;
+  if (&pending != &warp.pending.back()) pending = warp.pending.back();
+  warp.pending.pop_back();
+  const auto first = static_cast<std::uint32_t>(&warp - warps_.data()) * kWarpSize;
+  const auto& order = scheduler.lane_order();
+  for (auto lane = order.rbegin(); lane != order.rend(); ++lane)
+    if (((present >> *lane) & 1U) != 0) scheduler.push_ready(scheduler.threads()[first + *lane]);
+}
+
+void WarpCollectives::leave(Scheduler& scheduler, const EmulatedThread& thread) {
+  Warp& warp = warps_[thread.rank / kWarpSize];
+  warp.live &= ~(1U << (thread.rank % kWarpSize));
+  for (std::size_t i = 0; i < warp.pending.size();) {
+    Pending& pending = warp.pending[i];
+    if (pending.exchange.present == (pending.exchange.mask & warp.live))
+      complete(scheduler, warp, pending);
+    else
+      ++i;
+  }
+}
+
+std::uint32_t WarpCollectives::converge(Scheduler& scheduler, CallSite site) {
+  EmulatedThread& thread = *scheduler.thread();
+  scheduler.wait_of(thread) = {"__activemask", site};
+  thread.state = State::kConverging;
+  scheduler.wait();
+  return warps_[thread.rank / kWarpSize].converged;
+}
+
+bool WarpCollectives::resolve_convergence(Scheduler& scheduler) {
+  auto& threads = scheduler.threads();
+  for (const EmulatedThread& leader : threads) {
+    if (leader.state != State::kConverging) continue;
+    const std::uint32_t first = leader.rank / kWarpSize * kWarpSize;
+    const auto end = std::min<std::size_t>(first + kWarpSize, threads.size());
+    const CallSite site = scheduler.wait_of(leader).site;
+    std::uint32_t mask = 0;
+    for (std::size_t i = end; i-- > first;) {
+      if (threads[i].state != State::kConverging ||
+          !same_place(scheduler.wait_of(threads[i]).site, site))
+        continue;
+      mask |= 1U << (i - first);
+      scheduler.push_ready(threads[i]);
+    }
+    warps_[first / kWarpSize].converged = mask;
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t WarpCollectives::awaited_lanes(const EmulatedThread& thread) const {
+  for (const Pending& pending : warps_[thread.rank / kWarpSize].pending)
+    if (((pending.exchange.present >> (thread.rank % kWarpSize)) & 1U) != 0)
+      return pending.exchange.mask;
+  return 0;
+}
+
+}  // namespace convlab::emulation

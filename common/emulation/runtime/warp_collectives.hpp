@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/runtime/scheduler.hpp"
+
+namespace convlab::emulation {
+
+/// Where the lanes of each warp of a block meet: shuffles, votes, matrix products. Lanes post what
+/// they hand in; the last one computes the results of all.
+class WarpCollectives {
+ public:
+  void begin_grid(std::uint32_t threads);
+  void begin_block();
+
+  /// Hands the calling lane's operands in, and waits until the operation is done.
+  void collective(Scheduler& scheduler, const WarpOperation& operation, std::uint32_t mask,
+                  const void* input, void* output, CallSite site);
+  /// Waits until no lane of the block can go on. @return the lanes that wait at `site` together
+  std::uint32_t converge(Scheduler& scheduler, CallSite site);
+  /// To be called when no thread can run: lets the lanes of one warp that wait in the same
+  /// converge() go on. @return false if there are none
+  bool resolve_convergence(Scheduler& scheduler);
+  /// The thread has exited: operations no longer wait for it.
+  void leave(Scheduler& scheduler, const EmulatedThread& thread);
+
+  [[nodiscard]] std::uint32_t live_lanes(const EmulatedThread& thread) const {
+    return warps_[thread.rank / kWarpSize].live;
+  }
+  /// The mask of the operation that the thread waits in.
+  [[nodiscard]] std::uint32_t awaited_lanes(const EmulatedThread& thread) const;
+
+ private:
+  /// An operation for which some lanes have arrived.
+  struct Pending {
+    WarpOperation operation;
+    WarpExchange exchange;
+  };
+  struct Warp {
+    std::uint32_t live = 0;
+    std::uint32_t converged = 0;  ///< what the lanes that go on together get from converge()
+    std::vector<Pending> pending;
+  };
+
+  void post(Scheduler& scheduler, Warp& warp, Pending& pending, const void* input, void* output,
+            const Wait& wait);
+  // Static, so that its arguments need no stack: it goes on where collective leaves off.
+  static void meet(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                   void* output, CallSite site);
+  void complete(Scheduler& scheduler, Warp& warp, Pending& pending);
+  void complete_and_wait(Scheduler& scheduler, Warp& warp, Pending& pending);
+
+  std::vector<Warp> warps_;
+  std::uint32_t threads_ = 0;
+};
+
+[[gnu::always_inline]] inline void WarpCollectives::post(Scheduler& scheduler, Warp& warp,
+                                                         Pending& pending, const void* input,
+                                                         void* output, const Wait& wait) {
+  EmulatedThread& thread = *scheduler.thread();
+  scheduler.wait_of(thread) = wait;
+  const std::uint32_t lane = thread.rank % kWarpSize;
+  thread.state = EmulatedThread::State::kInWarp;
+  WarpExchange& exchange = pending.exchange;
+  exchange.present |= 1U << lane;
+  exchange.inputs[lane] = input;
+  exchange.outputs[lane] = output;
+  if (exchange.present == (exchange.mask & warp.live)) [[unlikely]]
+    complete_and_wait(scheduler, warp, pending);
+  else
+    scheduler.wait();
+}
+
+// What a lane hands in goes through registers up to the switch, and only the usual case is in
+// collective itself: a stack frame would be touched by every lane.
+[[gnu::always_inline]] inline void WarpCollectives::collective(Scheduler& scheduler,
+                                                               const WarpOperation& operation,
+                                                               std::uint32_t mask,
+                                                               const void* input, void* output,
+                                                               CallSite site) {
+  const std::uint32_t rank = scheduler.thread()->rank;
+  Warp& warp = warps_[rank / kWarpSize];
+  const bool usual = ((mask >> (rank % kWarpSize)) & 1U) != 0 && !warp.pending.empty() &&
+                     warp.pending.front().exchange.mask == mask &&
+                     warp.pending.front().operation == operation;
+  if (usual) [[likely]]
+    post(scheduler, warp, warp.pending.front(), input, output, {operation.name, site});
+  else
+    meet(operation, mask, input, output, site);
+}
+
+}  // namespace convlab::emulation
