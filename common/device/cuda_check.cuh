@@ -51,15 +51,18 @@ void note_allocation(std::size_t bytes);
 // Inside CONVLAB_CUDA_CHECK these stand before CUDA's functions of the same names.
 namespace noted {
 
-template <class T>
-#ifdef __cpp_concepts
-requires true  // better than CUDA's own, which is found as well where T is half
-#endif
-    cudaError_t
-    cudaMalloc(T** pointer, std::size_t bytes) {
-  note_allocation(bytes);
-  return ::cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
-}
+// An object, not a function: for functions the compiler would also look into the namespace of the
+// elements' type and find CUDA's own, as good as this one, for float4.
+struct NotedMalloc {
+  template <class T>
+  cudaError_t operator()(T** pointer, std::size_t bytes) const {
+    note_allocation(bytes);
+    return ::cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
+  }
+};
+
+// NOLINTNEXTLINE(readability-identifier-naming): it takes that function's place
+[[maybe_unused]] inline constexpr NotedMalloc cudaMalloc{};
 
 }  // namespace noted
 

@@ -18,6 +18,10 @@
 
 namespace convlab::grader {
 
+/// Beside a program that was built of a given file: "cpu", "emulated" or "gpu", which says how much
+/// its box allows.
+inline constexpr const char* kDeviceFile = "device";
+
 /// Why a submission gave no output.
 struct Failure {
   enum class Kind {
@@ -30,6 +34,7 @@ struct Failure {
     kMemory,    ///< it took nearly all memory of the machine
     kNoStart,   ///< there is no such program, or it cannot run
     kProtocol,  ///< its answer is none
+    kSettings,  ///< it changed its environment
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
