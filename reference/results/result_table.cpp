@@ -1,8 +1,10 @@
 #include "reference/results/result_table.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include "common/error/error.hpp"
@@ -13,7 +15,8 @@ namespace convlab {
 
 namespace {
 
-constexpr const char* kBegin = "<!-- results: ";
+constexpr const char* kBeginResults = "<!-- results: ";
+constexpr const char* kBeginLayers = "<!-- layers: ";
 constexpr const char* kBeginClose = " -->";
 constexpr const char* kEnd = "<!-- end of results -->";
 
@@ -58,13 +61,13 @@ std::string line_of(const std::string& title, const Row& row, const std::set<int
   return line.str();
 }
 
-std::string caption(const Result& result, const std::string& network, std::size_t fewest,
-                    std::size_t most) {
+std::string caption(const Result& result, const std::string& what,
+                    const std::set<std::size_t>& sample_counts) {
   const MachineInfo& machine = result.machine;
+  const std::size_t most = *sample_counts.rbegin();
   std::ostringstream text;
-  text << "\nOp time in milliseconds, all convolutions of the network `" << network
-       << "` together, median of " << fewest;
-  if (most != fewest) text << " to " << most;
+  text << "\n" << what << ", median of " << *sample_counts.begin();
+  if (sample_counts.size() > 1) text << " to " << most;
   text << (most == 1 ? " sample. " : " samples. ") << machine.cpu << ", " << machine.cores
        << (machine.cores == 1 ? " thread, " : " threads, ");
   if (!machine.gpu.empty()) text << machine.gpu << ", ";
@@ -73,27 +76,37 @@ std::string caption(const Result& result, const std::string& network, std::size_
   return text.str();
 }
 
+// Emulated runs have no op time.
+std::vector<const RunResult*> measured_runs(const Result& result) {
+  std::vector<const RunResult*> runs;
+  std::set<std::string> networks;
+  for (const RunResult& run : result.runs) {
+    if (run.device == Device::kEmulated || run.layers.empty()) continue;
+    runs.push_back(&run);
+    networks.insert(run.network);
+  }
+  if (runs.empty()) throw EnvironmentError("The result has no measured run to make a table of.");
+  if (networks.size() > 1) {
+    throw EnvironmentError("The result is about " + std::to_string(networks.size()) +
+                           " networks; a table shows one: measure with one --network.");
+  }
+  return runs;
+}
+
 }  // namespace
 
 std::string result_table(const Result& result) {
   std::map<std::pair<int, std::string>, Row> stages;  // by order, then id
   std::map<std::string, Row> libraries;
   std::set<int> batches;
-  std::set<std::string> networks;
   std::set<std::size_t> sample_counts;
-  for (const RunResult& run : result.runs) {
-    if (run.device == Device::kEmulated || run.layers.empty()) continue;
-    Row& row = stages[{run.stage.order, run.stage.id}];
-    row.title = run.stage.title;
-    row.sums[run.batch] = sum_of_medians(run.layers);
-    batches.insert(run.batch);
-    networks.insert(run.network);
-    for (const LayerResult& layer : run.layers) sample_counts.insert(layer.op_ms.size());
-  }
-  if (stages.empty()) throw EnvironmentError("The result has no measured run to make a table of.");
-  if (networks.size() > 1) {
-    throw EnvironmentError("The result is about " + std::to_string(networks.size()) +
-                           " networks; a table shows one: measure with one --network.");
+  const std::vector<const RunResult*> runs = measured_runs(result);
+  for (const RunResult* run : runs) {
+    Row& row = stages[{run->stage.order, run->stage.id}];
+    row.title = run->stage.title;
+    row.sums[run->batch] = sum_of_medians(run->layers);
+    batches.insert(run->batch);
+    for (const LayerResult& layer : run->layers) sample_counts.insert(layer.op_ms.size());
   }
   for (const ReferenceLine& line : result.references) {
     if (line.kind != "library" || !batches.contains(line.batch)) continue;
@@ -113,7 +126,43 @@ std::string result_table(const Result& result) {
   for (const auto& [label, row] : libraries) {
     table << line_of('*' + label + '*', row, batches, first);
   }
-  table << caption(result, *networks.begin(), *sample_counts.begin(), *sample_counts.rbegin());
+  table << caption(result,
+                   "Op time in milliseconds, all convolutions of the network `" +
+                       runs.front()->network + "` together",
+                   sample_counts);
+  return table.str();
+}
+
+std::string layer_table(const Result& result) {
+  std::map<std::tuple<int, std::string, int>, const RunResult*> rows;  // by order, id, batch
+  std::set<std::size_t> sample_counts;
+  std::size_t layers = 0;
+  const std::vector<const RunResult*> runs = measured_runs(result);
+  for (const RunResult* run : runs) {
+    rows[{run->stage.order, run->stage.id, run->batch}] = run;
+    layers = std::max(layers, run->layers.size());
+    for (const LayerResult& layer : run->layers) sample_counts.insert(layer.op_ms.size());
+  }
+  std::ostringstream table;
+  table << "| stage | images |";
+  for (const char* time : {" op time ", " layer time "}) {
+    for (std::size_t i = 1; i <= layers; ++i) table << time << i << " |";
+  }
+  table << "\n|---|--:|";
+  for (std::size_t i = 0; i < 2 * layers; ++i) table << "--:|";
+  table << '\n';
+  for (const auto& [key, run] : rows) {
+    table << "| `" << run->stage.id << "` | " << grouped(run->batch) << " |";
+    for (const auto times : {&LayerResult::op_ms, &LayerResult::layer_ms}) {
+      for (const LayerResult& layer : run->layers) {
+        table << ' ' << three_digits(spread_of(layer.*times).median) << " |";
+      }
+    }
+    table << '\n';
+  }
+  table << caption(
+      result, "Milliseconds for each convolution of the network `" + runs.front()->network + "`",
+      sample_counts);
   return table.str();
 }
 
@@ -122,17 +171,21 @@ std::string with_tables(const std::string& page,
   std::string text;
   std::size_t at = 0;
   while (true) {
-    const std::size_t begin = page.find(kBegin, at);
+    const std::size_t results = page.find(kBeginResults, at);
+    const std::size_t begin = std::min(results, page.find(kBeginLayers, at));
     if (begin == std::string::npos) return text + page.substr(at);
-    const std::size_t name = begin + std::string(kBegin).size();
+    const bool is_sum = begin == results;
+    const std::string marker = is_sum ? kBeginResults : kBeginLayers;
+    const std::size_t name = begin + marker.size();
     const std::size_t name_end = page.find(kBeginClose, name);
     const std::size_t end = page.find(kEnd, name);
     if (name_end == std::string::npos || end == std::string::npos || end < name_end) {
-      throw EnvironmentError("A line '" + std::string(kBegin) + "…' is without its '" + kEnd +
-                             "': add that line behind the table.");
+      throw EnvironmentError("A line '" + marker + "…' is without its '" + kEnd +
+                             "': add that line below the table.");
     }
+    const Result result = read(page.substr(name, name_end - name));
     text += page.substr(at, name_end + std::string(kBeginClose).size() - at) + "\n\n";
-    text += result_table(read(page.substr(name, name_end - name))) + "\n";
+    text += (is_sum ? result_table(result) : layer_table(result)) + "\n";
     at = end;
   }
 }

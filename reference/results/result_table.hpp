@@ -12,11 +12,18 @@ namespace convlab {
 /// (median of the samples, milliseconds); the speed-up against the first row at the largest batch.
 /// Below it one line says where and how that was measured.
 ///
-/// Emulated runs are left out: they have no op time. Of equal stages and batches the last counts.
+/// Emulated runs are left out: they have no op time. If a stage was measured twice at one batch,
+/// the later run counts.
 /// @throws EnvironmentError if nothing is left to show, or the runs are of several networks.
 std::string result_table(const Result& result);
 
-/// The page with every table made anew. A table stands between two lines
+/// The same result with a row for each stage and batch, and a column for the op time and the layer
+/// time of each convolution (medians, milliseconds).
+/// @throws EnvironmentError as result_table
+std::string layer_table(const Result& result);
+
+/// Makes every table of a page anew. A table stands between two lines, the first of which names the
+/// result file and the kind of table: `results` for result_table, `layers` for layer_table.
 ///
 ///     <!-- results: reference/results/m1.json -->
 ///     <!-- end of results -->
