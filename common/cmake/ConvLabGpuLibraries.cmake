@@ -3,7 +3,7 @@
 # convlab_link_gpu_libraries(TARGET)
 #
 # Links those that are there to stages for a GPU, and tells their sources: CONVLAB_HAS_CUBLAS,
-# CONVLAB_HAS_CUDNN. Emulated programs never get them.
+# CONVLAB_HAS_CUDNN, CONVLAB_HAS_CUFFT. Emulated programs never get them.
 if(CONVLAB_HAS_GPU_COMPILER)
   find_package(CUDAToolkit QUIET)
   find_path(CONVLAB_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
@@ -19,12 +19,19 @@ if(CONVLAB_HAS_GPU_COMPILER)
   if(NOT TARGET CUDA::cublas)
     message(STATUS "cuBLAS is not found: the stage cublas is left out")
   endif()
+  if(NOT TARGET CUDA::cufft)
+    message(STATUS "cuFFT is not found: the stage fft is left out")
+  endif()
 endif()
 
 function(convlab_link_gpu_libraries target)
   if(TARGET CUDA::cublas)
     target_link_libraries(${target} PUBLIC CUDA::cublas)
     target_compile_definitions(${target} PUBLIC CONVLAB_HAS_CUBLAS=1)
+  endif()
+  if(TARGET CUDA::cufft)
+    target_link_libraries(${target} PUBLIC CUDA::cufft)
+    target_compile_definitions(${target} PUBLIC CONVLAB_HAS_CUFFT=1)
   endif()
   if(CONVLAB_HAS_CUDNN)
     target_include_directories(${target} SYSTEM PUBLIC "${CONVLAB_CUDNN_INCLUDE}")

@@ -3,10 +3,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/file/whole_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/hints.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -16,24 +18,14 @@ namespace {
 
 struct Options {
   std::string milestone;
+  std::string stage;
   std::string state;
   bool again = false;
   bool json = false;
 };
 
-// Hints lie beside the chapter: a list of texts, from a nudge to nearly the code.
-std::vector<std::string> read_hints(const CourseMilestone& milestone) {
-  const auto file = milestone.folder / "hints.json";
-  try {
-    auto hints = nlohmann::json::parse(read_text(file)).get<std::vector<std::string>>();
-    if (!hints.empty()) return hints;
-  } catch (const nlohmann::json::exception& error) {
-    throw EnvironmentError(file.string() + " is no list of texts: " + error.what());
-  }
-  throw EnvironmentError(file.string() + " has no hints.");
-}
-
-// How many hints of each milestone were shown; lost or damaged, it starts anew.
+// How many hints of each list were shown, by milestone or milestone/stage; lost or damaged, it
+// starts anew.
 nlohmann::json read_shown(const std::filesystem::path& file) {
   if (std::filesystem::exists(file)) {
     auto shown = nlohmann::json::parse(read_text(file), nullptr, false);
@@ -44,11 +36,15 @@ nlohmann::json read_shown(const std::filesystem::path& file) {
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  const std::vector<std::string> hints = read_hints(milestone);
+  const Hints all = read_hints(milestone.folder / "hints.json");
+  const std::optional<std::string> stage =
+      options.stage.empty() ? std::nullopt : std::optional(options.stage);
+  const std::vector<std::string>& hints = hints_of(all, milestone.id, stage);
+  const std::string list = stage ? milestone.id + "/" + *stage : milestone.id;
   const auto state =
       options.state.empty() ? build_folder() / "hints.json" : std::filesystem::path(options.state);
   nlohmann::json shown = read_shown(state);
-  const auto known = shown.find(milestone.id);
+  const auto known = shown.find(list);
   std::size_t count =
       known != shown.end() && known->is_number_unsigned() ? known->get<std::size_t>() : 0;
   count = std::min(count, hints.size());
@@ -57,14 +53,18 @@ ExitCode run(const Options& options) {
   if (!options.again) count = std::min(count + 1, hints.size());
 
   if (!options.again) {
-    shown[milestone.id] = count;
+    shown[list] = count;
     // First remembered, then shown: a hint counts once it was seen.
     write_atomically(state, shown.dump(1) + "\n");
   }
   if (options.json) {
     const std::vector<std::string> seen(hints.begin(),
                                         hints.begin() + static_cast<std::ptrdiff_t>(count));
-    print_json({{"milestone", milestone.id}, {"hints", seen}, {"all", hints.size()}});
+    nlohmann::ordered_json json = {{"milestone", milestone.id}};
+    if (stage) json["stage"] = *stage;
+    json["hints"] = seen;
+    json["all"] = hints.size();
+    print_json(json);
     return ExitCode::kPassed;
   }
   for (std::size_t i = first; i < count; ++i) {
@@ -77,6 +77,10 @@ ExitCode run(const Options& options) {
   if (!options.again && was_last) {
     std::cout << "That was the last one, again; the chapter and your instructor know more.\n";
   }
+  if (!stage && count == hints.size() && !all.stages.empty()) {
+    std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone.id
+              << " --stage NAME\n";
+  }
   return ExitCode::kPassed;
 }
 
@@ -86,10 +90,12 @@ void add_hint(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("hint", "Shows one more hint each time");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
+  command->add_option("--stage", options->stage, "The hints for this stage");
   command->add_flag("--again", options->again, "Show the hints so far, and no new one");
   command->add_flag("--json", options->json, "For programs, all hints so far on standard output");
   command->add_option("--state", options->state)->group("");  // for tests: another memory
-  command->footer("Example:\n  build/bin/grader hint m1");
+  command->footer(
+      "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,6 +12,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
+#include "grader/cli/hints.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/report/terminal.hpp"
@@ -74,17 +76,41 @@ std::vector<std::string> chapter_problems(const CourseMilestone& milestone) {
   return problems;
 }
 
-std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
-  const auto hints =
-      nlohmann::json::parse(read_text(milestone.folder / "hints.json"), nullptr, false);
-  if (!hints.is_array() || hints.size() < 3) return {"hints.json is no list of at least 3 texts."};
-  for (const auto& hint : hints) {
-    constexpr std::size_t kShortest = 40;
-    if (!hint.is_string() || hint.get<std::string>().size() < kShortest) {
-      return {"hints.json has a hint that is no sentence: " + hint.dump()};
-    }
+void examine_hints(const std::string& name, const std::vector<std::string>& hints,
+                   std::size_t least, std::vector<std::string>& problems) {
+  constexpr std::size_t kShortest = 40;
+  if (hints.size() < least) {
+    problems.push_back("hints.json has only " + std::to_string(hints.size()) + " hints for " +
+                       name + "; there should be at least " + std::to_string(least) + ".");
   }
-  return {};
+  for (const std::string& hint : hints) {
+    if (hint.size() >= kShortest) continue;
+    problems.push_back("hints.json has a hint for " + name + " that is no sentence: " + hint);
+  }
+}
+
+// Of a stage's own hints four lead from a nudge to nearly the code.
+std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
+  const Hints hints = read_hints(milestone.folder / "hints.json");
+  std::vector<std::string> problems;
+  examine_hints("the milestone", hints.general, 3, problems);
+  for (const auto& [stage, list] : hints.stages) examine_hints(stage, list, 4, problems);
+  return problems;
+}
+
+// Stages that a program may lack because a library is missing: their ids, by the hand-out's path.
+std::map<std::string, std::string> optional_stages(const CourseMilestone& milestone) {
+  std::map<std::string, std::string> optional;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    const std::string text = read_text(course_folder() / file.path);
+    if (!contains(text, "StageLeftOut")) continue;
+    const std::string begin = ".id = \"";
+    const std::size_t id = text.find(begin);
+    if (id == std::string::npos) continue;
+    const std::size_t from = id + begin.size();
+    optional[file.path] = text.substr(from, text.find('"', from) - from);
+  }
+  return optional;
 }
 
 std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
@@ -177,7 +203,10 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Repo
   if (result.findings.size() != std::max<std::size_t>(1, stages.size())) {
     problems.push_back("A stage passes, as handed out.");
   }
+  const auto optional = optional_stages(milestone);
   for (const HandoutFile& file : handout_files(milestone)) {
+    const auto found = optional.find(file.path);
+    if (found != optional.end() && !stages.contains(found->second)) continue;
     if (!contains(seen, file.path)) problems.push_back("No finding names " + file.path + ".");
   }
   return problems;
@@ -208,13 +237,16 @@ std::vector<std::string> score_problems(const CourseMilestone& milestone,
   std::vector<std::string> problems;
   for (const ScoreRule& rule : rules.items) {
     scored.insert(rule.stage);
-    if (rule.what == ScoreRule::What::kSpeed && !references.empty() &&
+    const bool is_left_out = !stages.contains(rule.stage);
+    if (rule.what == ScoreRule::What::kSpeed && !references.empty() && !is_left_out &&
         !references.contains(rule.reference)) {
       problems.push_back("scores.json compares with the reference's stage '" + rule.reference +
                          "', which does not exist.");
     }
   }
-  if (scored != stages) {
+  std::set<std::string> known = stages;
+  for (const auto& [path, stage] : optional_stages(milestone)) known.insert(stage);
+  if (scored != known) {
     problems.push_back("scores.json gives points for other stages than the milestone has.");
   }
   return problems;

@@ -47,6 +47,35 @@ TEST_CASE("grader hint: a damaged memory starts anew, an unknown milestone is re
   CHECK(run_program("grader", "hint m0").exit_code == 2);
 }
 
+TEST_CASE("grader hint: a stage has a list of its own, remembered apart") {
+  const TestFolder folder;
+  const std::string state = " --state " + (folder.path() / "hints.json").string();
+  const ProgramRun first = run_program("grader", "hint m4 --stage register-tiled" + state);
+  CHECK(first.exit_code == 0);
+  CHECK(contains(first.output, "Hint 1 of "));
+  CHECK(contains(run_program("grader", "hint m4 --stage register-tiled" + state).output,
+                 "Hint 2 of "));
+  CHECK(contains(run_program("grader", "hint m4 --stage winograd" + state).output, "Hint 1 of "));
+  CHECK(contains(run_program("grader", "hint m4" + state).output, "Hint 1 of "));
+  const auto json = nlohmann::json::parse(
+      run_program("grader", "hint m4 --stage register-tiled --again --json" + state).output);
+  CHECK(json.at("stage") == "register-tiled");
+  CHECK(json.at("hints").size() == 2);
+  std::string last;
+  for (int i = 0; i < 20; ++i) last = run_program("grader", "hint m4" + state).output;
+  CHECK(contains(last, "build/bin/grader hint m4 --stage NAME"));
+}
+
+TEST_CASE("grader hint: an unknown stage is told which ones there are") {
+  const ProgramRun unknown = run_program("grader", "hint m4 --stage fast --json");
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.output, "no hints for a stage 'fast' of m4; there are for: "));
+  CHECK(contains(unknown.output, "register-tiled"));
+  const ProgramRun none = run_program("grader", "hint m1 --stage baseline");
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.output, "ask without --stage: build/bin/grader hint m1"));
+}
+
 TEST_CASE("grader list: names milestones and stages") {
   const ProgramRun run = run_program("grader", "list");
   CHECK(run.exit_code == 0);

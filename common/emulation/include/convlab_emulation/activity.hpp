@@ -14,8 +14,9 @@ struct Activity {
     int calls = 0;
     std::int64_t bytes = 0;
   };
-  std::map<std::string, int> launches{};   ///< by the kernel's name in the source
-  std::map<std::string, int> calls{};      ///< of the runtime's functions, by name
+  std::map<std::string, int>
+      launches{};                      ///< of kernels that began to run, by the name in the source
+  std::map<std::string, int> calls{};  ///< of the runtime's functions, by name
   std::map<std::string, Copies> copies{};  ///< by direction, "host to device"
 };
 
@@ -33,6 +34,7 @@ std::vector<MemoryRange> allocated_memory();
 /// Whether some stream has work that nobody has waited for yet.
 bool has_pending_work();
 
+/// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
 void note_call(const char* function);
 void note_copy(bool from_device, bool to_device, std::int64_t bytes);

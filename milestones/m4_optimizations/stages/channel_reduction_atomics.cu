@@ -1,0 +1,58 @@
+// The input channels in parallel, their sums added up by atomics.
+//
+// Idea     Each channel's part of an output gets a thread of its own, as in channel-reduction-tree,
+//          but the threads need not be in one block: each adds its part to the output with an
+//          atomic operation, which the second-level cache carries out.
+// Picture  grid.y counts maps × channels:
+//
+//              block (…, m · C + c, b):  output[b][m][…]  +=  part of channel c
+//
+// Cost     C atomic additions for each output instead of one store, and the output must be zero
+//          first: it is written once more, 1 GB in the first convolution at 10 000 images.
+// Expect   slower than the tree and than the baseline at large batches. The order of the additions
+//          differs from run to run, and so does the last bit of the result. With one channel
+//          nothing is left to add, and a plain store does it.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage channel-reduction-atomics
+//          build/bin/grader check m4 --stage channel-reduction-atomics
+// Read     docs/ladder/channel-reduction-atomics.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// A thread adds the part of one channel to one output. Fill in: about 25 lines.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class ChannelReductionAtomics : public convlab::DeviceConvolution {
+  /// Clears the output, then launches: about 8 lines. Both belong here: convolve may be called
+  /// again.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/channel_reduction_atomics.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<ChannelReductionAtomics> stage(
+    {.id = "channel-reduction-atomics",
+     .title = "Your channels in parallel, summed by atomics",
+     .baseline = "channel-reduction-tree",
+     .order = 147});
+
+}  // namespace

@@ -1,0 +1,68 @@
+// All work of a convolution submitted as one graph.
+//
+// Idea     A launch costs some microseconds on its way from the program to the GPU. At 10 000
+// images
+//          nobody notices; at 100 the kernels of per-layer run for 10 to 20 of them. What is
+//          submitted is the same each time: record it once as a graph, check and prepare it once,
+//          and submit the whole graph with one call.
+// Picture  per-layer     submit copy of the weights, submit kernel       two ways to the GPU
+//          cuda-graph    submit graph { copy of the weights → kernel }   one
+//
+// Cost     recording and preparing the graph, some 10 to 100 microseconds, in the prolog: it knows
+//          sizes and pointers, not the data. Layer time pays for it, op time does not.
+// Expect   a few microseconds less for the first convolution, whose weights are copied to constant
+//          memory before its kernel; nothing for the second, which is one kernel; nothing at large
+//          batches. Graphs pay with dozens of small kernels: a whole network, not one layer.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage cuda-graph
+//          build/bin/grader check m4 --stage cuda-graph
+// Read     docs/ladder/cuda-graph.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+class CudaGraph : public convlab::Convolution {
+ public:
+  /// Allocates, copies in, and records what convolve is to launch. Fill in: about 25 lines. The
+  /// calls:
+  ///
+  ///     cudaStreamCreate(&stream);
+  ///     cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  ///     …                                     // your launches on this stream: they do not run yet
+  ///     cudaStreamEndCapture(stream, &graph);
+  ///     cudaGraphInstantiate(&graph_, graph, 0);
+  void prolog(const ConvShape& shape, const float* input, const float* weights,
+              float* output) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/cuda_graph.cu");
+  }
+
+  /// cudaGraphLaunch(graph_, nullptr), nothing else: 1 line.
+  void convolve() override {}
+
+  /// Copies out and frees: about 8 lines.
+  void epilog() override {}
+
+ private:
+  convlab::DeviceBuffer<float> input_;
+  convlab::DeviceBuffer<float> weights_;
+  convlab::DeviceBuffer<float> output_;
+  // and a cudaGraphExec_t graph_.
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<CudaGraph> stage({.id = "cuda-graph",
+                                                  .title = "Your convolution as one graph",
+                                                  .baseline = "per-layer",
+                                                  .order = 161});
+
+}  // namespace

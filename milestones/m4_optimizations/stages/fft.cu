@@ -1,0 +1,86 @@
+// The convolution as a product of Fourier transforms, by cuFFT.
+//
+// Idea     Sliding a window over an image is a plain product of their Fourier transforms, frequency
+// by
+//          frequency. A transform of N points costs about N · log N operations, whatever the size
+//          of the window.
+// Picture  image b, channel c → transform X[b][c] ┐
+//          weights m, c       → transform W[m][c] ┴→ Y[b][m] = Σ_c X[b][c] · conj(W[m][c])
+//                                                    ↓ back
+//                                            output b, m: the part where no window wraps around
+//
+// Cost     second convolution, an image: 20 transforms of 40 × 40 and 64 products of spectra, 1.3
+//          million operations instead of 7.3; the first: 1.5 instead of 2.5. But every number
+//          passes through memory six times, in double precision: 1.4 MB and 1.2 MB for an image
+//          where the direct method moves 132 KB and 100 KB. At 4.3 TB/s that is 3.3 ms and 2.7 ms
+//          for 10 000.
+// Expect   slower than per-layer: fewer operations, and memory is the limit. Windows of 7 × 7 are
+// too
+//          small; the method wins where they are several times as large.
+//          Accuracy: a transform mixes all pixels of an image, so each output gets an error as
+//          large as the largest one deserves. Where a window sees only zeros, the output is noise
+//          and not 0. In single precision that noise breaks the bound of every precision class, so
+//          the transforms are double, and what is below their noise counts as zero.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage fft
+//          build/bin/grader check m4 --stage fft
+// Read     docs/ladder/fft.md
+
+#include "common/stage/stage.hpp"
+
+#ifdef CONVLAB_HAS_CUFFT
+#include <cuda_runtime.h>
+#include <cufft.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+class Fft : public convlab::DeviceConvolution {
+  /// Chooses sizes and makes the plans: about 20 lines. Three kernels of about 12 lines each pad
+  /// planes, multiply spectra and crop.
+  void prepare() override {}
+  void release() override {}
+
+  /// Pads, transforms, multiplies, transforms back, crops, for some images at a time. Fill in:
+  /// about 25 lines.
+  ///
+  /// The calls, each of which returns whether it went well:
+  ///
+  ///     cufftPlanMany(&plan_, 2, sizes, nullptr, 1, 0, nullptr, 1, 0, CUFFT_D2Z, planes);
+  ///     cufftExecD2Z(plan_, numbers, spectra);   // and CUFFT_Z2D, cufftExecZ2D for the way back
+  ///
+  /// A plane of rows × columns numbers has rows × (columns / 2 + 1) frequencies. The way back
+  /// leaves every number rows · columns times too large.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/fft.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Fft> stage({.id = "fft",
+                                            .title = "Your convolution by Fourier transforms",
+                                            .baseline = "per-layer",
+                                            .order = 153});
+
+}  // namespace
+
+#else
+
+namespace {
+
+// Without a GPU or without the library there is nothing to call.
+const convlab::StageLeftOut stage(
+    "fft", "it calls NVIDIA's library cuFFT, which needs a GPU; this program was built without it");
+
+}  // namespace
+
+#endif

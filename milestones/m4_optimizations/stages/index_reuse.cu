@@ -1,0 +1,72 @@
+// The indices of fused-gemm, computed once.
+//
+// Idea     fused-gemm computes where each element of its tiles comes from: a block divides for
+// every
+//          tap, a thread divides a 64-bit column number by the pixels of an image. None of this
+//          depends on the data, and it is the same for every image. Put it into two tables when the
+//          sizes are known, and let a block stay within one image.
+// Picture  unrolled[t][i] of image b lies at
+//
+//              input + b · image_size + tap_offset[t] + pixel_offset[i]
+//                                       └ taps ints ┘   └ pixels ints ┘
+//
+// Cost     one load of 4 bytes for a thread's pixel and one for each tap of the block, both from
+// the
+//          caches; no division but one of the block's number. The product is fused-gemm's: two
+//          loads from shared memory for each multiply-add of a thread that computes one map.
+// Expect   a gain where the index weighs much against the product, so more in the first convolution
+//          (49 taps for a column) than in the second (196).
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage index-reuse
+//          build/bin/grader check m4 --stage index-reuse
+// Read     docs/ladder/index-reuse.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// fused-gemm's product, with offsets from tables. Fill in: about 40 lines, most of them
+/// fused-gemm's; add the two tables to its parameters.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class IndexReuse : public convlab::DeviceConvolution {
+  /// Computes both tables on the host and copies them: about 15 lines. Here shape() tells the
+  /// sizes. The tables may be made here because they depend on the sizes alone, not on the data.
+  void prepare() override {}
+
+  /// Frees them.
+  void release() override {}
+
+  /// Launches the kernel; all pointers are to device memory. Fill in: about 8 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/index_reuse.cu");
+  }
+
+  convlab::DeviceBuffer<int> tap_offset_;    // (taps)
+  convlab::DeviceBuffer<int> pixel_offset_;  // (out_height · out_width)
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<IndexReuse> stage({.id = "index-reuse",
+                                                   .title = "Your product with precomputed indices",
+                                                   .baseline = "fused-gemm",
+                                                   .order = 122});
+
+}  // namespace

@@ -1,0 +1,68 @@
+// The batch split over all GPUs that are there.
+//
+// Idea     No image needs another one. Give each of N GPUs an N-th of the batch, with a copy of the
+//          weights; nothing has to be exchanged.
+// Picture  2 GPUs, 5 images:    GPU 0   weights | images 0 1 2
+//                               GPU 1   weights | images 3 4
+//
+// Cost     each GPU has its own path to the host's memory, if the host's memory and threads keep
+// up;
+//          a thread of the host for each GPU, so that their copies go side by side. Launching on N
+//          GPUs and waiting for each of them costs some 10 microseconds.
+// Expect   op time divided by the number of GPUs at large batches, a loss at small ones; layer time
+//          divided by less, because all share the host's memory. With one GPU it is per-layer.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage multi-gpu
+//          build/bin/grader check m4 --stage multi-gpu
+// Read     docs/ladder/multi-gpu.md
+
+#include <cuda_runtime.h>
+
+#include <vector>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+class MultiGpu : public convlab::Convolution {
+ public:
+  /// Gives each GPU its images and all weights. Fill in: about 25 lines. cudaGetDeviceCount says
+  /// how many there are; cudaSetDevice chooses the one that the following calls mean.
+  void prolog(const ConvShape& shape, const float* input, const float* weights,
+              float* output) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/multi_gpu.cu");
+  }
+
+  /// Launches on every GPU, then waits for all of them: about 12 lines. The current device is the
+  /// same at the end as at the beginning.
+  void convolve() override {}
+
+  /// Copies every part back and frees: about 10 lines.
+  void epilog() override {}
+
+ private:
+  /// What one GPU has of the work.
+  struct Part {
+    int device = 0;
+    ConvShape shape;  // batch: its images
+    convlab::DeviceBuffer<float> input;
+    convlab::DeviceBuffer<float> weights;
+    convlab::DeviceBuffer<float> output;
+  };
+  std::vector<Part> parts_;
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<MultiGpu> stage({.id = "multi-gpu",
+                                                 .title = "Your batch split over all GPUs",
+                                                 .baseline = "per-layer",
+                                                 .order = 167});
+
+}  // namespace

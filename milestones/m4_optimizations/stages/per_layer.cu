@@ -1,0 +1,62 @@
+// A kernel of its own for each convolution, with all sizes known at compile time.
+//
+// Idea     The two convolutions of the network want different tiles: 1 channel, 4 maps and 80×80
+//          outputs, or 4 channels, 16 maps and 34×34. With every size in the type the compiler
+//          turns divisions into multiplications and addresses into constants, and the tile can be
+//          cut so that no output is computed in vain. A thread keeps Rows × 4 sums: an input that
+//          it has loaded serves up to 7 rows and 4 maps.
+// Picture  one thread: a column of the window is loaded, then used for all rows at once
+//
+//              q ↓
+//              i     7 + Rows - 1 inputs       Rows outputs of one column,
+//              i     of this column       →    for 4 maps: 4 · Rows sums
+//              i
+//              …
+//
+// Cost     first convolution, 8 rows: 98 input loads for 1 568 multiply-adds, 16 for each load; the
+//          weights cost none, they are constants of the instructions.
+//          second, 17 rows: 644 input loads and 196 loads of four weights for 13 328, 16 for each.
+// Expect   both convolutions near the arithmetic limit; the first also sees the memory's.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage per-layer
+//          build/bin/grader check m4 --stage per-layer
+// Read     docs/ladder/per-layer.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// The kernel for one set of sizes, which are template parameters. Fill in: about 40 lines.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class PerLayer : public convlab::DeviceConvolution {
+  /// Chooses the kernel by the shape: the network's two, and one that serves all others. About 15
+  /// lines; all pointers are to device memory.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/per_layer.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<PerLayer> stage({.id = "per-layer",
+                                                 .title = "Your kernels, one for each convolution",
+                                                 .baseline = "register-tiled",
+                                                 .order = 126});
+
+}  // namespace

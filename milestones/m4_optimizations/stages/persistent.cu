@@ -1,0 +1,64 @@
+// As many blocks as fit, each convolves image after image.
+//
+// Idea     An ordinary launch starts a block for every tile: at 10 000 images hundreds of
+// thousands,
+//          and each loads the weights anew, computes its place and ends. Start only as many blocks
+//          as the multiprocessors hold at once. A block loads the weights into shared memory once
+//          and then takes an image, convolves it, takes the next.
+// Picture  3 blocks, 8 images:
+//
+//              block 0   weights | image 0 | image 3 | image 6
+//              block 1   weights | image 1 | image 4 | image 7
+//              block 2   weights | image 2 | image 5 |
+//
+//          shared memory of a block: the whole image (29 or 26 KB) and all weights (0.8 or 12.5 KB)
+// Cost     each input element leaves global memory exactly once, and so does each weight for a
+// block.
+//          Inside, a thread reads 14 inputs and 7 times 4 weights for 224 multiply-adds.
+// Expect   the same order as per-layer. What is new and bad: a block computes nothing while it
+// loads.
+//          Other blocks of the multiprocessor fill the gap, or double-buffered does.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage persistent
+//          build/bin/grader check m4 --stage persistent
+// Read     docs/ladder/persistent.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Each block loads the weights once and then convolves images b = blockIdx.x, b + gridDim.x, … in
+/// its shared memory. Fill in: about 50 lines.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class Persistent : public convlab::DeviceConvolution {
+  /// Asks how many blocks fit on the GPU at once and launches that many: about 15 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/persistent.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Persistent> stage(
+    {.id = "persistent",
+     .title = "Your blocks that take image after image",
+     .baseline = "per-layer",
+     .order = 156});
+
+}  // namespace

@@ -1,0 +1,66 @@
+// A cache in registers: lanes of a warp hand their inputs to each other.
+//
+// Idea     A warp that computes neighbouring columns of a row reads each input K times, once for
+// each
+//          lane that has it in its window. Let every lane load one input of the row and keep it in
+//          a register; the K - 1 neighbours that need it ask for it with a warp shuffle, without
+//          any memory.
+// Picture  one row, K = 3: lane i holds input i, and computes output i
+//
+//              register    i0 i1 i2 i3 … i31
+//              q = 0       i0 i1 i2 i3 … i31      its own
+//              q = 1       i1 i2 i3 i4 …  -       __shfl_down_sync(…, 1)
+//              q = 2       i2 i3 i4 i5 …  -       __shfl_down_sync(…, 2)
+//
+//          The last K - 1 lanes have no whole window: they only lend, and compute nothing.
+// Cost     restrict-unroll loads K inputs of a row for each thread; here it is one load and K - 1
+//          shuffles. A shuffle takes the same way as a load from shared memory, so the number of
+//          such instructions stays. Of 32 lanes 26 compute at K = 7, and 34 outputs take two warps:
+//          a third of the multiply-adds of the second convolution is wasted.
+// Expect   slower than restrict-unroll. The idea pays where the loads it saves are dearer than
+// those
+//          of the first-level cache, or where the windows are long against their ends.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage shuffle-cache
+//          build/bin/grader check m4 --stage shuffle-cache
+// Read     docs/ladder/shuffle-cache.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// A warp computes a segment of neighbouring columns. Fill in: about 40 lines. All 32 lanes must
+/// make each __shfl_down_sync together, also those that compute nothing.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class ShuffleCache : public convlab::DeviceConvolution {
+  /// Launches the kernel, or a general one where the stride is not 1: about 12 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/shuffle_cache.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<ShuffleCache> stage(
+    {.id = "shuffle-cache",
+     .title = "Your inputs in registers, handed on by shuffles",
+     .baseline = "restrict-unroll",
+     .order = 144});
+
+}  // namespace

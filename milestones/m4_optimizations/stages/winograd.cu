@@ -1,0 +1,80 @@
+// Fewer multiplications: Winograd's short filters.
+//
+// Idea     Two neighbouring outputs of a filter with three taps cost six multiplications. Winograd
+//          does it with four, by sums of inputs and of weights that are made beforehand:
+//
+//              m1 = (d0 - d2) · g0                    y0 = d0·g0 + d1·g1 + d2·g2 = m1 + m2 + m3
+//              m2 = (d1 + d2) · (g0 + g1 + g2)/2      y1 = d1·g0 + d2·g1 + d3·g2 = m2 - m3 - m4
+//              m3 = (d2 - d1) · (g0 - g1 + g2)/2
+//              m4 = (d1 - d3) · g2
+//
+//          A row of 7 weights is two such filters and one weight more: 7 = 3 + 3 + 1. The m of both
+//          filters, of all rows and channels, are added up before y0 and y1 are made, once.
+// Picture  one row of a window, outputs w and w + 1:
+//
+//              d0 d1 d2 d3 d4 d5 d6 d7
+//              └─ F(2,3) ─┘                 4 multiplications
+//                       └─ F(2,3) ─┘        4                      10 instead of 14
+//                                d6 d7      2
+//
+// Cost     10/14 of the multiply-adds; 8 additions for each row of inputs, which 4 maps share; 4
+// sums
+//          instead of 2 for two outputs, so 48 registers for 2 × 3 outputs of 4 maps, and 72 for
+//          their inputs. A small kernel transforms the weights first, at each call.
+// Expect   a gain over the same kernel without it where arithmetic is the limit; never 1.4.
+//          Accuracy: y0 takes d2·g0 in m1 and gives it back in m2 and m3. Where g0 is large and
+//          the weight that meets d2 is small, the error is that of the large product. On test
+//          images 46 units of 2^-24 · Σ|a||b| were seen, and fp32 allows 32: the stage declares the
+//          next class. Windows of zeros stay exactly zero, since y0 is made of d0 to d2 alone.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage winograd
+//          build/bin/grader check m4 --stage winograd
+// Read     docs/ladder/winograd.md
+
+#include <cuda_runtime.h>
+
+#include "common/device/cuda_check.cuh"
+#include "common/device/device_buffer.cuh"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Two columns of some rows and maps for a thread. Fill in: about 60 lines, and a kernel of about
+/// 20 lines that transforms the weights.
+/// @param output   batch × out_channels × out_height × out_width, in device memory
+/// @param input    batch × in_channels × height × width, in device memory
+/// @param weights  out_channels × (in_channels · kernel · kernel), in device memory
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class Winograd : public convlab::DeviceConvolution {
+  /// Allocates room for the transformed weights: 1 line.
+  void prepare() override {}
+  void release() override {}
+
+  /// Transforms the weights, then convolves; a general kernel where the stride is not 1: 20 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/winograd.cu");
+  }
+
+  convlab::DeviceBuffer<float> transformed_;
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Winograd> stage(
+    {.id = "winograd",
+     .title = "Your convolution with fewer multiplications",
+     .baseline = "restrict-unroll",
+     .order = 151,
+     .precision = convlab::Precision::kTf32});
+
+}  // namespace

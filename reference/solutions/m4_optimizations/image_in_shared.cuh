@@ -1,0 +1,142 @@
+#pragma once
+
+// A block convolves an image that lies in its shared memory: the part that persistent and
+// double-buffered have in common.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/device/cuda_check.cuh"
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab::image_in_shared {
+
+constexpr int kMostThreads = 256;  // of a block
+constexpr int kMaps = 4;           // of one thread
+
+/// Floats of the weights in shared memory: 4 maps adjoin, the last group is filled up with zeros.
+__host__ __device__ constexpr std::int64_t weight_floats(const ConvShape& shape) {
+  return std::int64_t{(shape.out_channels + kMaps - 1) / kMaps} * kMaps * shape.taps();
+}
+
+/// Floats of one image. The last strip reads up to rows - 1 rows beyond it, and does not use them;
+/// rounded up, so that what follows is aligned to 16 bytes.
+__host__ __device__ constexpr std::int64_t image_floats(const ConvShape& shape, int rows) {
+  const std::int64_t floats = shape.input_image_size() + std::int64_t{rows - 1} * shape.width;
+  return (floats + 3) / 4 * 4;
+}
+
+/// Copies the weights into shared memory, in the order in which they are used:
+/// (groups of 4 maps, channels, q, p, 4 maps). No barrier.
+__device__ inline void load_weights(float* tile, const float* weights, const ConvShape& shape) {
+  for (int i = threadIdx.x; i < weight_floats(shape); i += blockDim.x) {
+    const int map = i / (shape.taps() * kMaps) * kMaps + i % kMaps;
+    const int tap = i / kMaps % shape.taps();  // (channels, q, p)
+    const int p = tap % shape.kernel;
+    const int q = tap / shape.kernel % shape.kernel;
+    const int c = tap / (shape.kernel * shape.kernel);
+    tile[i] = map < shape.out_channels
+                  ? weights[map * shape.taps() + (c * shape.kernel + p) * shape.kernel + q]
+                  : 0.0f;
+  }
+}
+
+/// All outputs of one image; stride 1. A thread computes 4 maps × Rows rows of one column.
+/// @param output  of this image
+/// @param image   in shared memory: in_channels × height × width, then Rows - 1 rows of anything
+/// @param tile    in shared memory: what load_weights made
+template <int KernelSize, int Rows>
+__device__ void convolve(float* output, const float* image, const float* tile,
+                         const ConvShape& shape) {
+  const int out_height = shape.out_height();
+  const int out_width = shape.out_width();
+  const int positions = (out_height + Rows - 1) / Rows * out_width;
+  const int groups = (shape.out_channels + kMaps - 1) / kMaps;
+  for (int item = threadIdx.x; item < positions * groups; item += blockDim.x) {
+    const int group = item / positions;
+    const int h = item % positions / out_width * Rows;
+    const int w = item % positions % out_width;
+    const float4* weight = reinterpret_cast<const float4*>(tile) + group * shape.taps();
+    const float* window = image + h * shape.width + w;
+    float sum[kMaps][Rows] = {};
+#pragma unroll 1
+    for (int c = 0; c < shape.in_channels; ++c) {
+#pragma unroll 1
+      for (int q = 0; q < KernelSize; ++q) {
+        float pixel[Rows + KernelSize - 1];
+#pragma unroll
+        for (int y = 0; y < Rows + KernelSize - 1; ++y) pixel[y] = window[y * shape.width + q];
+#pragma unroll
+        for (int p = 0; p < KernelSize; ++p) {
+          const float4 four = *weight++;
+#pragma unroll
+          for (int r = 0; r < Rows; ++r) {
+            sum[0][r] += pixel[p + r] * four.x;
+            sum[1][r] += pixel[p + r] * four.y;
+            sum[2][r] += pixel[p + r] * four.z;
+            sum[3][r] += pixel[p + r] * four.w;
+          }
+        }
+      }
+      window += shape.height * shape.width;
+    }
+#pragma unroll
+    for (int m = 0; m < kMaps; ++m) {
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        if (group * kMaps + m < shape.out_channels && h + r < out_height) {
+          output[((group * kMaps + m) * out_height + h + r) * out_width + w] = sum[m][r];
+        }
+      }
+    }
+  }
+}
+
+/// A kernel and what its launch needs to know.
+struct Variant {
+  void (*kernel)(float*, const float*, const float*, ConvShape) = nullptr;
+  int rows = 0;
+};
+
+/// The block whose last round over the work of an image leaves the fewest threads without any: 160
+/// for the 800 strips' columns of the first convolution, of which 256 threads would waste a fifth.
+inline int best_block(const ConvShape& shape, int rows) {
+  constexpr int kWarp = 32;
+  const int work = (shape.out_height() + rows - 1) / rows * shape.out_width() *
+                   ((shape.out_channels + kMaps - 1) / kMaps);
+  int best = kMostThreads;
+  for (int threads = kMostThreads; threads >= 4 * kWarp; threads -= kWarp) {
+    const auto spent = [&](int block) { return (work + block - 1) / block * block; };
+    if (spent(threads) < spent(best)) best = threads;
+  }
+  return best;
+}
+
+/// What a block needs of dynamic shared memory: `images` images and all weights.
+inline std::size_t shared_bytes(const ConvShape& shape, int rows, int images) {
+  return sizeof(float) * (images * image_floats(shape, rows) + weight_floats(shape));
+}
+
+/// How many blocks fit on the device at once, each with `bytes` of dynamic shared memory; 0 where
+/// not even one fits.
+inline int blocks_that_fit(const Variant& variant, int threads, std::size_t bytes) {
+  int device = 0;
+  int most_bytes = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
+  CONVLAB_CUDA_CHECK(
+      cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (bytes > static_cast<std::size_t>(most_bytes)) return 0;
+  CONVLAB_CUDA_CHECK(
+      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  // More than 48 KiB are given only to a kernel that asks for them.
+  CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(
+      variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  CONVLAB_CUDA_CHECK(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant.kernel, threads, bytes));
+  return blocks * multiprocessors;
+}
+
+}  // namespace convlab::image_in_shared

@@ -1,0 +1,89 @@
+// As many blocks as fit, each convolves image after image.
+//
+// Idea     An ordinary launch starts a block for every tile: at 10 000 images hundreds of
+// thousands,
+//          and each loads the weights anew, computes its place and ends. Start only as many blocks
+//          as the multiprocessors hold at once. A block loads the weights into shared memory once
+//          and then takes an image, convolves it, takes the next.
+// Picture  3 blocks, 8 images:
+//
+//              block 0   weights | image 0 | image 3 | image 6
+//              block 1   weights | image 1 | image 4 | image 7
+//              block 2   weights | image 2 | image 5 |
+//
+//          shared memory of a block: the whole image (29 or 26 KB) and all weights (0.8 or 12.5 KB)
+// Cost     each input element leaves global memory exactly once, and so does each weight for a
+// block.
+//          Inside, a thread reads 14 inputs and 7 times 4 weights for 224 multiply-adds.
+// Expect   the same order as per-layer. What is new and bad: a block computes nothing while it
+// loads.
+//          Other blocks of the multiprocessor fill the gap, or double-buffered does.
+// Run      build/bin/m4 1000 --stage persistent --solution reference
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
+#include "reference/solutions/m4_optimizations/image_in_shared.cuh"
+
+namespace {
+
+using convlab::ConvShape;
+namespace image_in_shared = convlab::image_in_shared;
+
+template <int KernelSize, int Rows>
+__global__ void __launch_bounds__(image_in_shared::kMostThreads, 3)
+    conv_forward(float* __restrict__ output, const float* __restrict__ input,
+                 const float* __restrict__ weights, ConvShape shape) {
+  extern __shared__ __align__(16) float shared[];
+  float* image = shared;  // (channels, height, width)
+  float* weight_tile = image + image_in_shared::image_floats(shape, Rows);  // (weights)
+  image_in_shared::load_weights(weight_tile, weights, shape);
+  const int elements = static_cast<int>(shape.input_image_size());
+  for (int b = blockIdx.x; b < shape.batch; b += gridDim.x) {
+    const float* from = input + b * shape.input_image_size();
+    for (int i = threadIdx.x; i < elements; i += blockDim.x) image[i] = from[i];
+    __syncthreads();  // image and weights are complete
+    image_in_shared::convolve<KernelSize, Rows>(output + b * shape.output_image_size(), image,
+                                                weight_tile, shape);
+    __syncthreads();  // everybody is done before the next image overwrites it
+  }
+}
+
+// 80 rows are 10 strips of 8, 34 are 5 of 7 with one row too many.
+template <int KernelSize>
+image_in_shared::Variant variant_for(int out_height) {
+  if (out_height % 8 == 0) return {conv_forward<KernelSize, 8>, 8};
+  return {conv_forward<KernelSize, 7>, 7};
+}
+
+class Persistent final : public convlab::DeviceConvolution {
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    image_in_shared::Variant variant;
+    if (shape.stride == 1) {
+      if (shape.kernel == 7) variant = variant_for<7>(shape.out_height());
+      if (shape.kernel == 5) variant = variant_for<5>(shape.out_height());
+      if (shape.kernel == 3) variant = variant_for<3>(shape.out_height());
+    }
+    if (variant.rows == 0) return convlab::convolve_any_shape(output, input, weights, shape);
+    const std::size_t bytes = image_in_shared::shared_bytes(shape, variant.rows, 1);
+    const int threads = image_in_shared::best_block(shape, variant.rows);
+    const int blocks = image_in_shared::blocks_that_fit(variant, threads, bytes);
+    if (blocks == 0) return convlab::convolve_any_shape(output, input, weights, shape);
+    const int grid = std::min(blocks, shape.batch);
+    variant.kernel<<<grid, threads, bytes>>>(output, input, weights, shape);
+    CONVLAB_CUDA_CHECK_LAUNCH(grid, threads, bytes);
+  }
+};
+
+const convlab::ConvolutionStage<Persistent> stage({
+    .id = "persistent",
+    .title = "As many blocks as fit, image after image",
+    .baseline = "per-layer",
+    .order = 156,
+});
+
+}  // namespace
