@@ -54,10 +54,10 @@ struct Barrier {
 
   /// Arrives, and announces bytes that the copy engine will bring.
   __device__ void arrive_expecting(std::uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     shared_address(&state)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&state)),
+        "r"(bytes)
+        : "memory");
   }
 
   /// Waits until the phase of this parity (0 for the first, 1 for the second, 0, …) has ended.
@@ -81,8 +81,8 @@ struct Barrier {
 __device__ inline void bulk_load(void* shared, const void* global, std::uint32_t bytes,
                                  Barrier& arrived) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          shared_address(shared)),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(shared_address(shared)),
       "l"(__cvta_generic_to_global(global)), "r"(bytes), "r"(shared_address(&arrived.state))
       : "memory");
 }
@@ -96,7 +96,9 @@ __device__ inline void bulk_store(void* global, const void* shared, std::uint32_
 }
 
 /// Ends a group of this thread's bulk stores.
-__device__ inline void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ inline void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
 
 /// Waits until at most Pending groups of this thread's stores still read shared memory.
 template <int Pending>
@@ -147,9 +149,9 @@ struct BlockLoad {
   }
 };
 
-/// A store of the whole block: `pieces` pieces of `bytes` each, one after the other in shared memory
-/// and `stride` bytes apart in global memory. All threads call it after they wrote to `shared`, which
-/// is then left alone until block_store_wait.
+/// A store of the whole block: `pieces` pieces of `bytes` each, one after the other in shared
+/// memory and `stride` bytes apart in global memory. All threads call it after they wrote to
+/// `shared`, which is then left alone until block_store_wait.
 __device__ inline void block_store(void* global, const void* shared, std::uint32_t bytes,
                                    int pieces = 1, std::int64_t stride = 0) {
 #if CONVLAB_BULK_COPY

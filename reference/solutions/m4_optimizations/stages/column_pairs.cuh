@@ -11,8 +11,8 @@
 namespace convlab::column_pairs {
 
 constexpr int kWarp = 32;
-constexpr int kTaps = 8;         // of one row, from an even column: 7 or 5 that count, and zeros
-constexpr int kTileColumns = 16; // of the output: 8 pairs, one for each column of a fragment
+constexpr int kTaps = 8;          // of one row, from an even column: 7 or 5 that count, and zeros
+constexpr int kTileColumns = 16;  // of the output: 8 pairs, one for each column of a fragment
 
 /// One input channel: a block computes a strip of rows of one image.
 template <int Maps, int Kernel, int Size, int StripRows>
@@ -27,14 +27,14 @@ struct OneChannel {
   static constexpr int kStripInputs = kStripInputRows * Size;
   static constexpr int kWarps = (kOut + kTileColumns - 1) / kTileColumns;
   static constexpr int kThreads = kWarps * kWarp;
-  static constexpr int kMapTiles = (Maps + 3) / 4;        // 4 maps × 2 rows × 2 parities = 16
-  static constexpr int kSteps = (Kernel + 1) / 2;         // 2 input rows × 8 taps = 16
-  static constexpr bool kDirect = kOut % 16 == 0;         // a thread's stores fill whole sectors
-  static constexpr int kTableRows = 8;                    // kernel rows, then zeros
-  static constexpr int kTableMap = kTableRows * 4 + 8;    // of one map; 8 keep maps in other banks
+  static constexpr int kMapTiles = (Maps + 3) / 4;      // 4 maps × 2 rows × 2 parities = 16
+  static constexpr int kSteps = (Kernel + 1) / 2;       // 2 input rows × 8 taps = 16
+  static constexpr bool kDirect = kOut % 16 == 0;       // a thread's stores fill whole sectors
+  static constexpr int kTableRows = 8;                  // kernel rows, then zeros
+  static constexpr int kTableMap = kTableRows * 4 + 8;  // of one map; 8 keep maps in other banks
   static constexpr int kTable = 2 * kMapTiles * 4 * kTableMap;
   static constexpr int kWeights = Maps * Kernel * Kernel;
-  static constexpr int kPadding = 4;                      // taps that do not count reach beyond
+  static constexpr int kPadding = 4;  // taps that do not count reach beyond
   static constexpr int kStaged = kDirect ? 4 : Maps * StripRows * kOut;
 
   // The table of weights is (parity, map, kernel row, q); row -1 is the last one, zeros.
@@ -68,8 +68,8 @@ struct OneChannel {
   static_assert(kDirect || (StripRows * kOut) % 4 == 0);
 };
 
-/// The weights of one kernel row for taps 2q and 2q + 1 of a column pair: w0…w6, 0 for the even output
-/// column (parity 0), 0, w0…w6 for the odd one.
+/// The weights of one kernel row for taps 2q and 2q + 1 of a column pair: w0…w6, 0 for the even
+/// output column (parity 0), 0, w0…w6 for the odd one.
 /// @param real  false: zeros instead; `row` must be readable all the same
 __device__ inline float2 weight_pair(const float* row, int kernel, int parity, int q, bool real) {
   const int tap = 2 * q - parity;

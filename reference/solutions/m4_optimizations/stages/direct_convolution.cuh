@@ -16,7 +16,8 @@ constexpr int kConstantFloats = 16384;  // 64 KiB, all that there is
 static __constant__ float constant_weights[kConstantFloats];
 
 /// A thread computes Rows outputs of one column in Maps maps: Rows · Maps sums in registers.
-/// @tparam Warps  how many shall run on a multiprocessor at a time: 65536 / (32 · Warps) registers each
+/// @tparam Warps  how many shall run on a multiprocessor at a time: 65536 / (32 · Warps) registers
+/// each
 template <int Channels, int AllMaps, int Kernel, int Size, int Rows, int Maps, int Warps>
 struct DirectLayer {
   static constexpr int kChannels = Channels;
@@ -30,6 +31,9 @@ struct DirectLayer {
   static constexpr int kItems = kOut * (kOut / Rows);  // threads of one image and group
   static constexpr int kWeights = AllMaps * Channels * Kernel * Kernel;
   static constexpr int kThreads = 64;
+  // A long sum in one register loses accuracy: beyond this many taps each channel is summed apart.
+  static constexpr int kMostTapsOfOneSum = 300;
+  static constexpr bool kSumsApart = Channels * Kernel * Kernel > kMostTapsOfOneSum;
   static constexpr int kBlocks = Warps * 32 / kThreads;  // of a multiprocessor
 
   static bool fits(const ConvShape& s) {
@@ -53,7 +57,8 @@ __global__ void order_weights(float* __restrict__ ordered, const float* __restri
 
 template <class L>
 __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
-    convolve_direct(float* __restrict__ output, const float* __restrict__ input, std::int64_t items) {
+    convolve_direct(float* __restrict__ output, const float* __restrict__ input,
+                    std::int64_t items) {
   constexpr int kKernel = L::kKernel;
   const std::int64_t item = std::int64_t{blockIdx.x} * L::kThreads + threadIdx.x;
   if (item >= items) return;
@@ -64,8 +69,9 @@ __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
   const int column = place % L::kOut;
 
   float sums[L::kMaps][L::kRows] = {};
-  const float* corner = input + image * (L::kChannels * L::kSize * L::kSize) +
-                        strip * L::kRows * L::kSize + column;
+  float totals[L::kMaps][L::kRows] = {};  // stays zero, and costs nothing, unless kSumsApart
+  const float* corner =
+      input + image * (L::kChannels * L::kSize * L::kSize) + strip * L::kRows * L::kSize + column;
   const float* weight = constant_weights + group * (L::kWeights / L::kGroups);
 #pragma unroll 1
   for (int c = 0; c < L::kChannels; ++c, corner += L::kSize * L::kSize - kKernel) {
@@ -85,6 +91,16 @@ __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
         }
       }
     }
+    if constexpr (L::kSumsApart) {
+#pragma unroll
+      for (int m = 0; m < L::kMaps; ++m) {
+#pragma unroll
+        for (int y = 0; y < L::kRows; ++y) {
+          totals[m][y] += sums[m][y];
+          sums[m][y] = 0.0f;
+        }
+      }
+    }
   }
 
   float* first = output + (image * L::kAllMaps + group * L::kMaps) * (L::kOut * L::kOut) +
@@ -92,7 +108,9 @@ __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
 #pragma unroll
   for (int m = 0; m < L::kMaps; ++m) {
 #pragma unroll
-    for (int y = 0; y < L::kRows; ++y) first[(m * L::kOut + y) * L::kOut] = sums[m][y];
+    for (int y = 0; y < L::kRows; ++y) {
+      first[(m * L::kOut + y) * L::kOut] = totals[m][y] + sums[m][y];
+    }
   }
 }
 
@@ -107,9 +125,8 @@ bool launch_direct(float* output, const float* input, const float* weights, floa
   constexpr int kOrderGrid = (L::kWeights + kOrderBlock - 1) / kOrderBlock;
   order_weights<L><<<kOrderGrid, kOrderBlock>>>(ordered, weights);
   CONVLAB_CUDA_CHECK_LAUNCH(kOrderGrid, kOrderBlock, 0);
-  CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, ordered,
-                                             sizeof(float) * L::kWeights, 0,
-                                             cudaMemcpyDeviceToDevice));
+  CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, ordered, sizeof(float) * L::kWeights,
+                                             0, cudaMemcpyDeviceToDevice));
   const std::int64_t items = std::int64_t{shape.batch} * L::kItems;
   const dim3 grid(static_cast<unsigned>((items + L::kThreads - 1) / L::kThreads), L::kGroups);
   convolve_direct<L><<<grid, L::kThreads>>>(output, input, items);

@@ -36,10 +36,12 @@ static __global__ void __launch_bounds__(kBlockSize)
                           std::int64_t{h} * shape.stride * shape.width + w * shape.stride;
     float sum = 0.0f;
     for (int c = 0; c < shape.in_channels; ++c) {
+      float of_channel = 0.0f;  // short sums lose less accuracy than a long one
       const float* row = corner + std::int64_t{c} * shape.height * shape.width;
       for (int p = 0; p < kernel; ++p, row += shape.width) {
-        for (int q = 0; q < kernel; ++q) sum += row[q] * *weight++;
+        for (int q = 0; q < kernel; ++q) of_channel += row[q] * *weight++;
       }
+      sum += of_channel;
     }
     output[i] = sum;
   }
@@ -51,7 +53,8 @@ static __global__ void __launch_bounds__(kBlockSize)
 inline void launch_general_convolution(float* output, const float* input, const float* weights,
                                        const ConvShape& shape) {
   const std::int64_t blocks = (shape.output_size() + general::kBlockSize - 1) / general::kBlockSize;
-  const dim3 grid(static_cast<unsigned>(blocks < general::kMaxBlocks ? blocks : general::kMaxBlocks));
+  const dim3 grid(
+      static_cast<unsigned>(blocks < general::kMaxBlocks ? blocks : general::kMaxBlocks));
   general::convolve<<<grid, general::kBlockSize>>>(output, input, weights, shape);
   CONVLAB_CUDA_CHECK_LAUNCH(grid, general::kBlockSize, 0);
 }

@@ -18,10 +18,10 @@ namespace convlab::column_pairs {
 
 template <class Layer>
 struct OneChannelShared {
-  alignas(128) float raw[Layer::kStripInputs];                         // (input rows, size)
+  alignas(128) float raw[Layer::kStripInputs];  // (input rows, size)
   alignas(16) HalfPair halves[Layer::kStripInputs / 2 + Layer::kPadding];
-  HalfPair table[Layer::kTable];  // (parity, map, kernel row, 4 pairs of taps)
-  alignas(128) float staged[Layer::kStaged];                           // (map, strip rows, out)
+  HalfPair table[Layer::kTable];              // (parity, map, kernel row, 4 pairs of taps)
+  alignas(128) float staged[Layer::kStaged];  // (map, strip rows, out)
   BlockLoad load;
 };
 
@@ -36,10 +36,10 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kDirect ? 6 : 4)
   const int first_row = blockIdx.x % Layer::kStrips * Layer::kStripRows;
 
   shared.load.init();
-  shared.load.start(shared.raw,
-                    input + std::int64_t{image} * Layer::kSize * Layer::kSize +
-                        first_row * Layer::kSize,
-                    sizeof(float) * Layer::kStripInputs);
+  shared.load.start(
+      shared.raw,
+      input + std::int64_t{image} * Layer::kSize * Layer::kSize + first_row * Layer::kSize,
+      sizeof(float) * Layer::kStripInputs);
 #pragma unroll
   for (int i = threadIdx.x; i < Layer::kTableEntries; i += Layer::kThreads) {
     const typename Layer::TableEntry entry(i);
@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kDirect ? 6 : 4)
   shared.load.wait(0);
   for (int i = threadIdx.x; i < Layer::kStripInputs / 4; i += Layer::kThreads) {
     const float4 four = reinterpret_cast<const float4*>(shared.raw)[i];
-    reinterpret_cast<uint2*>(shared.halves)[i] = make_uint2(
-        round_to_halves(four.x, four.y), round_to_halves(four.z, four.w));
+    reinterpret_cast<uint2*>(shared.halves)[i] =
+        make_uint2(round_to_halves(four.x, four.y), round_to_halves(four.z, four.w));
   }
   __syncthreads();
 
@@ -100,9 +100,8 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kDirect ? 6 : 4)
       if (Layer::kMaps % 4 != 0 && map >= Layer::kMaps) continue;
       const int strip_row = y + row_of_two;
       if constexpr (Layer::kDirect) {
-        const std::int64_t place =
-            (std::int64_t{image} * Layer::kMaps + map) * kOut * kOut +
-            (first_row + strip_row) * kOut + column + 4 * q;
+        const std::int64_t place = (std::int64_t{image} * Layer::kMaps + map) * kOut * kOut +
+                                   (first_row + strip_row) * kOut + column + 4 * q;
         __stcs(reinterpret_cast<float4*>(output + place), four);  // nobody reads it soon
       } else {
         store_new_columns(shared.staged + (map * Layer::kStripRows + strip_row) * kOut,
@@ -111,10 +110,9 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kDirect ? 6 : 4)
     }
   }
   if constexpr (!Layer::kDirect) {
-    block_store(output + std::int64_t{image} * Layer::kMaps * kOut * kOut +
-                             first_row * kOut,
-                         shared.staged, sizeof(float) * Layer::kStripRows * kOut, Layer::kMaps,
-                         sizeof(float) * kOut * kOut);
+    block_store(output + std::int64_t{image} * Layer::kMaps * kOut * kOut + first_row * kOut,
+                shared.staged, sizeof(float) * Layer::kStripRows * kOut, Layer::kMaps,
+                sizeof(float) * kOut * kOut);
     block_store_wait();
   }
 }
@@ -131,13 +129,13 @@ struct SixteenMaps {
   static constexpr int kKernel = Kernel;
   static constexpr int kSize = Size;
   static constexpr int kOut = Size - Kernel + 1;
-  static constexpr int kInputs = Channels * Size * Size;      // of one image
-  static constexpr int kOutputs = kMaps * kOut * kOut;        // of one image
+  static constexpr int kInputs = Channels * Size * Size;  // of one image
+  static constexpr int kOutputs = kMaps * kOut * kOut;    // of one image
   static constexpr int kWeights = kMaps * Channels * Kernel * Kernel;
-  static constexpr int kWarps = 2 * RowParts;                 // 2 column tiles × parts of rows
+  static constexpr int kWarps = 2 * RowParts;  // 2 column tiles × parts of rows
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kPartRows = (kOut + RowParts - 1) / RowParts;
-  static constexpr bool kRest = kOut == 2 * kTileColumns + 2; // a pair of columns is left
+  static constexpr bool kRest = kOut == 2 * kTileColumns + 2;  // a pair of columns is left
   static constexpr int kSecondTile = kRest ? kTileColumns : kOut - kTileColumns;
   static constexpr int kRestUnits = kRest ? (kOut + 7) / 8 : 0;  // of 8 rows
   static constexpr int kPadding = 4;
@@ -162,8 +160,12 @@ struct SixteenMapsShared {
 
 // Fragment columns stand for pairs of output columns, and fragment rows for maps, in an order that
 // lets the 16 threads of a store hit 32 different banks.
-__device__ inline int pair_of(int n) { return n / 2 + n % 2 * 4; }
-__device__ inline int map_of(int g) { return g % 4 * 2 + g / 4; }
+__device__ inline int pair_of(int n) {
+  return n / 2 + n % 2 * 4;
+}
+__device__ inline int map_of(int g) {
+  return g % 4 * 2 + g / 4;
+}
 
 // Work in turn: the blocks take images as they come.
 struct Queue {
@@ -220,8 +222,8 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
     shared.load.wait(parity);
     for (int i = thread; i < Layer::kInputs / 4; i += Layer::kThreads) {
       const float4 four = reinterpret_cast<const float4*>(shared.raw)[i];
-      reinterpret_cast<uint2*>(shared.halves)[i] = make_uint2(
-          round_to_halves(four.x, four.y), round_to_halves(four.z, four.w));
+      reinterpret_cast<uint2*>(shared.halves)[i] =
+          make_uint2(round_to_halves(four.x, four.y), round_to_halves(four.z, four.w));
     }
     if (thread == 0) shared.next_image = next;
     __syncthreads();
@@ -276,7 +278,8 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
     // The last two columns: the fragment's columns stand for 8 rows.
     for (int unit = warp; unit < Layer::kRestUnits; unit += Layer::kWarps) {
       const int unit_row = min(unit * 8, kOut - 8);
-      const HalfPair* corner = shared.halves + (unit_row + pair_of(g)) * kRowPairs + kTileColumns + q;
+      const HalfPair* corner =
+          shared.halves + (unit_row + pair_of(g)) * kRowPairs + kTileColumns + q;
       SumFragment rest[2] = {};
 #pragma unroll
       for (int p = 0; p < kKernel; ++p) {
@@ -292,13 +295,13 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
       for (int i = 0; i < 4; ++i) {
         const int row = unit_row + q + i % 2 * 4;
         if (row < unit * 8) continue;  // the unit before has it
-        float* place = shared.staged + (map_of(g) + i / 2 * 8) * kOut * kOut + row * kOut +
-                       2 * kTileColumns;
+        float* place =
+            shared.staged + (map_of(g) + i / 2 * 8) * kOut * kOut + row * kOut + 2 * kTileColumns;
         *reinterpret_cast<float2*>(place) = make_float2(rest[0].sum[i], rest[1].sum[i]);
       }
     }
     block_store(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
-                         sizeof(float) * Layer::kOutputs);
+                sizeof(float) * Layer::kOutputs);
     image = next;
   }
   block_store_wait();

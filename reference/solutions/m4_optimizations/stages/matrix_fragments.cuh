@@ -1,6 +1,7 @@
 #pragma once
 
-// The tensor core's own operation: one warp multiplies 16×16 by 16×8 halves and adds to 16×8 floats.
+// The tensor core's own operation: one warp multiplies 16×16 by 16×8 halves and adds to 16×8
+// floats.
 //
 // WMMA hides which thread holds which element. Here that is the point: a thread that knows what it
 // holds can fill a fragment with one load, and store sums that are neighbours in memory.
@@ -47,8 +48,8 @@ __device__ inline HalfPair round_to_halves(float first, float second) {
 
 #if CONVLAB_EMULATED || !defined(__CUDA_ARCH__)
 
-/// sums += left · right, by the whole warp. Emulated: each lane fetches the rows and the columns that
-/// it needs from the lanes that hold them.
+/// sums += left · right, by the whole warp. Emulated: each lane fetches the rows and the columns
+/// that it needs from the lanes that hold them.
 __device__ inline void multiply_add(SumFragment& sums, const LeftFragment& left,
                                     const RightFragment& right) {
   const int lane = threadIdx.x % 32;

@@ -18,9 +18,10 @@ class SmallBatch final : public convlab::DeviceConvolution {
   using SecondLayerAlone = SixteenMaps<4, 7, 40, 4>;  // a block has one for itself
 
   template <class Kernel>
-  static void allow_shared_bytes(Kernel kernel, std::size_t bytes) {
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(bytes)));
+  void allow_shared_bytes(Kernel kernel, int bytes) const {
+    if (bytes > most_shared_bytes_) return;  // then launch does without this kernel
+    CONVLAB_CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   }
 
   // Whatever does not depend on the data is done here, once.
@@ -29,9 +30,10 @@ class SmallBatch final : public convlab::DeviceConvolution {
     CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
     CONVLAB_CUDA_CHECK(
         cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
+    CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
+                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     allow_shared_bytes(convolve_one_channel<FirstLayer>, sizeof(OneChannelShared<FirstLayer>));
-    allow_shared_bytes(convolve_sixteen_maps<SecondLayer>,
-                       sizeof(SixteenMapsShared<SecondLayer>));
+    allow_shared_bytes(convolve_sixteen_maps<SecondLayer>, sizeof(SixteenMapsShared<SecondLayer>));
     allow_shared_bytes(convolve_sixteen_maps<SecondLayerAlone>,
                        sizeof(SixteenMapsShared<SecondLayerAlone>));
   }
@@ -49,15 +51,18 @@ class SmallBatch final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     const int batch = shape.batch;
+    const bool fits_second =
+        SecondLayer::fits(shape) &&
+        static_cast<int>(sizeof(SixteenMapsShared<SecondLayer>)) <= most_shared_bytes_;
     if (FirstLayer::fits(shape)) {
       const dim3 grid(static_cast<unsigned>(batch) * FirstLayer::kStrips);
       constexpr std::size_t kBytes = sizeof(OneChannelShared<FirstLayer>);
       convolve_one_channel<FirstLayer>
           <<<grid, FirstLayer::kThreads, kBytes>>>(output, input, weights);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, FirstLayer::kThreads, kBytes);
-    } else if (SecondLayer::fits(shape) && batch <= multiprocessors_) {
+    } else if (fits_second && batch <= multiprocessors_) {
       launch_sixteen_maps<SecondLayerAlone>(output, input, weights, batch, multiprocessors_);
-    } else if (SecondLayer::fits(shape)) {
+    } else if (fits_second) {
       launch_sixteen_maps<SecondLayer>(output, input, weights, batch, 2 * multiprocessors_);
     } else {
       convlab::launch_general_convolution(output, input, weights, shape);
@@ -65,10 +70,11 @@ class SmallBatch final : public convlab::DeviceConvolution {
   }
 
   int multiprocessors_ = 0;
+  int most_shared_bytes_ = 0;  // of a block
 };
 
 const convlab::ConvolutionStage<SmallBatch> stage({
-    .id = "small-batch" VARIANT,
+    .id = "small-batch",
     .title = "Small batches: little to do, so little around it",
     .baseline = "roofline",
     .order = 170,
