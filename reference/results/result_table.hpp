@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/result/result.hpp"
 
@@ -16,9 +17,19 @@ namespace convlab {
 /// @throws EnvironmentError if nothing is left to show, or the runs are of several networks.
 std::string result_table(const Result& result);
 
+/// A Markdown table of some stages, in the given order: a column per batch with the sum over the
+/// convolutions, then both convolutions and the layer time at the largest batch; times as above. A
+/// stage that was not measured on a GPU is left out; where none was, a sentence says so.
+std::string stage_table(const std::vector<Result>& results, const std::vector<std::string>& stages);
+
 /// The page with every table made anew. A table stands between two lines
 ///
 ///     <!-- results: reference/results/m1.json -->
+///     <!-- end of results -->
+///
+/// and that of some stages, of which one may be in another file, between
+///
+///     <!-- results: m3.json m4.json stages: restrict-unroll winograd -->
 ///     <!-- end of results -->
 ///
 /// @param read  yields the result of that file, named as on the page

@@ -10,7 +10,7 @@
 //                                            output b, m: the part where no window wraps around
 //
 // Cost     second convolution, an image: 20 transforms of 40 × 40 and 64 products of spectra, 1.3
-//          million operations instead of 7.3; the first: 1.5 instead of 2.5. But every number
+//          million operations instead of 7.3; the first: 1.4 instead of 2.5. But every number
 //          passes through memory six times, in double precision: 1.4 MB and 1.2 MB for an image
 //          where the direct method moves 132 KB and 100 KB. At 4.3 TB/s that is 3.3 ms and 2.7 ms
 //          for 10 000.
