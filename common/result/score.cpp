@@ -1,5 +1,8 @@
 #include "common/result/score.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "common/result/json_fields.hpp"
 
 namespace convlab {
@@ -18,22 +21,33 @@ const char* to_string(Credit credit) {
   return "unknown";
 }
 
+bool Score::is_optional(const std::string& stage) const {
+  return choice &&
+         std::find(choice->stages.begin(), choice->stages.end(), stage) != choice->stages.end();
+}
+
+// What the stages of the choice have beyond its most does not count.
+static double sum_of(const Score& score, const std::function<double(const ScoreItem&)>& points) {
+  double required = 0.0;
+  double chosen = 0.0;
+  for (const ScoreItem& item : score.items) {
+    (score.is_optional(item.stage) ? chosen : required) += points(item);
+  }
+  return required + (score.choice ? std::min(chosen, score.choice->most) : 0.0);
+}
+
 double Score::earned() const {
-  double sum = 0.0;
-  for (const ScoreItem& item : items) sum += item.earned;
-  return sum;
+  return sum_of(*this, [](const ScoreItem& item) { return item.earned; });
 }
 
 double Score::counted() const {
-  double sum = 0.0;
-  for (const ScoreItem& item : items) sum += item.credit == Credit::kNotMeasured ? 0 : item.points;
-  return sum;
+  return sum_of(*this, [](const ScoreItem& item) {
+    return item.credit == Credit::kNotMeasured ? 0.0 : item.points;
+  });
 }
 
 double Score::total() const {
-  double sum = 0.0;
-  for (const ScoreItem& item : items) sum += item.points;
-  return sum;
+  return sum_of(*this, [](const ScoreItem& item) { return item.points; });
 }
 
 static void to_json(Json& json, Credit credit) {
@@ -96,9 +110,16 @@ void to_json(Json& json, const Score& score) {
           {"counted", score.counted()},
           {"total", score.total()},
           {"items", score.items}};
+  if (score.choice) {
+    json["best_of"] = {{"points", score.choice->most}, {"stages", score.choice->stages}};
+  }
 }
 void from_json(const Json& json, Score& score) {
-  score = {.items = json.at("items")};
+  score = {.items = json.at("items"), .choice = {}};
+  if (json.contains("best_of")) {
+    const Json& best = json.at("best_of");
+    score.choice = ScoreChoice{.most = best.at("points"), .stages = best.at("stages")};
+  }
 }
 
 void to_json(Json& json, const SourceFile& file) {
