@@ -63,10 +63,21 @@ struct ScoreItem {
   friend bool operator==(const ScoreItem&, const ScoreItem&) = default;
 };
 
+/// Stages of which a student chooses some: together they give at most so many points.
+struct ScoreChoice {
+  double most = 0.0;
+  std::vector<std::string> stages{};
+
+  friend bool operator==(const ScoreChoice&, const ScoreChoice&) = default;
+};
+
 /// Partial credit: what a submission earned, item by item.
 struct Score {
   std::vector<ScoreItem> items{};
+  std::optional<ScoreChoice> choice{};  ///< none: every item counts
 
+  /// Whether the stage is one of the choice.
+  [[nodiscard]] bool is_optional(const std::string& stage) const;
   [[nodiscard]] double earned() const;
   /// The points of the items that count: not those that were not measured.
   [[nodiscard]] double counted() const;

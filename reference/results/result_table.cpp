@@ -18,6 +18,7 @@ namespace {
 constexpr const char* kBeginResults = "<!-- results: ";
 constexpr const char* kBeginLayers = "<!-- layers: ";
 constexpr const char* kBeginClose = " -->";
+constexpr const char* kStages = "stages:";
 constexpr const char* kEnd = "<!-- end of results -->";
 
 struct Row {
@@ -166,6 +167,81 @@ std::string layer_table(const Result& result) {
   return table.str();
 }
 
+std::string stage_table(const std::vector<Result>& results,
+                        const std::vector<std::string>& stages) {
+  std::map<std::string, std::map<int, const RunResult*>> measured;  // by stage, batch
+  std::set<int> batches;
+  const Result* newest = nullptr;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      const bool wanted = std::find(stages.begin(), stages.end(), run.stage.id) != stages.end();
+      if (!wanted || run.device == Device::kEmulated || run.layers.size() != 2) continue;
+      measured[run.stage.id][run.batch] = &run;
+      batches.insert(run.batch);
+      newest = &result;
+    }
+  }
+  if (measured.empty()) return "Nothing was measured yet.\n";
+  std::ostringstream table;
+  table << "| stage |";
+  for (int batch : batches) table << ' ' << grouped(batch) << " images |";
+  table << " convolution 1 | convolution 2 | layer time |\n|---|";
+  for (std::size_t i = 0; i < batches.size() + 3; ++i) table << "--:|";
+  table << "\n";
+  for (const std::string& stage : stages) {
+    if (!measured.contains(stage)) continue;
+    const auto& runs = measured.at(stage);
+    table << "| `" << stage << "` |";
+    for (int batch : batches) {
+      if (runs.contains(batch))
+        table << ' ' << three_digits(sum_of_medians(runs.at(batch)->layers));
+      table << " |";
+    }
+    double layer_time = 0.0;
+    if (const auto largest = runs.find(*batches.rbegin()); largest != runs.end()) {
+      for (const LayerResult& layer : largest->second->layers) {
+        table << ' ' << three_digits(spread_of(layer.op_ms).median) << " |";
+        if (!layer.layer_ms.empty()) layer_time += spread_of(layer.layer_ms).median;
+      }
+    } else {
+      table << " | |";
+    }
+    table << (layer_time > 0.0 ? ' ' + three_digits(layer_time) : "") << " |\n";
+  }
+  table << "\nMilliseconds, medians; the convolutions and the layer time at "
+        << grouped(*batches.rbegin()) << " images. " << newest->machine.gpu << ", commit "
+        << newest->machine.commit << ", " << newest->created.substr(0, 10) << ".\n";
+  return table.str();
+}
+
+namespace {
+
+// What stands between the words of a marker: files, then perhaps "stages:" and their names.
+std::string table_for(const std::string& marker, bool is_sum,
+                      const std::function<Result(const std::string& file)>& read) {
+  std::istringstream words(marker);
+  std::vector<Result> results;
+  std::vector<std::string> stages;
+  bool names_stages = false;
+  for (std::string word; words >> word;) {
+    if (word == kStages) {
+      names_stages = true;
+    } else if (names_stages) {
+      stages.push_back(word);
+    } else {
+      results.push_back(read(word));
+    }
+  }
+  if (names_stages) return stage_table(results, stages);
+  if (results.size() == 1) {
+    return is_sum ? result_table(results.front()) : layer_table(results.front());
+  }
+  throw EnvironmentError("The line '" + (kBeginResults + marker) +
+                         "' must name one file, or stages.");
+}
+
+}  // namespace
+
 std::string with_tables(const std::string& page,
                         const std::function<Result(const std::string& file)>& read) {
   std::string text;
@@ -183,9 +259,8 @@ std::string with_tables(const std::string& page,
       throw EnvironmentError("A line '" + marker + "…' is without its '" + kEnd +
                              "': add that line below the table.");
     }
-    const Result result = read(page.substr(name, name_end - name));
     text += page.substr(at, name_end + std::string(kBeginClose).size() - at) + "\n\n";
-    text += (is_sum ? result_table(result) : layer_table(result)) + "\n";
+    text += table_for(page.substr(name, name_end - name), is_sum, read) + "\n";
     at = end;
   }
 }

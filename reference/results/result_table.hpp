@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/result/result.hpp"
 
@@ -22,10 +23,21 @@ std::string result_table(const Result& result);
 /// @throws EnvironmentError as result_table
 std::string layer_table(const Result& result);
 
-/// Makes every table of a page anew. A table stands between two lines, the first of which names the
-/// result file and the kind of table: `results` for result_table, `layers` for layer_table.
+/// A Markdown table of some stages, in the given order: a column per batch with the sum over the
+/// convolutions, then both convolutions and the layer time at the largest batch; times as above. A
+/// stage that was not measured on a GPU is left out; where none was, a sentence says so.
+std::string stage_table(const std::vector<Result>& results, const std::vector<std::string>& stages);
+
+/// The page with every table made anew. A table stands between two lines; the first names the
+/// result files and the kind of table: `results` for result_table or, with stages, stage_table;
+/// `layers` for layer_table.
 ///
 ///     <!-- results: reference/results/m1.json -->
+///     <!-- end of results -->
+///
+/// and that of some stages, of which one may be in another file, between
+///
+///     <!-- results: m3.json m4.json stages: restrict-unroll winograd -->
 ///     <!-- end of results -->
 ///
 /// @param read  yields the result of that file, named as on the page

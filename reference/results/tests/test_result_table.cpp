@@ -58,6 +58,32 @@ TEST_CASE("result table: the ladder's order, sums, medians and speed-ups") {
       "3 samples. A processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
 }
 
+TEST_CASE("stage table: both convolutions and the layer time of some stages") {
+  Result result = measured();
+  result.machine.gpu = "A GPU";
+  for (RunResult& timed : result.runs) {
+    for (convlab::LayerResult& layer : timed.layers) layer.layer_ms = {400};
+  }
+  const std::string page =
+      "<!-- results: a.json b.json stages: slow fast -->\n"
+      "<!-- end of results -->\n";
+  const auto read = [&](const std::string& file) { return file == "a.json" ? result : Result{}; };
+  CHECK(convlab::with_tables(page, read) ==
+        "<!-- results: a.json b.json stages: slow fast -->\n\n"
+        "| stage | 100 images | 10 000 images | convolution 1 | convolution 2 | layer time |\n"
+        "|---|--:|--:|--:|--:|--:|\n"
+        "| `slow` | 6.25 | 625 | 250 | 375 | 800 |\n"
+        "| `fast` | | 200 | 100 | 100 | 800 |\n"
+        "\nMilliseconds, medians; the convolutions and the layer time at 10 000 images. A GPU, "
+        "commit 0123456, 2026-11-20.\n\n<!-- end of results -->\n");
+  CHECK(convlab::stage_table({result}, {"other"}) == "Nothing was measured yet.\n");
+  for (RunResult& emulated : result.runs) emulated.device = convlab::Device::kEmulated;
+  CHECK(convlab::stage_table({result}, {"slow"}) == "Nothing was measured yet.\n");
+  CHECK_THROWS_AS(
+      convlab::with_tables("<!-- results: a.json b.json -->\n<!-- end of results -->", read),
+      EnvironmentError);
+}
+
 TEST_CASE("result table: emulated runs have no op time") {
   Result result = measured();
   for (RunResult& emulated : result.runs) emulated.device = convlab::Device::kEmulated;
