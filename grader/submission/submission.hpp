@@ -83,8 +83,6 @@ class Submission {
   explicit Submission(std::filesystem::path program,
                       std::optional<std::chrono::milliseconds> time_limit = {});
 
-  [[nodiscard]] const std::filesystem::path& program() const { return program_; }
-
   /// Fills `stages`, and learns the device. A failure if the program does not answer.
   std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
 

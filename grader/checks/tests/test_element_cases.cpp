@@ -5,13 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "common/data/dataset.hpp"
-#include "common/data/resize.hpp"
 #include "common/testing/catch.hpp"
 #include "grader/checks/element_cases.hpp"
-#include "grader/checks/network_check.hpp"
 #include "grader/findings/diagnosis.hpp"
-#include "reference/oracle/expected.hpp"
 
 using namespace convlab;
 using grader::Arrays;
@@ -131,29 +127,4 @@ TEST_CASE("diagnosis: what the wrong elements have in common") {
   Loops everywhere;
   everywhere.stored = [](float sum, int, int, int, int) { return sum + 1.0f; };
   CHECK(diagnosis_of(everywhere) == "E-wrong");
-}
-
-TEST_CASE("diagnosis: right convolutions and another count are E-accuracy") {
-  constexpr int kBatch = 3;
-  const Network network = load_network(kDefaultPreset);
-  const Dataset dataset = load_dataset(Split::kTest);
-  const auto images = resize_images(dataset, kBatch, network.preset().image_size);
-  oracle::Expected expected = oracle::expected_for(network, dataset, kBatch);
-  grader::Submission submission(SUBMISSIONS "/plain_loops");
-  const StageInfo stage{.id = "baseline"};
-  const auto finding_of = [&] {
-    const grader::NetworkTask task{.network = network,
-                                   .images = images,
-                                   .labels = dataset.labels,
-                                   .expected = expected,
-                                   .batch = kBatch};
-    return grader::check_network(submission, stage, task, [](const std::string&) {}).finding;
-  };
-  CHECK_FALSE(finding_of());
-  expected.undecided.clear();
-  expected.predictions[1] = (expected.predictions[1] + 1) % network.preset().classes;
-  const auto found = finding_of();
-  REQUIRE(found);
-  CHECK(found->id == "E-accuracy");
-  CHECK(found->seen == "1 of 3 images get another class than they must; the first is image 1.");
 }
