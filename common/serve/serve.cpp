@@ -49,6 +49,10 @@ Session& session() {
   return instance;
 }
 
+std::optional<FaultRecord> fault_of_device() {
+  return session().device == nullptr ? std::nullopt : session().device->take_fault();
+}
+
 /// What a signal tells, in memory that a handler may use.
 struct CrashPlace {
   FaultKind kind = FaultKind::kSignal;
@@ -97,14 +101,14 @@ void on_crash(int signal, siginfo_t* info, void* /*context*/) {
       R"({"token":%llu,"status":"crash","fault":{"kind":"%s","array":"%s","element":%lld}})",
       static_cast<unsigned long long>(session().token), to_string(place.kind), place.array,
       place.element);
-  if (!of_memory || place.kind != FaultKind::kSignal) {
-    ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
+  // The emulated device knows its own memory; what it tells was made in a handler as well.
+  if (const auto fault =
+          of_memory && place.kind == FaultKind::kSignal ? fault_of_device() : std::nullopt) {
+    send_message(session().channel,
+                 encode(ServeReply{
+                     .token = session().token, .status = ServeStatus::kCrash, .fault = fault}));
   } else {
-    // The emulated device knows its own memory. What it noted was made in a handler as well.
-    const ServeReply reply{.token = session().token,
-                           .status = ServeStatus::kCrash,
-                           .fault = take_noted_fault().value_or(FaultRecord{place.kind})};
-    send_message(session().channel, encode(reply));
+    ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
   }
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -182,7 +186,7 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
 
 // What the stage threw, and what the device knows of it.
 FaultRecord record_of(const std::exception& error) {
-  FaultRecord record = take_noted_fault().value_or(FaultRecord{});
+  FaultRecord record = fault_of_device().value_or(FaultRecord{});
   record.text = error.what();
   if (const auto* failure = dynamic_cast<const DeviceError*>(&error)) {
     record.kind = failure->kind();
@@ -197,7 +201,7 @@ ServeReply answer(const ServeRequest& request) {
   DeviceSession* device = session().device;
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
-  take_noted_fault();  // of a call that went well all the same
+  fault_of_device();  // of a call that went well all the same
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));

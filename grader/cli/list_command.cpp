@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "common/error/enum_name.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
@@ -160,17 +161,7 @@ std::string joined(const std::vector<int>& batches) {
 }
 
 const char* to_string(State state) {
-  switch (state) {
-    case State::kHandedOut:
-      return "as handed out";
-    case State::kUnchecked:
-      return "not checked yet";
-    case State::kPassed:
-      return "passed";
-    case State::kFailed:
-      return "not passed";
-  }
-  return "unknown";
+  return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
 }
 
 std::string state_text(const Progress& progress) {

@@ -1,21 +1,12 @@
 #include "grader/result/score.hpp"
 
+#include "common/error/enum_name.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab::grader {
 
 const char* to_string(Credit credit) {
-  switch (credit) {
-    case Credit::kEarned:
-      return "earned";
-    case Credit::kPartial:
-      return "partial";
-    case Credit::kUndecided:
-      return "undecided";
-    case Credit::kNotMeasured:
-      return "not-measured";
-  }
-  return "unknown";
+  return enum_name(credit, {"earned", "partial", "undecided", "not-measured"});
 }
 
 double sum_of_medians(const std::vector<std::vector<double>>& series) {

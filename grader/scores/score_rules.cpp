@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/program/arguments.hpp"
@@ -150,17 +151,7 @@ ScoreRules read_rules(const json& object) {
 }  // namespace
 
 const char* to_string(ScoreRule::What what) {
-  switch (what) {
-    case ScoreRule::What::kRuns:
-      return "runs";
-    case ScoreRule::What::kCases:
-      return "cases";
-    case ScoreRule::What::kNetwork:
-      return "network";
-    case ScoreRule::What::kSpeed:
-      return "speed";
-  }
-  return "unknown";
+  return enum_name(what, {"runs", "cases", "network", "speed"});
 }
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
