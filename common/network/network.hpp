@@ -37,7 +37,7 @@ class Network {
 Network load_network(const std::string& name);
 
 /// The layers in the order of computation: an activation before a maximum moves after it. Both
-/// activations are increasing, so the result is the same and there are fewer values to compute.
+/// activations are monotone, so the result is the same and there are fewer values to compute.
 std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers);
 
 /// Index of the largest logit of each image. The first one wins a tie; a NaN never wins.

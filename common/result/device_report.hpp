@@ -7,15 +7,15 @@
 
 namespace convlab {
 
-/// What a reader of times must know about the device that they come from.
+/// What a reader must know about the device on which times were taken.
 struct DeviceReport {
   DeviceInfo info{};
   DeviceLimits measured{};       ///< zeros on an emulated device
-  double start_up_ms = 0.0;      ///< context and loading of kernels, in no other time
+  double start_up_ms = 0.0;      ///< context and loading of kernels; in no other time
   double empty_launch_ms = 0.0;  ///< a kernel that does nothing, by the same clock as an op time
 };
 
-/// Measures what the device's properties do not tell; takes some ten milliseconds on a GPU.
+/// Measures what the device's properties do not say. Takes some ten milliseconds on a GPU.
 DeviceReport report_of(DeviceSession& device);
 
 /// Writes the report into the result: the machine, what each run leaves out, and the physical

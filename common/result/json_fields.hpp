@@ -12,8 +12,8 @@
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
-// How shapes, stages, samples and devices look in JSON, in result files and between the grader and
-// a submission. nlohmann-json finds these functions through the names of their types.
+// The JSON form of shapes, stages, samples and devices, in result files and in messages between the
+// grader and a submission. nlohmann-json finds these functions through their types' namespace.
 
 namespace convlab {
 

@@ -215,7 +215,7 @@ std::string to_json(const Result& result) {
                {"isolation", result.isolation}, {"verdict", result.verdict}};
   if (result.score) json["score"] = *result.score;
   if (!result.sources.empty()) json["sources"] = result.sources;
-  // What a crashed program printed may hold any bytes; they must not keep a result from being kept.
+  // The output of a crashed program may hold any bytes. They must not prevent writing the result.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

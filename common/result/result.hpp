@@ -16,8 +16,8 @@
 
 namespace convlab {
 
-/// What one run, or one check, left behind: the only source of tables, plots and reports.
-/// The file format is described in docs/results.md.
+/// What one run, or one check, leaves behind: the only source of tables, plots and reports.
+/// docs/results.md describes the file format.
 inline constexpr const char* kResultSchema = "convlab-result-1";
 
 enum class Verdict {
@@ -29,7 +29,7 @@ enum class Verdict {
 /// "measured", "passed", "failed".
 const char* to_string(Verdict verdict);
 
-/// A stage as a result names it: Stage without the code.
+/// A stage in a result: Stage without the code.
 struct StageInfo {
   std::string id{};
   std::string title{};
@@ -68,12 +68,12 @@ struct AccuracyResult {
   int correct = 0;
   int total = 0;
   std::optional<int> expected{};  ///< the count that the double-precision network reaches
-  int undecided = 0;              ///< images too close to call; they fail nobody
+  int undecided = 0;              ///< undecided images, too close to call; they fail nobody
 
   friend bool operator==(const AccuracyResult&, const AccuracyResult&) = default;
 };
 
-/// One thing that the grader found wrong, in words for the person who wrote the code.
+/// One thing that the grader found wrong, in words for the author of the code.
 struct Finding {
   std::string id{};     ///< "E-nan", see docs/diagnoses.md
   std::string title{};  ///< what is wrong, in a few words
@@ -108,14 +108,14 @@ struct RunResult {
   std::optional<ProcessUsage> total{};  ///< of m1, m2, …, or in a check of the submission
   std::optional<AccuracyResult> accuracy{};
   Verdict verdict = Verdict::kMeasured;
-  double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels, in no time above
+  double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels; in no time above
   double empty_launch_ms = 0.0;  ///< on a GPU: a kernel that does nothing, by the same clock
 
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
-/// Labels of the lines that add_to (device_report.hpp) makes: the time to move the data of all
-/// layers, and the time where single precision's arithmetic needs longer than that.
+/// Labels of the lines that add_to (device_report.hpp) makes: the time to move the data, and the
+/// time of the arithmetic in single precision where that is longer.
 inline constexpr const char* kMemoryFloor = "memory floor";
 inline constexpr const char* kFp32Floor = "fp32 floor";
 

@@ -46,8 +46,8 @@ Session& session() {
   return instance;
 }
 
-// "input 4096": the address lies 4096 bytes after the first byte of the input; "input 8 write": the
-// same, by a write to memory that is read-only. "null", "stack" and "elsewhere" say the rest.
+// "input 4096": the address lies 4096 bytes after the first byte of the input. "input 8 write": a
+// write to that read-only memory. Other places are "null", "stack" and "elsewhere".
 void describe_crash(std::uintptr_t address, std::array<char, 64>& text) {
   const Session& s = session();
   const auto name_if_near = [&](const MappedSegment& segment, const std::byte* begin,
@@ -55,7 +55,7 @@ void describe_crash(std::uintptr_t address, std::array<char, 64>& text) {
     if (!segment.is_near(address)) return false;
     const long long distance = static_cast<long long>(address) -
                                static_cast<long long>(reinterpret_cast<std::uintptr_t>(begin));
-    // What lies inside can be read: the program tried to write there.
+    // The inside can be read, so the program tried to write there.
     std::snprintf(text.data(), text.size(), "%s %lld%s", name, distance,
                   segment.contains(address) ? " write" : "");
     return true;
@@ -75,15 +75,15 @@ void describe_crash(std::uintptr_t address, std::array<char, 64>& text) {
   std::snprintf(text.data(), text.size(), "%s", where);
 }
 
-// Tells the grader where the program died, then dies of the same signal. The process is lost
-// already: snprintf with integers, though not promised to work here, does in practice, and if it
-// does not, the grader still sees the signal.
+// Tells the grader where the program died, then dies of the same signal. snprintf is not promised
+// to work in a signal handler. With integers it does in practice; if not, the grader still sees the
+// signal.
 void on_crash(int signal, siginfo_t* info, void* /*context*/) {
   std::array<char, 64> where{"elsewhere"};
   if (signal == SIGSEGV || signal == SIGBUS) {
     describe_crash(reinterpret_cast<std::uintptr_t>(info->si_addr), where);
   }
-  if (signal == SIGSYS) {  // the sandbox of the grader forbids that system call
+  if (signal == SIGSYS) {  // the grader's isolation forbids this system call
     std::snprintf(where.data(), where.size(), "system-call %d", info->si_syscall);
   }
   std::array<char, 256> text{};
@@ -105,7 +105,7 @@ void install_crash_handler() {
     session().stack_end = reinterpret_cast<std::uintptr_t>(lowest);
     ::pthread_attr_destroy(&attributes);
   }
-  // A stack of its own: the overflow of the usual one is among the things to report.
+  // A separate stack, because a stack overflow is one of the crashes to report.
   constexpr std::size_t kHandlerStack = std::size_t{64} << 10;
   static std::array<std::byte, kHandlerStack> handler_stack;
   const stack_t stack{.ss_sp = handler_stack.data(), .ss_flags = 0, .ss_size = kHandlerStack};
@@ -117,8 +117,9 @@ void install_crash_handler() {
     ::sigaction(signal, &action, nullptr);
 }
 
-// More than there is ends in std::bad_alloc here instead of in the system's choice of a victim. Not
-// with a device: drivers, the emulation and AddressSanitizer reserve terabytes that they never use.
+// With this limit a too large allocation ends in std::bad_alloc, not in the system killing some
+// process. Not with a device: drivers, the emulation and AddressSanitizer reserve terabytes that
+// they never use.
 void limit_memory() {
 #if !CONVLAB_ADDRESS_SANITIZER
   const auto available = static_cast<rlim_t>(available_memory());
@@ -225,7 +226,7 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
 }  // namespace convlab
 
 #if CONVLAB_ADDRESS_SANITIZER
-// Searching for leaks at the end means tracing the process, which no submission may.
+// The search for leaks at the end traces the process, which the isolation forbids.
 // NOLINTNEXTLINE(readability-identifier-naming): LeakSanitizer asks this function
 extern "C" int __lsan_is_turned_off() {
   return convlab::is_serving ? 1 : 0;
