@@ -210,8 +210,8 @@ Finding finding(const std::string& id, std::string seen) {
 
 namespace {
 
-// The last report of the emulated device (runtime/report.hpp) about the host, in one line, with the
-// names of files instead of their paths, which are those of a copy.
+// The last report of the emulated device (runtime/report.hpp) about the host, in one line. It gives
+// the names of files without their paths, because the paths are those of a copy.
 std::string emulated_report(const std::string& printed) {
   constexpr std::string_view kDevice = "emulated device: ";
   const std::size_t begin = printed.rfind(std::string(kDevice) + "the host used ");
@@ -229,7 +229,7 @@ std::string emulated_report(const std::string& printed) {
   return report;
 }
 
-// "input 4096" or "input 8 write", as serve.cpp reports it: the place that could not be used.
+// "input 4096" or "input 8 write", as serve.cpp reports it: the address that faulted.
 Finding explain_crash(const Failure& failure, const std::string& where) {
   std::istringstream words(failure.message);
   std::string place;

@@ -38,8 +38,8 @@ constexpr std::size_t kTextLimit = 4096;
 constexpr milliseconds kEndLimit{2000};
 const std::string kFolderPrefix = "convlab-";
 
-/// What warden and program tell the grader through a pipe of their own, before the program's code
-/// runs and after it has ended.
+/// A message from the warden or the new process to the grader, through a pipe of its own, before
+/// the program's code runs or after it has ended.
 struct Notice {
   enum Kind { kIsolated, kNotExecuted, kEnded };
   Kind kind = kIsolated;
@@ -47,7 +47,7 @@ struct Notice {
   Isolation isolation{};
 };
 
-// What a submission may learn about its surroundings: enough to run, nothing about the check.
+// The environment of a submission: enough to run, nothing about the check.
 std::vector<std::string> environment(const std::filesystem::path& folder,
                                      const std::vector<std::string>& more) {
   std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
@@ -70,7 +70,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// All that the new processes need before exec, where nothing may be allocated.
+/// All that the new processes need before exec. Made beforehand, because nothing may be allocated
+/// there.
 struct Launch {
   const char* program;
   char* const* arguments;
@@ -87,7 +88,7 @@ void tell(const Notice& notice) {
 }
 
 [[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the warden takes it along
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program dies with the warden
   for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
   int error = 0;
   if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
@@ -105,7 +106,7 @@ void tell(const Notice& notice) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // Descriptors move out of the way of those that they become.
+  // Moves descriptors away from the numbers that others will get.
   constexpr int kAbove = 16;
   const int channel = ::fcntl(launch.channel, F_DUPFD, kAbove);
   const int output = ::fcntl(launch.output, F_DUPFD, kAbove);
@@ -118,14 +119,14 @@ void tell(const Notice& notice) {
   ::dup2(notices, kNoticeDescriptor);
   ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
   ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
-  // The grader may have died before we asked to be told: then nobody reads the notices.
+  // The grader may have died before prctl. Then nobody reads the notices.
   pollfd reader{kNoticeDescriptor, 0, 0};
   if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
 
   sandbox.enter_warden();
   const pid_t program = ::fork();
   if (program == 0) run_program(launch, sandbox);
-  // The program alone holds its channel, so that its end can be seen there.
+  // Only the program holds its channel, so that the channel closes when it ends.
   for (int each = 0; each <= kServeDescriptor; ++each) ::close(each);
   if (program < 0) {
     tell({Notice::kNotExecuted, errno, {}});
@@ -135,10 +136,10 @@ void tell(const Notice& notice) {
   while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
   }
   tell({Notice::kEnded, status, {}});
-  ::_exit(0);  // and with it all that is left in its namespace
+  ::_exit(0);  // which also ends everything in its namespace
 }
 
-// What graders that were killed could not remove.
+// Folders that killed graders left behind.
 void remove_orphans() {
   static bool done = false;
   if (std::exchange(done, true)) return;
@@ -210,17 +211,17 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                       .null = null.get(),
                       .notices = child_notices.get()};
   Sandbox sandbox(options.policy, program, folder_.string());
-  // A tenth stays for the rest of the machine; the arrays that are shared do not count.
+  // A tenth of the memory stays for the rest of the machine. The shared arrays do not count.
   memory_limit_ = available_memory() / 10 * 9;
   start_ = Clock::now();
-  ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
+  ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds the expected values
   warden_ = sandbox.start_warden();
   if (warden_ < 0) {
     throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
                            std::strerror(errno) + ".");
   }
   if (warden_ == 0) run_warden(launch, sandbox);
-  ::setpgid(warden_, warden_);  // whoever of the two comes first
+  ::setpgid(warden_, warden_);  // here and in the child, whichever comes first
 }
 
 ChildProcess::~ChildProcess() {
@@ -267,7 +268,7 @@ const Isolation& ChildProcess::isolation() {
   return *isolation_;
 }
 
-// The program's own process; its number is that of the grader's view, not of its namespace.
+// The program's own process, by its number in the grader's namespace.
 pid_t ChildProcess::program() const {
   if (program_ < 0 && warden_ > 0) {
     const std::string warden = std::to_string(warden_);
@@ -336,7 +337,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     }
     if (events[2].revents != 0) {
       read_notices();
-      // What it started may still hold the channel.
+      // A process that it started may still hold the channel.
       if (program_status_ || (events[2].revents & POLLIN) == 0) return wait_for_end(kEndLimit);
     }
   }
@@ -348,7 +349,7 @@ Ending ChildProcess::wait(milliseconds limit) {
   return std::get<Ending>(answer);
 }
 
-// The channel is closed, so the process is about to end; if it does not, it is ended.
+// The channel is closed, so the process should end; if it does not, end it.
 Ending ChildProcess::wait_for_end(milliseconds limit) {
   const auto deadline = Clock::now() + limit;
   while (!ending_ && Clock::now() < deadline) {
@@ -372,7 +373,7 @@ Ending ChildProcess::kill_because(Ending::Kind kind) {
 
 Ending ChildProcess::stop() {
   if (warden_ < 0) return ending_.value_or(Ending{});
-  ::kill(-warden_, SIGKILL);  // also what it may have started, where there is no namespace
+  ::kill(-warden_, SIGKILL);  // also ends what it started, if there is no namespace
   if (!ending_) {
     int status = 0;
     while (::waitpid(warden_, &status, 0) < 0 && errno == EINTR) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kExecute = kRead | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr std::uint64_t kDevice = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
-// Younger than the headers of some distributions.
+// Newer than the headers of some distributions.
 constexpr std::uint64_t kRefer = std::uint64_t{1} << 13;     // version 2
 constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;  // version 3
 constexpr std::uint64_t kVersion1 = (std::uint64_t{1} << 13) - 1;
@@ -35,7 +35,7 @@ std::uint64_t all_rights(long version) {
   return kVersion1 | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0);
 }
 
-// The loader that a dynamic program names; executing the program executes it.
+// The loader that a dynamic program names, which must be executable too.
 fs::path loader_of(const fs::path& program) {
   std::ifstream stream(program, std::ios::binary);
   Elf64_Ehdr header{};
@@ -72,7 +72,7 @@ FileRules::FileRules(const fs::path& program, std::string folder, const fs::path
                                fs::path(program.string() + "-emulated"), loader_of(program)}) {
     if (!file.empty()) add(file, kExecute);
   }
-  // The emulation asks this one, through a shell, for the line of a stray access.
+  // The emulation calls addr2line through a shell to find the line of a wrong access.
   for (const char* tool : {"/bin/sh", "/usr/bin/addr2line"}) add(tool, kExecute);
   for (const fs::path& path : readable) add(path, kExecute);
   if (const char* libraries = std::getenv("LD_LIBRARY_PATH")) {
@@ -104,8 +104,8 @@ void FileRules::add_system(const fs::path& secret) {
   }
 }
 
-// What /proc tells of the machine. What it tells of other processes, such as the grader's
-// arguments, stays closed even where the kernel grants no /proc of its own.
+// Files of /proc about the machine. Files about other processes, such as the grader's arguments,
+// stay closed even if the kernel grants no separate /proc.
 void FileRules::add_machine() {
   std::error_code unreadable;
   for (const auto& entry : fs::directory_iterator("/proc", unreadable)) {
@@ -116,7 +116,8 @@ void FileRules::add_machine() {
   }
 }
 
-// What NVIDIA's driver opens, on a PC, in WSL and on a Jetson; and the devices that are no devices.
+// The files that NVIDIA's driver opens on a PC, in WSL and on a Jetson, and pseudo-devices such as
+// /dev/null.
 void FileRules::add_devices() {
   for (const char* name : {"/dev/null", "/dev/zero", "/dev/full"}) add(name, kDevice);
   std::error_code unreadable;
@@ -147,8 +148,8 @@ int FileRules::apply(const char* own_memory) const {
     ::close(place);
   };
   for (const Rule& rule : rules_) allow(rule.path.c_str(), rule.access);
-  // NVIDIA's driver does not start (cuInit gives error 304) unless it may name its threads, in
-  // /proc/self/task/…/comm. Here self is what the program will be: exec keeps the number.
+  // NVIDIA's driver starts (else cuInit returns error 304) only if it can name its threads in
+  // /proc/self/task/…/comm. Here self is already the later program, because exec keeps the number.
   allow("/proc/self", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate);
   const std::uint64_t own = all_rights(version) & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE};
   allow(folder_.c_str(), own);

@@ -7,22 +7,22 @@
 
 namespace convlab::grader {
 
-/// Which files a program may reach, kept by Landlock (Linux 5.13): it reads what belongs to the
-/// system, uses devices, and writes into its own folder only. Homes, temporary folders and the
-/// course, where answers and other people's work lie, it cannot read, nor what /proc tells of other
+/// Which files a program may reach, enforced by Landlock (Linux 5.13). It reads the system's files,
+/// uses devices, and writes only into its own folder. It cannot read homes, temporary folders or
+/// the course, where answers and other people's work lie, nor what /proc says about other
 /// processes.
 class FileRules {
  public:
-  /// @param program  may be executed, and its emulated sibling
+  /// @param program  may be executed, as may its emulated sibling
   /// @param folder   where it may write and remove
-  /// @param secret   nothing inside or above is readable: the course
+  /// @param secret   the course: nothing inside or above it is readable
   /// @param readable what else it may read and execute
   FileRules(const std::filesystem::path& program, std::string folder,
             const std::filesystem::path& secret,
             const std::vector<std::filesystem::path>& readable);
 
-  /// Binds the calling process, for good and through exec. Allocates nothing, so it may run between
-  /// fork and exec.
+  /// Applies to the calling process, permanently and through exec. Allocates nothing, so it may run
+  /// between fork and exec.
   /// @param own_memory  a second folder of its own, or null
   /// @return 0 or an errno
   [[nodiscard]] int apply(const char* own_memory) const;

@@ -13,20 +13,20 @@
 
 namespace convlab::grader {
 
-/// What a program is allowed, beyond the little that every one is.
+/// What a program may do beyond the minimum.
 struct SandboxPolicy {
   std::vector<std::filesystem::path> readable{};  ///< may be read and executed
   std::filesystem::path secret{};                 ///< the course: nothing in it may be read
   bool may_fork = false;                          ///< a compiler works in several processes
-  bool keeps_files = false;                       ///< what it leaves in its folder is wanted
+  bool keeps_files = false;                       ///< its folder stays after it ends
   std::uint64_t cpu_seconds = std::uint64_t{4} * 3600;
   std::uint64_t file_bytes = std::uint64_t{64} << 20;
   std::uint64_t open_files = 1024;
   std::uint64_t data_bytes = 0;  ///< of one process; 0 for no limit of its own
 };
 
-/// Isolates a program that is about to be started. Made before the fork, because between fork and
-/// exec nothing may be allocated; the other functions run there.
+/// Isolates a program that is about to start. Make this object before the fork, because nothing may
+/// be allocated between fork and exec, where the other functions run.
 ///
 ///     grader ── clone: namespaces ──→ warden (process 1) ── fork ──→ program
 ///
@@ -36,14 +36,14 @@ class Sandbox {
   /// @param folder  the program's own: it works there and may write nowhere else
   Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder);
 
-  /// fork() into namespaces as far as the kernel allows; never fails where fork does not.
+  /// Like fork(), into as many namespaces as the kernel allows. Fails only if fork does.
   /// @return as fork
   pid_t start_warden();
 
   /// In the warden: completes its namespaces.
   void enter_warden();
 
-  /// In the program's process: everything else. Nothing of it can be taken back.
+  /// In the program's process: everything else. It cannot be undone.
   void enter_program();
 
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }

@@ -26,7 +26,7 @@ constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr unsigned kArchitecture = 0;  // no filter
 #endif
 
-// Younger than the headers of some distributions.
+// Newer than the headers of some distributions.
 constexpr unsigned kClone3 = 435;
 constexpr unsigned kIoUringSetup = 425;
 constexpr unsigned kPidfdSendSignal = 424;
@@ -72,7 +72,7 @@ constexpr NamedCall kForbidden[] = {
     {kPidfdGetfd, "pidfd_getfd"},
 };
 
-// These only in some ways.
+// Calls that are allowed with some arguments only.
 constexpr NamedCall kRestricted[] = {
     {SYS_clone, "fork"}, {SYS_socket, "socket"}, {SYS_ioctl, "ioctl"},
     {SYS_kill, "kill"},  {SYS_tgkill, "tgkill"},
@@ -106,7 +106,7 @@ SeccompFilter::SeccompFilter(bool may_fork) {
   for (const NamedCall& call : kForbidden) trap(call.number);
   for (const unsigned call : {SYS_setsid, SYS_setpgid}) fail(call, EPERM);
   fail(kIoUringSetup, ENOSYS);
-  fail(kClone3, ENOSYS);  // its flags lie in memory; glibc then takes clone
+  fail(kClone3, ENOSYS);  // its flags lie in memory, out of reach; glibc falls back to clone
   restrict_clone();
   restrict_sockets();
   restrict_terminal();
@@ -147,7 +147,7 @@ void SeccompFilter::trap(unsigned call) {
   answer(SECCOMP_RET_TRAP);
 }
 
-// The first argument is a process: itself, or (where that means itself) 0.
+// The first argument is a process: allows its own number, and 0 if that means itself.
 void SeccompFilter::only_for_itself(unsigned call, int error) {
   const bool zero_is_self = error != 0;
   program_.push_back(jump(BPF_JEQ, call, 0, 5));

@@ -8,17 +8,17 @@
 
 namespace convlab::grader {
 
-/// Which system calls a program may make: all but those that a convolution has no use for. It may
-/// start threads; it may not copy itself, trace or end other processes, open network connections,
-/// mount, load code into the kernel, or leave its process group. A call that no honest program
-/// makes ends in SIGSYS, others only fail.
+/// Which system calls a program may make: all that a convolution may need. It may start threads. It
+/// may not copy itself, trace or end other processes, open network connections, mount, load code
+/// into the kernel, or leave its process group. A call that no honest program makes ends in SIGSYS;
+/// others only fail.
 class SeccompFilter {
  public:
-  /// @param may_fork  a compiler may: it works in several processes
+  /// @param may_fork  for a compiler, which works in several processes
   explicit SeccompFilter(bool may_fork);
 
-  /// Puts the filter on the calling process, for good and through exec. Allocates nothing, so it
-  /// may run between fork and exec.
+  /// Applies the filter to the calling process, permanently and through exec. Allocates nothing, so
+  /// it may run between fork and exec.
   /// @return 0 or an errno
   [[nodiscard]] int install();
 

@@ -4,8 +4,8 @@
 
 namespace convlab::grader {
 
-/// What the machine is to blame for in a compiler's output, "No space left on device"; empty where
-/// it is the source.
+/// The message in a compiler's output that is the machine's fault, "No space left on device"; empty
+/// if the source is at fault.
 std::string fault_of_machine(const std::string& output);
 
 /// True if the compiler itself, or a tool beside it, is missing.

@@ -13,7 +13,7 @@ namespace convlab::grader {
 
 namespace {
 
-// The driver's own interface, because the grader is built without the CUDA Toolkit.
+// Uses the driver's own interface, because the grader is built without the CUDA Toolkit.
 // Source: CUDA Driver API reference, cuInit and cuDeviceGetCount.
 bool ask_driver() {
   using Init = int (*)(unsigned flags);
@@ -30,7 +30,7 @@ bool ask_driver() {
 }  // namespace
 
 bool gpu_answers() {
-  // In a process of its own: the driver starts threads, and may hang.
+  // In a separate process, because the driver starts threads and may hang.
   constexpr unsigned kLimitSeconds = 30;
   const pid_t process = ::fork();
   if (process < 0) return false;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Whatever begins so may be used.
+// Names with these beginnings may be used.
 constexpr std::string_view kAllowedBeginnings[] = {
     // The language and its library.
     "_ZNSt", "_ZNKSt", "_ZSt", "_ZTISt", "_ZTTSt", "_ZNSo", "_ZNKSo", "_ZNSi", "_ZNKSi", "_ZNSd",
@@ -26,11 +26,11 @@ constexpr std::string_view kAllowedBeginnings[] = {
     "__mul", "__div", "__udiv", "__mod", "__umod", "__float", "__fix", "__ext", "__trunc", "__gnu_",
     // Threads.
     "GOMP_", "omp_", "__kmpc_", "pthread_", "sched_yield", "sched_getcpu",
-    // CUDA's runtime and, emulated, what stands in for it.
+    // CUDA's runtime and its emulated replacement.
     "cuda", "__cuda", "_Z4cuda", "__nv_", "__fatbinwrap", "_ZN7convlab9emulation",
     "_ZNK7convlab9emulation", "_ZN18cooperative_groups", "_ZN4nvcuda", "blockIdx", "blockDim",
     "threadIdx", "gridDim", "warpSize", "_ZTH", "_ZTW",
-    // The workbook, but for kInternal.
+    // The workbook, except kInternal.
     "_ZN7convlab", "_ZNK7convlab", "_ZTVN7convlab", "_ZN12GPUInterface"};
 
 constexpr std::string_view kAllowedNames[] = {"memcpy",
@@ -141,7 +141,7 @@ constexpr std::string_view kAllowedNames[] = {"memcpy",
                                               "pow",
                                               "powf"};
 
-// Mathematics, with or without an f or l behind.
+// Mathematics, with or without an f or l at the end.
 constexpr std::string_view kMathematics[] = {
     "sqrt",   "cbrt",    "exp",    "exp2",   "expm1",     "log",       "log2",     "log10", "log1p",
     "sin",    "cos",     "tan",    "asin",   "acos",      "atan",      "atan2",    "sinh",  "cosh",
@@ -154,7 +154,7 @@ constexpr std::string_view kLibraries[] = {
     "cublas",    "cudnn", "cufft",    "cusparse", "cutensor", "nvrtc",   "cusolver",
     "nvJitLink", "dnnl_", "_ZN4dnnl", "cblas_",   "sgemm",    "openblas"};
 
-// Functions that a file might bring to change what the grader's side of the program does.
+// Functions that a file might define to change what the grader's part of the program does.
 constexpr std::string_view kOthers[] = {"main",
                                         "malloc",
                                         "calloc",
@@ -209,7 +209,7 @@ constexpr std::string_view kOthers[] = {"main",
 constexpr std::string_view kOthersBeginnings[] = {"pthread_", "omp_",   "GOMP_",       "__cxa_",
                                                   "_Unwind_", "__cuda", "_ZNSt6chrono"};
 
-// The workbook's side of the talk with the grader: not to be called and not to be replaced.
+// The workbook's part of the channel to the grader, which a file may neither call nor replace.
 constexpr std::string_view kInternal[] = {
     "_ZN7convlab9run_stage",     "_ZN7convlab10run_phases",        "_ZN7convlab10find_stage",
     "_ZN7convlab5serve",         "_ZN7convlab17registered_stages", "_ZN7convlab6encode",
@@ -297,7 +297,7 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
     if (undefined && !is_allowed(name)) return SymbolProblem{Kind::kForbidden, readable(name)};
     if (strong && (contains(kOthers, name) || begins_with_one(kOthersBeginnings, name) ||
                    begins_with_one(kInternal, name) || is_cuda_function(name))) {
-      // Weak ones also come from the headers, as copies of inline functions with mangled names.
+      // Headers also bring weak symbols, copies of inline functions with mangled names.
       const bool inline_copy = type == 'W' && name.rfind("_Z", 0) == 0;
       if (!inline_copy) return SymbolProblem{Kind::kReplacement, readable(name)};
     }
