@@ -45,7 +45,7 @@ void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLi
 /// @throws DeviceError if a launch, or a kernel that ran meanwhile, failed without being noticed
 void check_device(const char* phase);
 
-/// Remembers how much was asked for, so that "out of memory" can name it.
+/// Remembers how much memory was asked for, so that the message "out of memory" can name it.
 void note_allocation(std::size_t bytes);
 
 // Inside CONVLAB_CUDA_CHECK these stand before CUDA's functions of the same names.

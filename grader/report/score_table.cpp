@@ -48,7 +48,7 @@ std::string row_of(const ScoreItem& item) {
   const bool counts = item.credit != Credit::kNotMeasured;
   const std::string points =
       (counts ? points_text(item.earned) : "-") + "/" + points_text(item.points);
-  // Colour must not count as width, so the cell is filled before it is coloured.
+  // Colour codes must not count as width, so the cell is padded before it is coloured.
   const std::string label =
       row(title_of(item), coloured(right(points, kPointsWidth), colour_of(item.credit)), item.yours,
           item.reference);

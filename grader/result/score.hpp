@@ -8,11 +8,11 @@
 
 namespace convlab::grader {
 
-/// What became of the points of one item.
+/// The outcome of one item of points.
 enum class Credit {
   kEarned,       ///< all of them
   kPartial,      ///< some, or none
-  kUndecided,    ///< measured, but noise decides how many: the most that it allows are given
+  kUndecided,    ///< measured, but noise decides how many; the most that it allows count
   kNotMeasured,  ///< counts neither for nor against
 };
 
@@ -27,9 +27,9 @@ struct SpeedMeasure {
   std::vector<std::vector<double>> yours_ms{};
   std::vector<std::vector<double>> reference_ms{};
   double speed = 0.0;  ///< reference's time over yours, sums of the convolutions' medians
-  double low = 0.0;    ///< 95 % of resampled series lie between these two
+  double low = 0.0;    ///< 95 % of the resampled series lie between low and high
   double high = 0.0;
-  std::optional<double> floor_ms{};  ///< no program can take less, where that is known
+  std::optional<double> floor_ms{};  ///< the least time of any program, if known
   int rounds = 0;
 
   friend bool operator==(const SpeedMeasure&, const SpeedMeasure&) = default;

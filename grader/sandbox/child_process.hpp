@@ -32,9 +32,9 @@ struct Ending {
   int code = 0;
 };
 
-/// A program in a process of its own, isolated as Sandbox says: a channel on kServeDescriptor, its
-/// output caught, an empty folder to work in, few environment variables, no other open file. It
-/// dies with the grader, and all that it started dies with it.
+/// A program in a process of its own, isolated by Sandbox. It has a channel on kServeDescriptor, an
+/// empty folder to work in, few environment variables and no other open file; its output is
+/// captured. It dies with the grader, and everything that it started dies with it.
 class ChildProcess {
  public:
   static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;
@@ -54,23 +54,23 @@ class ChildProcess {
 
   [[nodiscard]] int channel() const { return channel_.get(); }
 
-  /// The next message, or how the process ended instead.
+  /// Waits for the next message, or for the end of the process.
   std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
 
   /// Waits for the end of a program that sends no messages.
   Ending wait(std::chrono::milliseconds limit);
 
-  /// Ends it if it still runs. What it used is known afterwards.
+  /// Ends it if it still runs. After this, usage is known.
   Ending stop();
 
-  /// Stops it in its tracks, all its threads, and lets it go on.
+  /// Stops all its threads (SIGSTOP), and lets them go on.
   void freeze() const;
   void thaw() const;
 
-  /// What its threads have computed so far, all together; a negative duration if nobody knows.
+  /// Processor time of all its threads so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
 
-  /// The same of the thread that answers, which waits asleep.
+  /// The same for the thread that answers, which sleeps while it waits.
   [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
 
   /// False if the program has changed the variables that it was given, which are settings of the
@@ -84,7 +84,7 @@ class ChildProcess {
   [[nodiscard]] std::string output_head() const;
   [[nodiscard]] std::string output_tail() const;
 
-  /// Of the process so far, from the system's books; `elapsed_s` since its start.
+  /// What the process used so far, as the system counts it; `elapsed_s` since its start.
   [[nodiscard]] ProcessUsage usage() const;
 
   /// How far the kernel isolates it; known once it has started.

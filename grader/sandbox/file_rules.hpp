@@ -25,7 +25,7 @@ struct FileRule {
 /// CONVLAB_ISOLATION_READABLE=/apps/gcc:/apps/cuda names them.
 class FileRules {
  public:
-  /// @param program  may be executed, and its emulated sibling
+  /// @param program  may be executed, as may its emulated sibling
   /// @param folder   where it may write and remove
   FileRules(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder);
 

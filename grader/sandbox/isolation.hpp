@@ -5,8 +5,8 @@
 
 namespace convlab::grader {
 
-/// What stands between a submission and the machine: each an errno, 0 where the kernel granted it.
-/// A plain struct, because it travels through a pipe.
+/// The mechanisms that isolate a submission: each an errno, 0 if the kernel granted it. A plain
+/// struct, because it travels through a pipe.
 struct Isolation {
   int namespaces = 0;    ///< users, network, System V memory and mounts of its own
   int own_proc = 0;      ///< process numbers of its own, and a /proc that shows no others
@@ -20,8 +20,7 @@ struct Isolation {
 /// "isolation: namespaces, files, system calls, limits" and what is missing, and why.
 std::string describe(const Isolation& isolation);
 
-/// The names of what is missing and what the kernel says of it, "namespaces (Operation not
-/// permitted)".
+/// The missing mechanisms with the kernel's reason, "namespaces (Operation not permitted)".
 std::vector<std::string> missing_parts(const Isolation& isolation);
 
 /// The promises of docs/grading.md that this machine does not keep, each a sentence that names the

@@ -48,8 +48,8 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
 }
 
-// "namespaces,files": parts that the person who runs the grader leaves out, because a driver does
-// not work with them. A submission cannot: its environment is not the grader's.
+// "namespaces,files": mechanisms that the instructor disables because a driver fails under them. A
+// submission cannot do this: it does not share the grader's environment.
 bool is_left_out(const char* part) {
   const char* left_out = std::getenv("CONVLAB_ISOLATION_WITHOUT");
   return left_out != nullptr && std::strstr(left_out, part) != nullptr;
@@ -65,9 +65,9 @@ int mount_new(const char* kind, const char* where, const char* options) {
   return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
 }
 
-// In a new user namespace: who it is there, and mounts that stay there.
+// Completes a new user namespace: its user and group, and mounts that stay inside.
 int settle_in(const char* user_map, const char* group_map) {
-  ::prctl(PR_SET_DUMPABLE, 1);  // or its own maps would belong to root
+  ::prctl(PR_SET_DUMPABLE, 1);  // otherwise root would own its id maps
   write_file("/proc/self/setgroups", "deny");
   const int error = write_file("/proc/self/uid_map", user_map);
   write_file("/proc/self/gid_map", group_map);
@@ -79,8 +79,8 @@ int mount_proc() {
   return mount_new("proc", "/proc", "hidepid=4");
 }
 
-// Whether a process may have a /proc of its own is known only once it has process numbers of its
-// own, which it cannot give back. So a process that ends at once tries; the answer is an errno.
+// Whether a process may have its own /proc shows only after it got its own process numbers, which
+// it cannot give back. So a short-lived process tries; the answer is an errno.
 int proc_error(const std::string& user_map, const std::string& group_map) {
   const pid_t process = fork_into(kNamespaces | CLONE_NEWPID);
   if (process < 0) return errno;
@@ -95,7 +95,7 @@ int proc_error(const std::string& user_map, const std::string& group_map) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
 }
 
-// Root without capabilities is a user like any other.
+// Without capabilities root is an ordinary user.
 int drop_capabilities() {
   ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                                  SECBIT_NO_SETUID_FIXUP_LOCKED);

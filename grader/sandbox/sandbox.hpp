@@ -28,14 +28,14 @@ class Sandbox {
   Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder,
           std::int64_t memory_bytes);
 
-  /// fork() into namespaces as far as the kernel allows; never fails where fork does not.
+  /// Like fork(), into as many namespaces as the kernel allows. Fails only if fork does.
   /// @return as fork
   pid_t start_warden();
 
   /// In the warden: completes its namespaces, leaves the grader's session and terminal.
   void enter_warden();
 
-  /// In the program's process: everything else. Nothing of it can be taken back.
+  /// In the program's process: everything else. It cannot be undone.
   void enter_program();
 
   /// Becomes the program. @return errno, if it cannot

@@ -28,7 +28,7 @@ std::string optimisation() {
   return flag == nullptr ? "" : flag;
 }
 
-// The first line that is an error, without the folder; how many more there are.
+// The first error line, without the folder, and the number of further errors.
 std::string first_error(const std::string& printed, const fs::path& folder) {
   std::istringstream lines(printed);
   std::string first;
@@ -61,7 +61,7 @@ class Compiler {
 
   /// Nothing if it went well.
   std::optional<BuildProblem> compile(const fs::path& file) const {
-    // What milestones may include, and the tools; not the programs of a solution.
+    // The headers that milestones may include, and the tools; not the programs of a solution.
     return step(compile_command(target_, file, folder_),
                 {course_ / "common", target_.build / "bin" / "convlab-rewrite",
                  target_.build / "given_file"});

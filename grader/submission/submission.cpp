@@ -19,11 +19,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Beside the output, before and behind, lie this many bytes of poison.
+// This many bytes of poison lie before and after the output.
 constexpr std::size_t kRedzone = 4096;
 constexpr milliseconds kStartLimit{20'000};
 
-// What a submission must not read: solutions, other people's work.
+// The folder that a submission must not read: it holds solutions and other people's work.
 std::filesystem::path course_folder() {
   return network_folder().parent_path().parent_path();  // of ROOT/common/network
 }
@@ -111,7 +111,7 @@ void Submission::Region::place(std::int64_t elements, SharedSegment::Access acce
                                Placement placement, bool& is_new) {
   bytes = static_cast<std::size_t>(elements) * sizeof(float);
   if (const std::size_t needed = bytes + 2 * kRedzone; needed > segment.size()) {
-    segment = SharedSegment();  // give the old memory back before asking for more
+    segment = SharedSegment();  // frees the old memory before asking for more
     segment = SharedSegment(needed, access);
     is_new = true;
   }
@@ -160,7 +160,7 @@ bool Submission::surroundings_intact() const {
 
 milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_;
-  // Plain loops do a million multiply-adds in a millisecond; an emulated kernel far fewer.
+  // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   return milliseconds(20'000 + shape_.multiply_adds() / kSlowestPerMillisecond);
 }
@@ -217,10 +217,10 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     process_->set_shared_bytes(static_cast<std::int64_t>(
         input_.segment.size() + weights_.segment.size() + output_.segment.size()));
   }
-  // If the process is gone, receiving says how.
+  // If the process has ended, receive() reports how.
   send_message(process_->channel(), encode(request), descriptors);
   auto answer = process_->receive(limit);
-  // A pause must be asked for, and must be one of this request.
+  // Accepts a pause only if this request asked for it.
   for (int pauses = 0; pause && pauses < 2; ++pauses) {
     const auto* message = std::get_if<Message>(&answer);
     const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);

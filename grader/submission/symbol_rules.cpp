@@ -56,7 +56,7 @@ constexpr std::string_view kLibraries[] = {
     "cublas",    "cudnn", "cufft",    "cusparse", "cutensor", "nvrtc",   "cusolver",
     "nvJitLink", "dnnl_", "_ZN4dnnl", "cblas_",   "sgemm",    "openblas"};
 
-// Functions that a file might bring to change what the grader's side of the program does.
+// Functions that a file might define to change what the grader's part of the program does.
 constexpr std::string_view kOthers[] = {"main",
                                         "malloc",
                                         "calloc",
@@ -111,7 +111,7 @@ constexpr std::string_view kOthers[] = {"main",
 constexpr std::string_view kOthersBeginnings[] = {"pthread_", "omp_",   "GOMP_",       "__cxa_",
                                                   "_Unwind_", "__cuda", "_ZNSt6chrono"};
 
-// The workbook's side of the talk with the grader: not to be called and not to be replaced.
+// The workbook's part of the channel to the grader, which a file may neither call nor replace.
 constexpr std::string_view kInternal[] = {
     "_ZN7convlab9run_stage",     "_ZN7convlab10run_phases",        "_ZN7convlab10find_stage",
     "_ZN7convlab5serve",         "_ZN7convlab17registered_stages", "_ZN7convlab6encode",
@@ -191,7 +191,7 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
     if (undefined && is_refused(name)) return SymbolProblem{Kind::kForbidden, readable(name)};
     if (strong && (contains(kOthers, name) || begins_with_one(kOthersBeginnings, name) ||
                    begins_with_one(kInternal, name) || is_cuda_function(name))) {
-      // Weak ones also come from the headers, as copies of inline functions with mangled names.
+      // Headers also bring weak symbols, copies of inline functions with mangled names.
       const bool inline_copy = type == 'W' && name.rfind("_Z", 0) == 0;
       if (!inline_copy) return SymbolProblem{Kind::kReplacement, readable(name)};
     }

@@ -5,7 +5,7 @@
 
 namespace convlab::grader {
 
-/// What is wrong with the functions that an object uses or brings.
+/// What is wrong with the functions that an object uses or defines.
 struct SymbolProblem {
   enum class Kind {
     kLibrary,      ///< it calls a library that does the exercise
@@ -13,7 +13,7 @@ struct SymbolProblem {
     kReplacement,  ///< it brings a function of the system, of CUDA or of the workbook
   };
   Kind kind = Kind::kForbidden;
-  std::string name{};  ///< as a person would write it
+  std::string name{};  ///< without mangling
 };
 
 /// Looks through the external symbols of an object, as `nm --extern-only --format=posix` lists
