@@ -60,7 +60,8 @@ function(convlab_add_test name)
   catch_discover_tests(
     ${name}
     TEST_PREFIX "${name}/"
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive LABELS "${arg_LABELS}")
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive LABELS "${arg_LABELS}"
+               SKIP_REGULAR_EXPRESSION "skipped: ")
 endfunction()
 
 # convlab_add_benchmark(NAME SOURCES… [LINK LIBRARIES…])

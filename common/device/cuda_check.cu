@@ -105,11 +105,27 @@ bool is_environment(cudaError_t error) {
   }
 }
 
-[[noreturn]] void fail(cudaError_t error, const std::string& what, const std::string& hint) {
+FaultKind kind_of(cudaError_t error, bool of_launch) {
+  switch (error) {
+    case cudaErrorMemoryAllocation:
+      return FaultKind::kOutOfMemory;
+    case cudaErrorInvalidConfiguration:
+      return FaultKind::kLaunch;
+    case cudaErrorInvalidValue:  // what CUDA says of sizes, too
+      return of_launch ? FaultKind::kLaunch : FaultKind::kException;
+    case cudaErrorIllegalAddress:
+      return FaultKind::kDeviceMemory;
+    default:
+      return FaultKind::kException;
+  }
+}
+
+[[noreturn]] void fail(cudaError_t error, const std::string& what, const std::string& hint,
+                       FaultKind kind) {
   const std::string message = what + " failed: " + cudaGetErrorString(error) + " (" +
                               cudaGetErrorName(error) + ")." + (hint.empty() ? "" : " " + hint);
-  throw DeviceError(is_environment(error) ? ExitCode::kEnvironment : ExitCode::kFallsShort,
-                    message);
+  throw DeviceError(is_environment(error) ? ExitCode::kEnvironment : ExitCode::kFallsShort, message,
+                    kind);
 }
 
 std::string text_of(dim3 size) {
@@ -168,7 +184,7 @@ void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
   if (error == cudaSuccess) return;
   const std::string hint = hint_for(error);
   cudaGetLastError();  // what has been reported shall not be met again by the next launch's check
-  fail(error, text_of(where) + ": " + call, hint);
+  fail(error, text_of(where) + ": " + call, hint, kind_of(error, false));
 }
 
 void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLine where) {
@@ -180,15 +196,16 @@ void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLi
   if (shared_bytes > 0) {
     what += " and " + std::to_string(shared_bytes) + " bytes of shared memory";
   }
-  fail(error, what, excess.empty() ? hint_for(error) : "Here " + excess);
+  fail(error, what, excess.empty() ? hint_for(error) : "Here " + excess,
+       excess.empty() ? kind_of(error, true) : FaultKind::kLaunch);
 }
 
 void check_device(const char* phase) {
   const std::string what = "Something that " + std::string(phase) + " started on the device";
   const cudaError_t launch = cudaGetLastError();
-  if (launch != cudaSuccess) fail(launch, what, hint_for(launch));
+  if (launch != cudaSuccess) fail(launch, what, hint_for(launch), kind_of(launch, true));
   const cudaError_t kernel = cudaDeviceSynchronize();
-  if (kernel != cudaSuccess) fail(kernel, what, hint_for(kernel));
+  if (kernel != cudaSuccess) fail(kernel, what, hint_for(kernel), kind_of(kernel, true));
 }
 
 void note_allocation(std::size_t bytes) {

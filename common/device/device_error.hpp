@@ -3,13 +3,21 @@
 #include <string>
 
 #include "common/error/error.hpp"
+#include "common/error/fault_record.hpp"
 
 namespace convlab {
 
 /// A call of the CUDA runtime that failed, or a kernel that did.
 class DeviceError : public Error {
  public:
-  using Error::Error;
+  DeviceError(ExitCode exit_code, const std::string& message,
+              FaultKind kind = FaultKind::kException)
+      : Error(exit_code, message), kind_(kind) {}
+
+  [[nodiscard]] FaultKind kind() const noexcept { return kind_; }
+
+ private:
+  FaultKind kind_;
 };
 
 }  // namespace convlab

@@ -48,7 +48,7 @@ class Pass {
         batch_(batch),
         run_convolution_(run_convolution) {}
 
-  std::vector<float> run(const std::vector<float>& images) {
+  std::vector<float> run(std::span<const float> images) {
     Buffer features;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const float* input = i == 0 ? images.data() : features.data();
@@ -71,7 +71,7 @@ class Pass {
     return Buffer(batch_ * shapes_[layer + 1].size(), fill);
   }
 
-  static Buffer copy_of(const std::vector<float>& images) {
+  static Buffer copy_of(std::span<const float> images) {
     Buffer copy(static_cast<std::int64_t>(images.size()));
     std::copy(images.begin(), images.end(), copy.begin());
     return copy;
@@ -161,7 +161,7 @@ Network::Network(Preset preset, Weights weights)
   check_weights(preset_, weights_);
 }
 
-std::vector<float> Network::forward(const std::vector<float>& images, int batch,
+std::vector<float> Network::forward(std::span<const float> images, int batch,
                                     const ConvRunner& run_convolution) const {
   const auto wanted = std::int64_t{batch} * preset_.image_size * preset_.image_size;
   if (batch < 1 || static_cast<std::int64_t>(images.size()) != wanted) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ class Network {
 
   /// @param images  batch × image_size × image_size
   /// @return logits, batch × classes
-  [[nodiscard]] std::vector<float> forward(const std::vector<float>& images, int batch,
+  [[nodiscard]] std::vector<float> forward(std::span<const float> images, int batch,
                                            const ConvRunner& run_convolution) const;
 
  private:

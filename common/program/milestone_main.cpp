@@ -28,7 +28,7 @@
 #include "common/program/arguments.hpp"
 #include "common/program/crash_message.hpp"
 #include "common/program/sibling_program.hpp"
-#include "common/result/device_report.hpp"
+#include "common/result/add_device.hpp"
 #include "common/result/result.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/run_stage.hpp"
@@ -259,9 +259,9 @@ std::string sum_text(const std::vector<double>& summands) {
 
 // What a reader of the times must know: the GPU, and what the times leave out.
 void describe_gpu(DeviceSession& device, Result& result) {
-  const DeviceReport report = report_of(device);
-  add_to(result, report);
-  const DeviceInfo& info = report.info;
+  const MeasuredDevice measured = measure(device);
+  add_device(result, measured);
+  const DeviceInfo& info = measured.info;
   double first_ms = 0.0;
   int slowed = 0;
   int samples = 0;
@@ -275,10 +275,10 @@ void describe_gpu(DeviceSession& device, Result& result) {
   std::printf("\n%s, compute capability %s, up to %d MHz, driver for CUDA %s, built with CUDA %s\n",
               info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
               info.driver.c_str(), info.runtime.c_str());
-  std::printf("Not in these times: %g ms to start the GPU", report.start_up_ms);
+  std::printf("Not in these times: %g ms to start the GPU", measured.start_up_ms);
   if (first_ms > 0.0) std::printf("; the first call of a stage took %g ms", first_ms);
   std::printf(".\n");
-  std::printf("An empty kernel takes %g ms by the same clock.\n", report.empty_launch_ms);
+  std::printf("An empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
   for (const ReferenceLine& line : result.references) {
     std::printf("Physical limit, %s: %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
   }
@@ -344,11 +344,8 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
                 .solution = milestone.solution,
                 .created = utc_now(),
                 .machine = describe_machine(),
-                .cases = {},
                 .runs = {},
-                .findings = {},
                 .references = {},
-                .isolation = {},
                 .verdict = Verdict::kMeasured};
   for (const Stage& stage : stages) {
     if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());

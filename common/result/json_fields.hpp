@@ -1,64 +1,109 @@
 #pragma once
 
-#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
-#include "common/device/device_info.hpp"
-#include "common/device/physical_floor.hpp"
 #include "common/error/error.hpp"
-#include "common/result/device_report.hpp"
-#include "common/result/result.hpp"
-#include "common/tensor/conv_shape.hpp"
-#include "common/timing/op_sample.hpp"
 
-// How shapes, stages, samples and devices look in JSON, in result files and between the grader and
-// a submission. nlohmann-json finds these functions through the names of their types.
+// One declaration per struct, for writing and for reading:
+//
+//     void json_fields(JsonFields& fields, Extent& extent) {
+//       fields("width", extent.width)("height", extent.height).optional("depth", extent.depth);
+//     }
+//
+// nlohmann-json then converts the struct, and vectors of it, by itself. An enum needs no more than
+// a to_string that calls a value which does not exist "unknown".
 
 namespace convlab {
 
 /// Keeps the order in which fields are written.
 using Json = nlohmann::ordered_json;
 
-/// The one of `values` that to_string calls as the JSON does. @throws EnvironmentError if none is
-template <class Enum>
-Enum value_named(const Json& json, std::initializer_list<Enum> values) {
+/// Writes the fields of a struct to a JSON object, or reads them from one.
+class JsonFields {
+ public:
+  static JsonFields writer(Json& to) { return {nullptr, &to}; }
+  static JsonFields reader(const Json& from) { return {&from, nullptr}; }
+
+  [[nodiscard]] bool reads() const { return from_ != nullptr; }
+
+  /// A field that every file has. @throws nlohmann::json::exception if it lacks or has another type
+  template <class T>
+  JsonFields& operator()(const char* name, T& value) {
+    if (reads()) {
+      from_->at(name).get_to(value);
+    } else {
+      (*to_)[name] = value;
+    }
+    return *this;
+  }
+
+  /// A field that is always written; where a file lacks it, the value stays as it is.
+  template <class T>
+  JsonFields& defaulted(const char* name, T& value) {
+    return !reads() || from_->contains(name) ? (*this)(name, value) : *this;
+  }
+
+  /// A field that is written only where it says something: not an empty or zero value.
+  template <class T>
+  JsonFields& optional(const char* name, T& value) {
+    const bool present = reads() ? from_->contains(name) : !(value == T{});
+    return present ? (*this)(name, value) : *this;
+  }
+  template <class T>
+  JsonFields& optional(const char* name, std::optional<T>& value) {
+    if (reads() && from_->contains(name)) value.emplace();
+    return value ? (*this)(name, *value) : *this;
+  }
+
+ private:
+  JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
+
+  const Json* from_;
+  Json* to_;
+};
+
+template <class T>
+concept HasJsonFields = requires(JsonFields& fields, T& value) {
+  json_fields(fields, value);
+};
+
+template <class T>
+concept NamedEnum = std::is_enum_v<T> && requires(T value) {
+  { to_string(value) } -> std::convertible_to<std::string_view>;
+};
+
+template <HasJsonFields T>
+void to_json(Json& json, const T& value) {
+  json = Json::object();
+  JsonFields fields = JsonFields::writer(json);
+  json_fields(fields, const_cast<T&>(value));  // a writer changes nothing
+}
+
+template <HasJsonFields T>
+void from_json(const Json& json, T& value) {
+  JsonFields fields = JsonFields::reader(json);
+  json_fields(fields, value);
+}
+
+template <NamedEnum T>
+void to_json(Json& json, const T& value) {
+  json = to_string(value);
+}
+
+/// @throws EnvironmentError for a name that no value has
+template <NamedEnum T>
+void from_json(const Json& json, T& value) {
   const auto name = json.get<std::string>();
-  for (const Enum value : values) {
-    if (name == to_string(value)) return value;
+  for (int i = 0; std::string_view(to_string(static_cast<T>(i))) != "unknown"; ++i) {
+    if (name != to_string(static_cast<T>(i))) continue;
+    value = static_cast<T>(i);
+    return;
   }
   throw EnvironmentError("'" + name + "' is not a known value");
 }
-
-void to_json(Json& json, Device device);
-
-/// @throws EnvironmentError for a name that is none
-void from_json(const Json& json, Device& device);
-
-void to_json(Json& json, const ConvShape& shape);
-
-/// @throws ShapeError for sizes that are no convolution
-void from_json(const Json& json, ConvShape& shape);
-
-void to_json(Json& json, const StageInfo& stage);
-void from_json(const Json& json, StageInfo& stage);
-
-void to_json(Json& json, const OpSample& sample);
-void from_json(const Json& json, OpSample& sample);
-
-void to_json(Json& json, const DeviceLimits& limits);
-void from_json(const Json& json, DeviceLimits& limits);
-
-void to_json(Json& json, const DeviceInfo& info);
-void from_json(const Json& json, DeviceInfo& info);
-
-void to_json(Json& json, const DeviceReport& report);
-void from_json(const Json& json, DeviceReport& report);
-
-void to_json(Json& json, const Score& score);
-void from_json(const Json& json, Score& score);
-
-void to_json(Json& json, const SourceFile& file);
-void from_json(const Json& json, SourceFile& file);
 
 }  // namespace convlab

@@ -9,7 +9,6 @@
 #include "common/device/device_info.hpp"
 #include "common/process/process_usage.hpp"
 #include "common/result/machine.hpp"
-#include "common/result/score.hpp"
 #include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
@@ -34,7 +33,7 @@ struct StageInfo {
   std::string id{};
   std::string title{};
   std::string baseline{};
-  std::string precision = "fp32";
+  Precision precision = Precision::kFp32;
   int order = 0;
 
   friend bool operator==(const StageInfo&, const StageInfo&) = default;
@@ -73,31 +72,6 @@ struct AccuracyResult {
   friend bool operator==(const AccuracyResult&, const AccuracyResult&) = default;
 };
 
-/// One thing that the grader found wrong, in words for the person who wrote the code.
-struct Finding {
-  std::string id{};     ///< "E-nan", see docs/diagnoses.md
-  std::string title{};  ///< what is wrong, in a few words
-  std::string seen{};   ///< where and what: numbers
-  std::string cause{};  ///< what it usually means
-  std::string next{};   ///< one next step
-  std::string stage{};  ///< empty where it concerns the whole program
-
-  friend bool operator==(const Finding&, const Finding&) = default;
-};
-
-/// One element-wise case of a check.
-struct CaseResult {
-  std::string stage{};
-  std::string name{};
-  ConvShape shape{};
-  std::uint64_t seed = 0;
-  bool exact = false;  ///< integer-valued inputs, compared without any tolerance
-  ErrorMeasure error{};
-  Verdict verdict = Verdict::kPassed;
-
-  friend bool operator==(const CaseResult&, const CaseResult&) = default;
-};
-
 /// One network with one stage at one batch.
 struct RunResult {
   std::string network{};
@@ -114,7 +88,7 @@ struct RunResult {
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
-/// Labels of the lines that add_to (device_report.hpp) makes: the time to move the data of all
+/// Labels of the lines that add_device (add_device.hpp) makes: the time to move the data of all
 /// layers, and the time where single precision's arithmetic needs longer than that.
 inline constexpr const char* kMemoryFloor = "memory floor";
 inline constexpr const char* kFp32Floor = "fp32 floor";
@@ -130,21 +104,16 @@ struct ReferenceLine {
   friend bool operator==(const ReferenceLine&, const ReferenceLine&) = default;
 };
 
-/// The content of one result file.
+/// The content of one result file; after a check the file holds more, grader/result.
 struct Result {
   std::string program{};    ///< "m1", "grader check"
   std::string milestone{};  ///< "m1"
   std::string solution{};   ///< "student", "reference"
   std::string created{};    ///< UTC, ISO 8601; see utc_now()
   MachineInfo machine{};
-  std::vector<CaseResult> cases{};
   std::vector<RunResult> runs{};
-  std::vector<Finding> findings{};
   std::vector<ReferenceLine> references{};
-  std::string isolation{};  ///< of a check: what kept the submission from the machine
   Verdict verdict = Verdict::kMeasured;
-  std::optional<Score> score{};       ///< of a check, where the milestone has rules for it
-  std::vector<SourceFile> sources{};  ///< what the checked program was built from, where known
 
   friend bool operator==(const Result&, const Result&) = default;
 };

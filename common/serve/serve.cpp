@@ -10,9 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <vector>
 
+#include "common/device/device_error.hpp"
 #include "common/error/error.hpp"
+#include "common/error/fault_record.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/mapped_segment.hpp"
 #include "common/stage/run_stage.hpp"
@@ -46,52 +49,63 @@ Session& session() {
   return instance;
 }
 
-// "input 4096": the address lies 4096 bytes after the first byte of the input; "input 8 write": the
-// same, by a write to memory that is read-only. "null", "stack" and "elsewhere" say the rest.
-void describe_crash(std::uintptr_t address, std::array<char, 64>& text) {
+/// What a signal tells, in memory that a handler may use.
+struct CrashPlace {
+  FaultKind kind = FaultKind::kSignal;
+  const char* array = "";
+  long long element = 0;
+};
+
+CrashPlace place_of(std::uintptr_t address) {
   const Session& s = session();
-  const auto name_if_near = [&](const MappedSegment& segment, const std::byte* begin,
-                                const char* name) {
-    if (!segment.is_near(address)) return false;
-    const long long distance = static_cast<long long>(address) -
-                               static_cast<long long>(reinterpret_cast<std::uintptr_t>(begin));
-    // What lies inside can be read: the program tried to write there.
-    std::snprintf(text.data(), text.size(), "%s %lld%s", name, distance,
-                  segment.contains(address) ? " write" : "");
-    return true;
+  struct Array {
+    const MappedSegment& segment;
+    const std::byte* begin;
+    const char* name;
   };
-  constexpr std::uintptr_t kNullPages = 1 << 16;
-  if (name_if_near(s.input, s.input_begin, "input") ||
-      name_if_near(s.weights, s.weights_begin, "weights") ||
-      name_if_near(s.output, s.output_begin, "output")) {
-    return;
+  for (const Array& array :
+       {Array{s.input, s.input_begin, "input"}, Array{s.weights, s.weights_begin, "weights"},
+        Array{s.output, s.output_begin, "output"}}) {
+    if (!array.segment.is_near(address)) continue;
+    const auto distance = static_cast<long long>(address) -
+                          static_cast<long long>(reinterpret_cast<std::uintptr_t>(array.begin));
+    // What lies inside can be read: the program tried to write there.
+    return {array.segment.contains(address) ? FaultKind::kReadOnly : FaultKind::kOutside,
+            array.name, distance / static_cast<long long>(sizeof(float))};
   }
-  const char* where = "elsewhere";
-  if (address < kNullPages) where = "null";
+  constexpr std::uintptr_t kNullPages = 1 << 16;
   if (address + MappedSegment::kGuardBytes > s.stack_end &&
       address < s.stack_end + MappedSegment::kGuardBytes) {
-    where = "stack";
+    return {FaultKind::kStack};
   }
-  std::snprintf(text.data(), text.size(), "%s", where);
+  return {address < kNullPages ? FaultKind::kNull : FaultKind::kSignal};
 }
 
 // Tells the grader where the program died, then dies of the same signal. The process is lost
 // already: snprintf with integers, though not promised to work here, does in practice, and if it
 // does not, the grader still sees the signal.
 void on_crash(int signal, siginfo_t* info, void* /*context*/) {
-  std::array<char, 64> where{"elsewhere"};
-  if (signal == SIGSEGV || signal == SIGBUS) {
-    describe_crash(reinterpret_cast<std::uintptr_t>(info->si_addr), where);
-  }
+  CrashPlace place;
+  const bool of_memory = signal == SIGSEGV || signal == SIGBUS;
+  if (of_memory) place = place_of(reinterpret_cast<std::uintptr_t>(info->si_addr));
   if (signal == SIGSYS) {  // the sandbox of the grader forbids that system call
-    std::snprintf(where.data(), where.size(), "system-call %d", info->si_syscall);
+    place = {FaultKind::kSystemCall, "", info->si_syscall};
   }
   std::array<char, 256> text{};
   const int length = std::snprintf(
       text.data(), text.size(),
-      R"({"token":%llu,"status":"crash","message":"%s","op_ms":0,"layer_ms":0,"stages":[]})",
-      static_cast<unsigned long long>(session().token), where.data());
-  ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
+      R"({"token":%llu,"status":"crash","fault":{"kind":"%s","array":"%s","element":%lld}})",
+      static_cast<unsigned long long>(session().token), to_string(place.kind), place.array,
+      place.element);
+  if (!of_memory || place.kind != FaultKind::kSignal) {
+    ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
+  } else {
+    // The emulated device knows its own memory. What it noted was made in a handler as well.
+    const ServeReply reply{.token = session().token,
+                           .status = ServeStatus::kCrash,
+                           .fault = take_noted_fault().value_or(FaultRecord{place.kind})};
+    send_message(session().channel, encode(reply));
+  }
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
@@ -147,7 +161,7 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   s.output_begin = s.output.data() + request.output_offset;
   if (request.pauses) {
     const auto pause = [&] {
-      const ServeReply paused{.token = request.token, .status = ServeStatus::kPaused, .stages = {}};
+      const ServeReply paused{.token = request.token, .status = ServeStatus::kPaused};
       send_message(s.channel, encode(paused));
       receive_message(s.channel);
     };
@@ -166,15 +180,28 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   if (!times.samples.empty()) reply.sample = times.samples.back();
 }
 
+// What the stage threw, and what the device knows of it.
+FaultRecord record_of(const std::exception& error) {
+  FaultRecord record = take_noted_fault().value_or(FaultRecord{});
+  record.text = error.what();
+  if (const auto* failure = dynamic_cast<const DeviceError*>(&error)) {
+    record.kind = failure->kind();
+  } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    record.kind = FaultKind::kOutOfMemory;
+  }
+  return record;
+}
+
 ServeReply answer(const ServeRequest& request) {
   ServeReply reply{.token = request.token};
   DeviceSession* device = session().device;
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
+  take_noted_fault();  // of a call that went well all the same
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
-      if (device != nullptr) reply.report = report_of(*device);
+      if (device != nullptr) reply.measured = measure(*device);
     } else {
       run_request(request, reply);
     }
@@ -183,10 +210,10 @@ ServeReply answer(const ServeRequest& request) {
     reply.message = error.what();
   } catch (const std::exception& error) {
     reply.status = ServeStatus::kException;
-    reply.message = error.what();
+    reply.fault = record_of(error);
   } catch (...) {
     reply.status = ServeStatus::kException;
-    reply.message = "an exception that is no std::exception";
+    reply.fault = FaultRecord{FaultKind::kException, "an exception that is no std::exception"};
   }
   return reply;
 }
@@ -212,10 +239,8 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
       }
       if (!send_message(channel_descriptor, encode(answer(*request)))) break;
     } catch (const EnvironmentError& error) {
-      const ServeReply refusal{.token = request->token,
-                               .status = ServeStatus::kRefused,
-                               .message = error.what(),
-                               .stages = {}};
+      const ServeReply refusal{
+          .token = request->token, .status = ServeStatus::kRefused, .message = error.what()};
       if (!send_message(channel_descriptor, encode(refusal))) break;
     }
   }

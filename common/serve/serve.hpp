@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "common/device/device_session.hpp"
+#include "common/device/measured_device.hpp"
 #include "common/error/error.hpp"
-#include "common/result/device_report.hpp"
+#include "common/error/fault_record.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/run_stage.hpp"
 #include "common/tensor/conv_shape.hpp"
@@ -49,24 +50,29 @@ struct ServeRequest {
 enum class ServeStatus {
   kDone,
   kNotImplemented,  ///< still as handed out
-  kException,       ///< the stage threw
-  kCrash,           ///< a signal arrived; sent on the way down
+  kException,       ///< the stage threw; `fault` says what
+  kCrash,           ///< a signal arrived; `fault` says where; sent on the way down
   kRefused,         ///< the request made no sense
   kPaused,          ///< between two phases
 };
 
+/// "done", "not-implemented", "exception", "crash", "refused", "paused".
+const char* to_string(ServeStatus status);
+
 struct ServeReply {
   std::uint64_t token = 0;
   ServeStatus status = ServeStatus::kDone;
-  std::string message{};  ///< of the exception; for a crash: where, see describe_crash in serve.cpp
+  std::string message{};               ///< of kNotImplemented and kRefused
+  std::optional<FaultRecord> fault{};  ///< of kException and kCrash
   double op_ms = 0.0;
   double layer_ms = 0.0;
   PhaseKernels kernels{};  ///< of a request with pauses
   std::vector<StageInfo> stages{};
-  Device device = Device::kCpu;          ///< an emulated one has no times: op_ms and layer_ms are 0
-  std::string no_gpu{};                  ///< why a program for a GPU emulates; otherwise empty
-  OpSample sample{};                     ///< what op_ms was made of
-  std::optional<DeviceReport> report{};  ///< with the list of stages, where they run on a device
+  Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
+  std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty
+  OpSample sample{};             ///< what op_ms was made of
+  std::optional<MeasuredDevice>
+      measured{};  ///< with the list of stages, where they run on a device
 };
 
 std::string encode(const ServeRequest& request);

@@ -1,104 +1,110 @@
 // The messages between the grader and a submission, as JSON.
 
-#include <array>
-
-#include "common/result/json_fields.hpp"
+#include "common/result/result_json.hpp"
 #include "common/serve/serve.hpp"
 
 namespace convlab {
 
 namespace {
 
-constexpr std::array<const char*, 6> kStatusNames = {"done",  "not-implemented", "exception",
-                                                     "crash", "refused",         "paused"};
+// An exception may carry any text; the message must stay within kMaxMessage after escaping.
+void shorten(std::string& text) {
+  constexpr std::size_t kMaxText = 4096;
+  text.resize(std::min(text.size(), kMaxText));
+}
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+template <class Message>
+std::string encoded(const Message& message) {
+  return Json(message).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <class Message>
+std::optional<Message> decoded(const std::string& text) {
+  try {
+    return Json::parse(text).get<Message>();
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
-std::string encode(const ServeRequest& request) {
-  Json json = {{"token", request.token}, {"stage", request.stage}};
-  if (!request.stage.empty()) {
-    json["shape"] = request.shape;
-    json["input_offset"] = request.input_offset;
-    json["weights_offset"] = request.weights_offset;
-    json["output_offset"] = request.output_offset;
-    json["pauses"] = request.pauses;
+const char* to_string(ServeStatus status) {
+  switch (status) {
+    case ServeStatus::kDone:
+      return "done";
+    case ServeStatus::kNotImplemented:
+      return "not-implemented";
+    case ServeStatus::kException:
+      return "exception";
+    case ServeStatus::kCrash:
+      return "crash";
+    case ServeStatus::kRefused:
+      return "refused";
+    case ServeStatus::kPaused:
+      return "paused";
   }
-  return dump(json);
+  return "unknown";
+}
+
+static void json_fields(JsonFields& fields, FaultRecord& fault) {
+  fields("kind", fault.kind)
+      .optional("text", fault.text)
+      .optional("kernel", fault.kernel)
+      .optional("file", fault.file)
+      .optional("line", fault.line)
+      .optional("allocated_at", fault.allocated_at)
+      .optional("block", fault.block)
+      .optional("thread", fault.thread)
+      .optional("array", fault.array)
+      .optional("element", fault.element);
+}
+
+static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
+  fields("prolog", kernels.prolog)("convolve", kernels.convolve)("epilog", kernels.epilog)(
+      "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished);
+}
+
+static void json_fields(JsonFields& fields, ServeRequest& request) {
+  fields("token", request.token)("stage", request.stage);
+  if (request.stage.empty()) return;
+  fields("shape", request.shape)("input_offset", request.input_offset)(
+      "weights_offset", request.weights_offset)("output_offset", request.output_offset)
+      .defaulted("pauses", request.pauses);
+}
+
+static void json_fields(JsonFields& fields, ServeReply& reply) {
+  fields("token", reply.token)("status", reply.status)
+      .optional("message", reply.message)
+      .optional("fault", reply.fault)
+      .optional("op_ms", reply.op_ms)
+      .optional("layer_ms", reply.layer_ms)
+      .optional("kernels", reply.kernels)
+      .optional("stages", reply.stages)
+      .optional("device", reply.device)
+      .optional("no_gpu", reply.no_gpu)
+      .optional("sample", reply.sample)
+      .optional("measured", reply.measured);
+}
+
+std::string encode(const ServeRequest& request) {
+  return encoded(request);
 }
 
 std::string encode(const ServeReply& reply) {
-  // An exception may carry any text; the message must stay within kMaxMessage after escaping.
-  constexpr std::size_t kMaxText = 4096;
-  Json json = {{"token", reply.token},
-               {"status", kStatusNames.at(static_cast<std::size_t>(reply.status))},
-               {"message", reply.message.substr(0, kMaxText)},
-               {"op_ms", reply.op_ms},
-               {"layer_ms", reply.layer_ms},
-               {"kernels", {reply.kernels.prolog, reply.kernels.convolve, reply.kernels.epilog}},
-               {"unjoined", reply.kernels.unjoined},
-               {"copies", reply.kernels.copies},
-               {"finished", reply.kernels.finished},
-               {"stages", reply.stages},
-               {"device", reply.device},
-               {"no_gpu", reply.no_gpu.substr(0, kMaxText)},
-               {"sample", reply.sample}};
-  if (reply.report) json["report"] = *reply.report;
-  return dump(json);
+  ServeReply shorter = reply;
+  shorten(shorter.message);
+  shorten(shorter.no_gpu);
+  if (shorter.fault) shorten(shorter.fault->text);
+  return encoded(shorter);
 }
 
 std::optional<ServeRequest> decode_request(const std::string& text) {
-  try {
-    const Json json = Json::parse(text);
-    ServeRequest request;
-    request.token = json.at("token");
-    request.stage = json.at("stage");
-    if (!request.stage.empty()) {
-      request.shape = json.at("shape").get<ConvShape>();
-      request.input_offset = json.at("input_offset");
-      request.weights_offset = json.at("weights_offset");
-      request.output_offset = json.at("output_offset");
-      request.pauses = json.value("pauses", false);
-    }
-    return request;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+  return decoded<ServeRequest>(text);
 }
 
 std::optional<ServeReply> decode_reply(const std::string& text) {
-  try {
-    const Json json = Json::parse(text);
-    ServeReply reply;
-    reply.token = json.at("token");
-    const auto status = json.at("status").get<std::string>();
-    std::size_t index = 0;
-    while (index < kStatusNames.size() && status != kStatusNames[index]) ++index;
-    if (index == kStatusNames.size()) return std::nullopt;
-    reply.status = static_cast<ServeStatus>(index);
-    reply.message = json.at("message");
-    reply.op_ms = json.at("op_ms");
-    reply.layer_ms = json.at("layer_ms");
-    if (const auto kernels = json.find("kernels"); kernels != json.end()) {
-      reply.kernels = {.prolog = kernels->at(0),
-                       .convolve = kernels->at(1),
-                       .epilog = kernels->at(2),
-                       .unjoined = json.value("unjoined", false),
-                       .copies = json.value("copies", 0),
-                       .finished = json.value("finished", false)};
-    }
-    reply.stages = json.at("stages").get<std::vector<StageInfo>>();
-    reply.device = json.value("device", Device::kCpu);
-    reply.no_gpu = json.value("no_gpu", "");
-    reply.sample = json.value("sample", OpSample{});
-    if (json.contains("report")) reply.report = json["report"].get<DeviceReport>();
-    return reply;
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
+  return decoded<ServeReply>(text);
 }
 
 }  // namespace convlab

@@ -25,6 +25,8 @@ struct PhaseKernels {
   bool unjoined = false;  ///< convolve left work that the default stream does not wait for
   int copies = 0;         ///< places in device memory that held the input and were changed with it
   bool finished = false;  ///< after prolog, device memory already held what became the output
+
+  friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
 };
 
 /// Durations of one run of a convolution, in milliseconds. On an emulated device nothing is

@@ -141,8 +141,8 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
       "In " + where + ": the output belongs to none of them; two phases share the work.");
 }
 
-std::optional<Finding> check_rest(Submission& submission, const StageInfo& stage,
-                                  std::uint64_t seed) {
+std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
+                                       std::uint64_t seed) {
   const std::vector<ElementCase> cases = quick_cases();
   if (const auto found = first_finding(submission, stage, {cases.back()}, seed)) {
     return finding("E-replay", "When it was asked again: " + found->seen);
@@ -224,7 +224,7 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   announce("which phase computes");
   if (auto found = check_phases(submission, stage, seed)) return found;
   announce("what goes on after the convolution");
-  if (auto found = check_rest(submission, stage, seed)) return found;
+  if (auto found = check_stillness(submission, stage, seed)) return found;
   announce("threads and streams in another order");
   return check_order(submission, stage, seed);
 }

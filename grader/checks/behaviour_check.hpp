@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "common/result/result.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -24,8 +24,8 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                                     std::uint64_t seed);
 
 /// Whether threads go on computing after the convolution has returned.
-std::optional<Finding> check_rest(Submission& submission, const StageInfo& stage,
-                                  std::uint64_t seed);
+std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
+                                       std::uint64_t seed);
 
 /// On an emulated device: with threads, warps and blocks in another order, and with streams that do
 /// nothing before somebody waits for them, the output is the same.

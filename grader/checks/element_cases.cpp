@@ -4,7 +4,6 @@
 #include <random>
 #include <thread>
 
-#include "common/error/error.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
 
@@ -65,20 +64,19 @@ void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const A
   fill(arrays.weights, shape.weights_size());
 }
 
-Precision precision_of(const StageInfo& stage) {
-  for (const Precision precision : kPrecisions) {
-    if (stage.precision == to_string(precision)) return precision;
-  }
-  throw UsageError("Stage '" + stage.id + "' declares the precision '" + stage.precision +
-                   "'; known are fp32, tf32, fp16 and fp16-sums.");
-}
-
-bool arrives_late(Submission& submission, const ConvShape& shape, const float* input,
-                  const float* weights, const float* output, const oracle::Tolerance& tolerance) {
+std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
+                                        const float* weights, const std::string& where) {
+  if (wrong.report.unwritten == 0) return std::nullopt;
   submission.thaw();
   constexpr std::chrono::milliseconds kLate{300};
   std::this_thread::sleep_for(kLate);
-  return oracle::compare(shape, input, weights, output, tolerance).passed(shape);
+  const bool is_complete = oracle::compare(wrong.shape, wrong.arrays.input, weights,
+                                           wrong.arrays.output, wrong.tolerance)
+                               .passed(wrong.shape);
+  if (!is_complete) return std::nullopt;
+  return finding("E-still-working", "In " + where +
+                                        ": the output was complete only some time after the call "
+                                        "had returned.");
 }
 
 namespace {
@@ -97,7 +95,7 @@ std::string id_of_larger_case(Submission& submission, const StageInfo& stage, st
   const ConvShape shape{3, 5, 4, 12, 14, 3, 1};
   const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
   fill_random(shape, false, seed, arrays);
-  const oracle::Tolerance tolerance = oracle::Tolerance::of(precision_of(stage));
+  const oracle::Tolerance tolerance = oracle::Tolerance::of(stage.precision);
   if (submission.run(stage.id).failure) return "E-wrong";
   const auto report =
       oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
@@ -109,12 +107,11 @@ std::string id_of_larger_case(Submission& submission, const StageInfo& stage, st
 
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed) {
-  const Precision precision = precision_of(stage);
   // Halves hold whole numbers up to 2048, so these inputs are exact in every class, and so are sums
   // in halves: with at most 50 products of random sign a sum beyond 2048 lies eleven standard
   // deviations away.
   const oracle::Tolerance tolerance =
-      test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(precision);
+      test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(stage.precision);
   CaseOutcome outcome;
   outcome.result = {.stage = stage.id,
                     .name = test.name,
@@ -140,13 +137,8 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
                           .worst_ratio = compared.report.worst_ratio,
                           .bound = tolerance.bound};
   if (!compared.report.passed(test.shape)) {
-    if (compared.report.unwritten > 0 && arrives_late(submission, test.shape, arrays.input,
-                                                      arrays.weights, arrays.output, tolerance)) {
-      outcome.finding = finding("E-still-working", "In " + where +
-                                                       ": the output was complete only "
-                                                       "some time after the call had returned.");
-      return outcome;
-    }
+    outcome.finding = find_late_output(submission, compared, arrays.weights, where);
+    if (outcome.finding) return outcome;
     outcome.finding = diagnose(compared, where);
     if (compared.report.unwritten == test.shape.output_size() &&
         right_on_zeros(submission, stage, compared)) {

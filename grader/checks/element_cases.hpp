@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/result/result.hpp"
 #include "common/stage/stage.hpp"
+#include "grader/findings/diagnosis.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -36,12 +37,10 @@ struct CaseOutcome {
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed);
 
-/// After an output with elements that were not written: whether they come a little later, because
-/// threads go on after the call has returned.
-bool arrives_late(Submission& submission, const ConvShape& shape, const float* input,
-                  const float* weights, const float* output, const oracle::Tolerance& tolerance);
-
-/// The precision class that a submission's stage declares. @throws UsageError for another word
-Precision precision_of(const StageInfo& stage);
+/// For an output with elements that were not written: a finding if they come a little later,
+/// because threads go on after the call has returned.
+/// @param weights  the grader's own; what the submission saw is not trusted
+std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
+                                        const float* weights, const std::string& where);
 
 }  // namespace convlab::grader

@@ -5,7 +5,6 @@
 #include "common/error/error.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/submission/build_submission.hpp"
-#include "grader/submission/gpu_probe.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -56,9 +55,10 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
     throw UsageError("The solution of " + student.filename().string() + " is a " +
                      (is_cuda ? ".cpp" : ".cu") + " file; this is " + file.string() + ".");
   }
-  const BuiltSubmission built = build_submission(
-      file,
-      {.build = build, .device = device, .capability = milestone.device().report.info.capability});
+  const BuiltSubmission built =
+      build_submission(file, {.build = build,
+                              .device = device,
+                              .capability = milestone.device().measured.info.capability});
   if (!built.problem) return {.program = built.program};
   return {.finding = explain(*built.problem, file.filename().string())};
 }

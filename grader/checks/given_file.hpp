@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/result/result.hpp"
+#include "grader/result/finding.hpp"
 
 namespace convlab::grader {
 

@@ -3,47 +3,65 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/network/network.hpp"
-#include "common/result/result.hpp"
+#include "grader/checks/graded_network.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
+#include "reference/oracle/comparison.hpp"
 #include "reference/oracle/expected.hpp"
 
 namespace convlab::grader {
 
-/// Told of each timed call after it ended: the number of the convolution in the network, and what
-/// the submission was given. What another program takes for the same, right now, is comparable.
-using Beside = std::function<void(int layer, const ConvShape&, const Arrays& given)>;
-
 /// A network at one batch: what a submission's convolutions become a part of.
 struct NetworkTask {
   const Network& network;
-  const std::vector<float>& images;         ///< at least batch × image_size × image_size
-  const std::vector<std::uint8_t>& labels;  ///< at least batch
+  std::span<const float> images;            ///< at least (first + batch) × image_size²
+  const std::vector<std::uint8_t>& labels;  ///< at least first + batch
   const oracle::Expected& expected;
   int batch = 0;
-  Beside beside{};    ///< empty: nobody measures beside
-  int first = 0;      ///< the image with which the batch begins
-  bool timed = true;  ///< false: each convolution is called once
+  int first = 0;  ///< the image with which the batch begins
 };
+
+/// @param network  loaded
+NetworkTask task_of(const GradedNetwork& network, int batch, int first = 0);
+
+/// A convolution of the network whose output was found right.
+struct CheckedLayer {
+  int index = 0;        ///< among the network's convolutions
+  std::string where{};  ///< for messages: "convolution 1 of network fa23 (…)"
+  ConvShape shape{};
+  const float* input = nullptr;  ///< the grader's own arrays, which the submission never sees
+  const float* weights = nullptr;
+  const float* output = nullptr;  ///< right
+  Arrays arrays{};                ///< the submission's, holding input, weights and output
+  oracle::Tolerance tolerance;
+  Call call{};  ///< the one that gave this output
+};
+
+/// Takes the times of a layer into its result; a finding ends the run.
+using LayerTimer =
+    std::function<std::optional<Finding>(const CheckedLayer& layer, LayerResult& result)>;
 
 struct NetworkOutcome {
   RunResult result{};
   std::optional<Finding> finding{};
 };
 
-/// Told what is going on, for a person who waits.
-using Announce = std::function<void(const std::string& what)>;
+/// Runs the network; its convolutions run in the submission's process, everything else here. Each
+/// convolution is called once and every element of its output compared with the oracle.
+/// @param time  called after each right convolution; empty: nothing is timed
+NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
+                             const NetworkTask& task, const Announce& announce,
+                             const LayerTimer& time = {});
 
-/// Runs the network; its convolutions run in the submission's process, everything else here.
-///
-/// Each convolution is first called once and every element of its output compared with the oracle.
-/// Then it is timed: further calls, each with the images in another order and a poisoned output,
-/// must give the same bits in that order, or else pass the oracle themselves. The first call is a
-/// sample only where it takes so long that there is no other.
-NetworkOutcome run_network(Submission& submission, const StageInfo& stage, const NetworkTask& task,
-                           const Announce& announce);
+/// The same for batches of a size and from a place of the data that nobody announced.
+/// @param largest  batch that `network` has images for
+std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
+                                            const GradedNetwork& network, int largest,
+                                            std::uint64_t seed, const Announce& announce);
 
 }  // namespace convlab::grader

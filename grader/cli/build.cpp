@@ -9,6 +9,7 @@
 #include <sstream>
 #include <vector>
 
+#include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
 #include "common/process/descriptor.hpp"
 #include "common/process/run_process.hpp"
@@ -31,16 +32,11 @@ Descriptor lock_build_folder() {
   return lock;
 }
 
-bool has_gpu() {
-  // The second is that of Windows' Linux.
-  return std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
-}
-
 std::string target_of(const CourseMilestone& milestone) {
   const auto program = program_of(milestone.id, "student");
   const auto emulated = program.string() + "-emulated";
   const bool emulation_is_enough =
-      std::filesystem::exists(program) && std::filesystem::exists(emulated) && !has_gpu();
+      std::filesystem::exists(program) && std::filesystem::exists(emulated) && !answering_gpu();
   return milestone.id + (emulation_is_enough ? "-emulated" : "");
 }
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "common/result/result.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/result/finding.hpp"
 
 namespace convlab::grader {
 

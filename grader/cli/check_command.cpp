@@ -7,17 +7,15 @@
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
-#include "grader/checks/check.hpp"
-#include "grader/checks/element_cases.hpp"
 #include "grader/checks/given_file.hpp"
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/sources.hpp"
+#include "grader/grading/grade.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/score.hpp"
 
 namespace convlab::grader {
 
@@ -66,7 +64,7 @@ std::filesystem::path default_file(const Options& options) {
 /// Prints while the check goes on.
 class Printer {
  public:
-  CheckObserver observer() {
+  GradeObserver observer() {
     return {.announce = [this](const std::string& what) { progress_.show(what); },
             .cases_passed =
                 [this](const StageInfo& stage, std::size_t cases) {
@@ -100,7 +98,7 @@ class Printer {
     if (named_ == stage.id) return;
     named_ = stage.id;
     std::cout << "\n" << coloured(stage.id, Colour::kStrong) << "  " << stage.title;
-    if (stage.precision != "fp32") std::cout << " (" << stage.precision << ")";
+    if (stage.precision != Precision::kFp32) std::cout << " (" << to_string(stage.precision) << ")";
     std::cout << "\n";
   }
 
@@ -108,59 +106,6 @@ class Printer {
   std::string named_;
   std::string table_of_;
 };
-
-// Only the program itself knows whether a GPU answers it.
-bool emulates(const std::filesystem::path& program) {
-  Submission submission(program);
-  std::vector<StageInfo> stages;
-  if (submission.list_stages(stages)) return false;
-  return submission.device().device == Device::kEmulated;
-}
-
-bool has_emulation(const std::filesystem::path& program) {
-  return std::filesystem::exists(program.string() + "-emulated");
-}
-
-bool is_emulated(const Result& result, const std::filesystem::path& program) {
-  if (!result.runs.empty()) return result.runs.front().device == Device::kEmulated;
-  return has_emulation(program) && emulates(program);
-}
-
-// Measures the speeds that give points, fills in the table of points.
-void add_score(const CourseMilestone& milestone, const Options& options,
-               const CheckRequest& request, Result& result, Printer& printer) {
-  const ScoreRules rules = load_score_rules(milestone.folder);
-  const CheckedWork work{.result = result,
-                         .only_stage = request.stage,
-                         .batches = request.batches,
-                         .network = request.network,
-                         .emulated = is_emulated(result, request.program),
-                         .cases_in_all = element_cases().size()};
-  const auto reference = program_of(milestone.id, "reference");
-  std::vector<SpeedOutcome> speeds;
-  for (const ScoreRule& rule : rules.items) {
-    std::string why;
-    if (rule.what != ScoreRule::What::kSpeed || !can_measure(rule, rules, work, why)) continue;
-    SpeedOutcome outcome{.stage = rule.stage, .batch = rule.batch};
-    if (options.no_speed) {
-      outcome.why_not = "left out (--no-speed)";
-    } else if (!std::filesystem::exists(reference)) {
-      outcome.why_not = "no reference solution here";
-    } else {
-      outcome = measure_speed(request, rule, rules, reference, printer.observer().announce);
-    }
-    for (const Finding& finding : outcome.findings) {
-      result.findings.push_back(finding);
-      result.verdict = Verdict::kFailed;
-      printer.observer().found({.id = rule.stage}, finding);
-    }
-    speeds.push_back(std::move(outcome));
-  }
-  printer.clear();
-  result.score = make_score(rules, work, speeds);
-  // Where nothing runs there is no need for a table of zeros.
-  if (result.score->earned() > 0.0) std::cout << "\n" << score_table(*result.score);
-}
 
 bool is_source_file(const std::string& solution) {
   return solution != "student" && solution != "reference";
@@ -171,52 +116,40 @@ std::filesystem::path program_to_check(const Options& options) {
   return program_of(options.milestone, options.solution);
 }
 
-// `unbuilt` is why a given file became no program.
-CheckRequest request_of(const CourseMilestone& milestone, const Options& options,
-                        std::optional<Finding>& unbuilt) {
-  CheckRequest request{
+GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
+  GradeRequest request{
       .milestone = milestone.id, .solution = options.solution, .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
-    const GivenFile file =
+    GivenFile file =
         build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
-    request.program = file.program;
-    unbuilt = file.finding;
+    request.program = std::move(file.program);
+    request.unbuilt = std::move(file.finding);
   } else {
     request.program = program_to_check(options);
   }
   if (!options.stage.empty()) request.stage = options.stage;
+  if (!options.batches.empty()) request.batches = parse_batches(options.batches);
   if (options.seed != 0) request.seed = options.seed;
   if (options.time_limit_s > 0.0) {
     constexpr double kMilliseconds = 1000.0;
     request.time_limit =
         std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit_s * kMilliseconds));
   }
+  if (std::filesystem::exists(milestone.folder / "scores.json")) {
+    request.score = {.rules = load_score_rules(milestone.folder),
+                     .reference = program_of(milestone.id, "reference"),
+                     .measures_speed = !options.no_speed};
+  }
   return request;
 }
 
-// Emulating 10 000 images takes a quarter of an hour; who wants that names the batch.
-std::vector<int> usual_batches(const std::filesystem::path& program) {
-  return has_emulation(program) && emulates(program) ? std::vector{100, 1000}
-                                                     : std::vector{100, 1000, 10000};
-}
-
-Result failed_build(const CheckRequest& request, const Finding& finding) {
-  return {.program = "grader check",
-          .milestone = request.milestone,
-          .solution = request.solution,
-          .created = utc_now(),
-          .machine = describe_machine(),
-          .findings = {finding},
-          .verdict = Verdict::kFailed};
-}
-
-void print_verdict(const Result& result, const std::filesystem::path& file) {
-  const bool passed = result.verdict == Verdict::kPassed;
+void print_verdict(const CheckResult& check, const std::filesystem::path& file) {
+  const bool passed = check.result.verdict == Verdict::kPassed;
   std::cout << "\n"
             << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
             << "  Details: " << display_path(file) << "\n";
-  if (!result.isolation.empty()) std::cout << paragraph("", result.isolation);
-  if (result.runs.empty()) return;
+  if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
+  if (check.result.runs.empty()) return;
   std::cout << coloured(
                    "Times: median ± half the interquartile range. Error: the worst element, "
                    "in units\nof 2^-24 · Σ|a||b|; fp32 may reach 32.",
@@ -226,12 +159,11 @@ void print_verdict(const Result& result, const std::filesystem::path& file) {
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  std::vector<int> batches;
-  if (!options.batches.empty()) batches = parse_batches(options.batches);
+  // What is wrong with the command line is told before anything is built.
+  if (!options.batches.empty()) parse_batches(options.batches);
   if (!options.json.empty()) require_writable(options.json);
-  load_preset(options.network);  // what is wrong with it is told before anything is built
-  std::optional<Finding> unbuilt;
-  CheckRequest request = request_of(milestone, options, unbuilt);
+  load_preset(options.network);
+  GradeRequest request = request_of(milestone, options);
   const bool is_students = options.solution == "student" && options.program.empty();
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
@@ -243,30 +175,22 @@ ExitCode run(const Options& options) {
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
     printer.observer().announce("building " + milestone.id);
-    unbuilt = build_milestone(milestone);
+    request.unbuilt = build_milestone(milestone);
     printer.clear();
   } else if (is_students && is_stale(milestone, request.program)) {
     sources.clear();  // the program was built from others
   }
-  Result result;
-  if (unbuilt) {
-    result = failed_build(request, *unbuilt);
-    printer.observer().found({}, *unbuilt);
-  } else {
-    request.batches = batches.empty() ? usual_batches(request.program) : batches;
-    result = check(request, printer.observer());
-  }
+  CheckResult check = grade(request, printer.observer());
   printer.clear();
-  if (std::filesystem::exists(milestone.folder / "scores.json")) {
-    add_score(milestone, options, request, result, printer);
-  }
+  // Where nothing runs there is no need for a table of zeros.
+  if (check.score && check.score->earned() > 0.0) std::cout << "\n" << score_table(*check.score);
   // Whoever saves while a check runs has not had that file checked.
-  if (is_students && describe_files(source_files(milestone)) == sources) result.sources = sources;
+  if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
-  write_result(file, result);
-  print_verdict(result, file);
-  return result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
+  write_check_result(file, check);
+  print_verdict(check, file);
+  return check.result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/data/dataset.hpp"
+#include "common/device/gpu_probe.hpp"
 #include "common/network/network.hpp"
 #include "common/process/run_process.hpp"
 #include "common/result/machine.hpp"
@@ -23,8 +24,8 @@
 #include "grader/cli/print_json.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/sandbox/isolation.hpp"
-#include "grader/submission/gpu_probe.hpp"
 #include "grader/submission/shared_segment.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
@@ -92,19 +93,17 @@ Examined cuda() {
 }
 
 Examined gpu() {
-  const std::string line =
-      first_line({"nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"});
-  if (line.empty() && !gpu_answers()) {
+  const std::optional<std::string> name = answering_gpu();
+  if (!name) {
     return {"GPU", "none answers", "Not needed for m1; GPU milestones are emulated without one",
             false};
   }
-  const std::string seen = line.empty() ? "answers" : line;
   Submission submission(program_of("m2", "student"));
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages) || submission.device().no_gpu.empty()) {
-    return {"GPU", seen, {}};  // where m2 is not built nothing is known of it
+    return {"GPU", *name, {}};  // where m2 is not built nothing is known of it
   }
-  return {"GPU", seen,
+  return {"GPU", *name,
           "It does not answer m2 in its isolation (" + submission.device().no_gpu +
               "); leave a part out: CONVLAB_ISOLATION_WITHOUT=files, calls, proc or namespaces",
           false};

@@ -8,13 +8,13 @@
 #include <sstream>
 
 #include "common/file/whole_file.hpp"
-#include "grader/checks/check.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
 #include "grader/cli/hints.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/cli/sources.hpp"
+#include "grader/grading/grade.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
 
@@ -172,14 +172,14 @@ std::vector<std::string> reference_header_problems(const CourseMilestone& milest
   return problems;
 }
 
-CheckObserver observer_of(Report& report) {
+GradeObserver observer_of(Report& report) {
   return {.announce = [&report](const std::string& what) { report.announce(what); },
           .cases_passed = [](const StageInfo&, std::size_t) {},
           .run_ended = [](const RunResult&) {},
           .found = [](const StageInfo&, const Finding&) {}};
 }
 
-std::set<std::string> stages_of(const Result& result) {
+std::set<std::string> stages_of(const CheckResult& result) {
   std::set<std::string> stages;
   for (const CaseResult& test : result.cases) stages.insert(test.stage);
   return stages;
@@ -188,7 +188,7 @@ std::set<std::string> stages_of(const Result& result) {
 // Every stage, and each with the polite finding that names its file.
 std::vector<std::string> handout_problems(const CourseMilestone& milestone, Report& report,
                                           std::set<std::string>& stages) {
-  const Result result = check(
+  const CheckResult result = grade(
       {.milestone = milestone.id, .program = program_of(milestone.id, "student"), .batches = {1}},
       observer_of(report));
   stages = stages_of(result);
@@ -214,17 +214,18 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Repo
 
 std::vector<std::string> reference_problems(const CourseMilestone& milestone, int batch,
                                             Report& report, std::set<std::string>& stages) {
-  const Result result = check({.milestone = milestone.id,
-                               .solution = "reference",
-                               .program = program_of(milestone.id, "reference"),
-                               .batches = {batch}},
-                              observer_of(report));
+  const CheckResult result = grade({.milestone = milestone.id,
+                                    .solution = "reference",
+                                    .program = program_of(milestone.id, "reference"),
+                                    .batches = {batch}},
+                                   observer_of(report));
   stages = stages_of(result);
   std::vector<std::string> problems;
   for (const Finding& finding : result.findings) {
     problems.push_back("Stage '" + finding.stage + "': " + finding.id + ", " + finding.seen);
   }
-  if (result.runs.size() != stages.size()) problems.push_back("A stage did not reach the network.");
+  if (result.result.runs.size() != stages.size())
+    problems.push_back("A stage did not reach the network.");
   return problems;
 }
 

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -44,29 +44,30 @@ struct Chapter {
 };
 
 /// Every result that checks left in their usual folder, oldest first.
-std::vector<Result> earlier_results() {
-  std::vector<Result> results;
+std::vector<CheckResult> earlier_results() {
+  std::vector<CheckResult> results;
   std::error_code no_folder;
   for (const auto& entry : std::filesystem::directory_iterator(results_folder(), no_folder)) {
     if (entry.path().extension() != ".json") continue;
     try {
-      results.push_back(read_result(entry.path()));
+      results.push_back(read_check_result(entry.path()));
     } catch (const EnvironmentError&) {
       continue;  // some other file; nobody asked for it by name
     }
   }
-  std::stable_sort(results.begin(), results.end(),
-                   [](const Result& a, const Result& b) { return a.created < b.created; });
+  std::stable_sort(results.begin(), results.end(), [](const CheckResult& a, const CheckResult& b) {
+    return a.result.created < b.result.created;
+  });
   return results;
 }
 
-std::string date_of(const Result& result) {
+std::string date_of(const CheckResult& result) {
   constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
-  return result.created.substr(0, kDate);
+  return result.result.created.substr(0, kDate);
 }
 
 // What ended a check before any stage ran, "E-build" above all; empty if nothing did.
-std::string finding_before_stages(const Result& result) {
+std::string finding_before_stages(const CheckResult& result) {
   for (const Finding& finding : result.findings) {
     if (finding.stage.empty()) return finding.id;
   }
@@ -74,7 +75,7 @@ std::string finding_before_stages(const Result& result) {
 }
 
 // Takes over what a check says about the stage; false if it was no part of it.
-bool take_over(const Result& result, Progress& progress) {
+bool take_over(const CheckResult& result, Progress& progress) {
   std::string found = finding_before_stages(result);
   bool ran = !found.empty();
   bool passed = true;
@@ -84,7 +85,7 @@ bool take_over(const Result& result, Progress& progress) {
     ran = true;
     passed = passed && test.verdict == Verdict::kPassed;
   }
-  for (const RunResult& run : result.runs) {
+  for (const RunResult& run : result.result.runs) {
     if (run.stage.id != progress.stage.id) continue;
     if (run.verdict == Verdict::kPassed) batches.push_back(run.batch);
     passed = passed && run.verdict == Verdict::kPassed;
@@ -112,7 +113,7 @@ bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stag
 }
 
 // Why a milestone has no program.
-std::string missing_program(const std::vector<Result>& results) {
+std::string missing_program(const std::vector<CheckResult>& results) {
   if (results.empty() || finding_before_stages(results.back()).empty()) {
     return "not built: cmake --build --preset lab";
   }
@@ -122,7 +123,7 @@ std::string missing_program(const std::vector<Result>& results) {
 
 // `results` are those of this milestone and solution.
 Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution,
-                   const std::vector<Result>& results) {
+                   const std::vector<CheckResult>& results) {
   Chapter chapter{.milestone = milestone};
   const auto program = program_of(milestone.id, solution);
   if (!std::filesystem::exists(program)) {
@@ -140,7 +141,7 @@ Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution
   const bool is_students = solution == "student";
   for (const StageInfo& stage : stages) {
     Progress progress{.stage = stage};
-    for (const Result& result : results) {
+    for (const CheckResult& result : results) {
       if (!take_over(result, progress)) continue;
       progress.changed = is_students && result.sources != sources;
     }
@@ -230,14 +231,15 @@ nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters) {
 }
 
 ExitCode run(const Options& options) {
-  const std::vector<Result> results = earlier_results();
+  const std::vector<CheckResult> results = earlier_results();
   const std::string solution = options.reference ? "reference" : "student";
   std::vector<Chapter> chapters;
   for (const CourseMilestone& milestone : milestones()) {
-    std::vector<Result> own;
-    std::copy_if(results.begin(), results.end(), std::back_inserter(own), [&](const Result& each) {
-      return each.milestone == milestone.id && each.solution == solution;
-    });
+    std::vector<CheckResult> own;
+    std::copy_if(results.begin(), results.end(), std::back_inserter(own),
+                 [&](const CheckResult& each) {
+                   return each.result.milestone == milestone.id && each.result.solution == solution;
+                 });
     chapters.push_back(chapter_of(milestone, solution, own));
   }
   if (options.json) {

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/result/result.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/result/check_result.hpp"
 
 namespace convlab::grader {
 

@@ -52,13 +52,13 @@ class Scratch {
 };
 
 // The check of these very files. @throws Error that says what to do first
-Result checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
-                      const std::vector<SourceFile>& sources) {
+CheckResult checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
+                           const std::vector<SourceFile>& sources) {
   const std::string next = " Next: build/bin/grader check " + milestone.id;
   if (!std::filesystem::exists(file)) {
     throw Error(ExitCode::kFallsShort, "Nothing of " + milestone.id + " was checked yet." + next);
   }
-  Result result = read_result(file);
+  CheckResult result = read_check_result(file);
   if (result.sources == sources) return result;
   for (const SourceFile& source : sources) {
     const bool checked =
@@ -121,20 +121,20 @@ std::vector<std::uint8_t> packed(const std::filesystem::path& folder, const std:
   return gzip(read_bytes(tar, kLargest));
 }
 
-nlohmann::ordered_json to_json(const Result& result, const std::filesystem::path& archive,
+nlohmann::ordered_json to_json(const CheckResult& check, const std::filesystem::path& archive,
                                const std::vector<SourceFile>& sources) {
   auto files = nlohmann::ordered_json::array();
   for (const SourceFile& source : sources) {
     files.push_back({{"path", source.path}, {"sha256", source.sha256}});
   }
-  nlohmann::ordered_json json = {{"milestone", result.milestone},
+  nlohmann::ordered_json json = {{"milestone", check.result.milestone},
                                  {"archive", archive.string()},
                                  {"sources", files},
-                                 {"checked", result.created},
-                                 {"verdict", to_string(result.verdict)}};
-  if (result.score) {
-    json["points"] = result.score->earned();
-    json["of"] = result.score->counted();
+                                 {"checked", check.result.created},
+                                 {"verdict", to_string(check.result.verdict)}};
+  if (check.score) {
+    json["points"] = check.score->earned();
+    json["of"] = check.score->counted();
   }
   return json;
 }
@@ -143,7 +143,7 @@ ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
   const auto record = results_folder() / (milestone.id + "-student.json");
-  const Result result = checked_result(milestone, record, sources);
+  const CheckResult check = checked_result(milestone, record, sources);
 
   const Scratch scratch;
   const std::string name = milestone.id + "-submission";
@@ -152,7 +152,7 @@ ExitCode run(const Options& options) {
     write_atomically(folder / source.path, read_text(course_folder() / source.path));
   }
   write_atomically(folder / "result.json", read_text(record));
-  write_atomically(folder / "environment.json", environment_text(result));
+  write_atomically(folder / "environment.json", environment_text(check.result));
   write_atomically(folder / "MANIFEST.sha256", manifest_text(folder, sources));
 
   const std::filesystem::path archive = options.output.empty()
@@ -162,16 +162,16 @@ ExitCode run(const Options& options) {
   write_atomically(archive, std::string(bytes.begin(), bytes.end()));
 
   if (options.json) {
-    print_json(to_json(result, archive, sources));
+    print_json(to_json(check, archive, sources));
     return ExitCode::kPassed;
   }
   for (const SourceFile& source : sources) std::cout << "  " << source.path << "\n";
-  std::cout << "  with the result of " << result.created << ": "
-            << (result.verdict == Verdict::kPassed ? coloured("passed", Colour::kGood)
-                                                   : coloured("not passed", Colour::kBad));
-  if (result.score) {
-    std::cout << ", " << points_text(result.score->earned()) << " of "
-              << points_text(result.score->counted()) << " points";
+  std::cout << "  with the result of " << check.result.created << ": "
+            << (check.result.verdict == Verdict::kPassed ? coloured("passed", Colour::kGood)
+                                                         : coloured("not passed", Colour::kBad));
+  if (check.score) {
+    std::cout << ", " << points_text(check.score->earned()) << " of "
+              << points_text(check.score->counted()) << " points";
   }
   std::cout << "\n"
             << display_path(archive) << "\n"

@@ -232,37 +232,55 @@ std::string emulated_report(const std::string& printed) {
   return report;
 }
 
-// "input 4096" or "input 8 write", as serve.cpp reports it: the place that could not be used.
-Finding explain_crash(const Failure& failure, const std::string& where) {
-  std::istringstream words(failure.message);
-  std::string place;
-  std::string access;
-  long long distance = 0;
-  words >> place >> distance >> access;
-  if (place == "null") return finding("E-null", "In " + where + ".");
-  if (place == "stack") return finding("E-stack", "In " + where + ".");
-  if (place == "input" || place == "weights" || place == "output") {
-    constexpr int kFloat = 4;
-    const std::string element = std::to_string(distance / kFloat);
-    return finding(access == "write" ? "E-writes-input" : "E-outside",
-                   "In " + where + ", at " + place + "[" + element + "].");
+// What only the signal tells.
+Finding explain_signal(int signal, const std::string& where) {
+  switch (signal) {
+    case SIGSYS:
+      return finding("E-forbidden",
+                     "In " + where + ": the system call was made before the first convolution.");
+    case SIGXCPU:
+      return finding("E-timeout", "In " + where + ": it used up its hours of processor time.");
+    case SIGXFSZ:
+      return finding("E-flood", "In " + where + ": it wrote a file without end.");
+    default:
+      return finding("E-crash", "In " + where + ": " + ::strsignal(signal) + ".");
   }
-  if (const auto report = emulated_report(failure.printed); !report.empty())
-    return finding("E-device-pointer", "In " + where + ": " + report + ".");
-  if (failure.code == SIGSYS) {
-    const bool known = place == "system-call";
-    return finding("E-forbidden", "In " + where + ": the system call " +
-                                      (known ? system_call_name(static_cast<int>(distance))
-                                             : "was made before the first convolution") +
-                                      ".");
+}
+
+Finding explain_fault(const FaultRecord& fault, int signal, const std::string& where) {
+  const std::string seen = "In " + where + ": " + fault.text;
+  const auto element = [&] {
+    return "In " + where + ", at " + fault.array + "[" + std::to_string(fault.element) + "].";
+  };
+  switch (fault.kind) {
+    case FaultKind::kException:
+      return finding("E-exception", seen + ".");
+    case FaultKind::kOutOfMemory:
+      return finding("E-memory", seen + ".");
+    case FaultKind::kLaunch:
+      return finding("E-launch", seen + ".");
+    case FaultKind::kDeviceMemory:
+      return finding("E-outside", seen + ".");
+    case FaultKind::kDevicePointer:
+      return finding(
+          "E-device-pointer",
+          seen + (fault.line > 0 ? ", at " + fault.file + ":" + std::to_string(fault.line) : "") +
+              (fault.allocated_at.empty() ? "" : ", allocated at " + fault.allocated_at) + ".");
+    case FaultKind::kOutside:
+      return finding("E-outside", element());
+    case FaultKind::kReadOnly:
+      return finding("E-writes-input", element());
+    case FaultKind::kNull:
+      return finding("E-null", "In " + where + ".");
+    case FaultKind::kStack:
+      return finding("E-stack", "In " + where + ".");
+    case FaultKind::kSystemCall:
+      return finding("E-forbidden", "In " + where + ": the system call " +
+                                        system_call_name(static_cast<int>(fault.element)) + ".");
+    case FaultKind::kSignal:
+      break;
   }
-  if (failure.code == SIGXCPU) {
-    return finding("E-timeout", "In " + where + ": it used up its hours of processor time.");
-  }
-  if (failure.code == SIGXFSZ) {
-    return finding("E-flood", "In " + where + ": it wrote a file without end.");
-  }
-  return finding("E-crash", "In " + where + ": " + ::strsignal(failure.code) + ".");
+  return explain_signal(signal, where);
 }
 
 std::string last_line(const std::string& printed) {
@@ -276,31 +294,22 @@ std::string last_line(const std::string& printed) {
   return last.substr(0, kLongest);
 }
 
-// The messages of CUDA and of its emulation.
-const char* id_of_exception(const std::string& message) {
-  const auto says = [&](const char* words) { return message.find(words) != std::string::npos; };
-  if (says("bad_alloc")) return "E-memory";
-  if (says("invalid configuration") || says("on the device failed: invalid argument") ||
-      says(", the limit is "))
-    return "E-launch";
-  if (says("illegal memory access") || says("past the end of") || says("before the start of")) {
-    return "E-outside";
-  }
-  return "E-exception";
-}
-
 }  // namespace
 
 Finding explain(const Failure& failure, const std::string& where) {
   switch (failure.kind) {
     case Failure::Kind::kNotImplemented:
       return finding("E-not-implemented", failure.message);
-    case Failure::Kind::kException: {
-      return finding(id_of_exception(failure.message),
-                     "In " + where + ": " + failure.message + ".");
+    case Failure::Kind::kException:
+      return explain_fault(failure.fault.value_or(FaultRecord{}), 0, where);
+    case Failure::Kind::kCrash: {
+      const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
+      if (const auto report = emulated_report(failure.printed);
+          fault.kind == FaultKind::kSignal && !report.empty()) {
+        return finding("E-device-pointer", "In " + where + ": " + report + ".");
+      }
+      return explain_fault(fault, failure.code, where);
     }
-    case Failure::Kind::kCrash:
-      return explain_crash(failure, where);
     case Failure::Kind::kExit: {
       std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
       if (const std::string line = last_line(failure.printed); !line.empty()) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result/result.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "common/result/result.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 

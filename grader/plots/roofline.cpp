@@ -234,7 +234,7 @@ std::optional<Roofline> make_roofline(const std::vector<Result>& results,
   bool uses_tensor_cores = false;
   for (const PlottedRun& item : runs) {
     add_points(roofline, *item.run, short_name(item, runs));
-    uses_tensor_cores |= item.run->stage.precision == to_string(Precision::kFp16);
+    uses_tensor_cores |= item.run->stage.precision == Precision::kFp16;
   }
   if (!uses_tensor_cores) roofline.limits.fp16_per_second = 0.0;
   constexpr std::size_t kDate = 10;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/result/result.hpp"
+#include "grader/result/finding.hpp"
 
 namespace convlab::grader {
 

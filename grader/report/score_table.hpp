@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/result/score.hpp"
+#include "grader/result/score.hpp"
 
 namespace convlab::grader {
 

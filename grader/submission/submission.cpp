@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
 
@@ -50,6 +51,16 @@ Failure failure_of(const Ending& ending, milliseconds limit) {
 }
 
 }  // namespace
+
+void refuse_silent_emulation(const SubmissionDevice& device) {
+  if (device.no_gpu.empty() || !answering_gpu()) return;
+  throw EnvironmentError(
+      "This machine has a GPU, but it does not answer the isolated program, which says: " +
+      device.no_gpu +
+      " So nothing was checked. build/bin/grader doctor tells what isolates it; "
+      "CONVLAB_ISOLATION_WITHOUT=files (or calls, proc, namespaces) leaves a part out; with "
+      "CUDA_VISIBLE_DEVICES=-1 the check emulates a GPU.");
+}
 
 Submission::Submission(std::filesystem::path program, std::optional<milliseconds> time_limit)
     : program_(std::move(program)), fixed_limit_(time_limit) {}
@@ -197,7 +208,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     }
     device_.device = reply.device;
     device_.no_gpu = reply.no_gpu;
-    if (reply.report) device_.report = *reply.report;
+    if (reply.measured) device_.measured = *reply.measured;
     switch (reply.status) {
       case ServeStatus::kDone:
         return std::nullopt;
@@ -205,7 +216,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
       case ServeStatus::kException:
         // What it left behind, on a GPU above all, must not spoil the next call.
-        failure = Failure{.kind = Failure::Kind::kException, .message = reply.message};
+        failure = Failure{.kind = Failure::Kind::kException, .fault = reply.fault};
         break;
       case ServeStatus::kPaused:
         failure = Failure{.kind = Failure::Kind::kProtocol};
@@ -218,7 +229,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         const auto* ended = std::get_if<Ending>(&end);
         failure = Failure{.kind = Failure::Kind::kCrash,
                           .code = ended != nullptr ? ended->code : 0,
-                          .message = reply.message};
+                          .fault = reply.fault};
         break;
       }
     }

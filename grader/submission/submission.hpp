@@ -22,9 +22,9 @@ namespace convlab::grader {
 struct Failure {
   enum class Kind {
     kNotImplemented,
-    kException,
-    kCrash,  ///< a signal; `message` may say where, as serve.cpp describes
-    kExit,   ///< it ended without an answer
+    kException,  ///< `fault` says which
+    kCrash,      ///< a signal; `fault` may say where
+    kExit,       ///< it ended without an answer
     kTimeout,
     kFlood,     ///< it printed too much
     kMemory,    ///< it took nearly all memory of the machine
@@ -33,10 +33,11 @@ struct Failure {
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
-  int code = 0;          ///< signal or exit code
-  double limit_s = 0.0;  ///< of a timeout
-  std::string message{};
-  std::string printed{};  ///< the end of what the program printed
+  int code = 0;                        ///< signal or exit code
+  double limit_s = 0.0;                ///< of a timeout
+  std::string message{};               ///< of kNotImplemented and kRefused
+  std::optional<FaultRecord> fault{};  ///< what the program said of it on its way down
+  std::string printed{};               ///< the end of what the program printed
 };
 
 /// Where the arrays lie in their segments.
@@ -64,11 +65,16 @@ struct Call {
 };
 
 /// Where a submission's stages run, as it says.
-struct DeviceState {
+struct SubmissionDevice {
   Device device = Device::kCpu;
-  DeviceReport report{};  ///< known after the list of stages
-  std::string no_gpu{};   ///< why a program for a GPU emulates; otherwise empty
+  MeasuredDevice measured{};  ///< known after the list of stages
+  std::string no_gpu{};       ///< why a program for a GPU emulates; otherwise empty
 };
+
+/// A verdict from emulation must not look like one from a GPU.
+/// @throws EnvironmentError if the program emulates because no GPU answered it in its isolation,
+/// while one answers outside
+void refuse_silent_emulation(const SubmissionDevice& device);
 
 /// A milestone's program under test: started when first asked, and again after it ended.
 class Submission {
@@ -79,7 +85,7 @@ class Submission {
 
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 
-  /// Fills `stages`; a failure if the program does not answer.
+  /// Fills `stages`, and learns the device. A failure if the program does not answer.
   std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
 
   /// Makes room for the arrays of this shape; what they held before is lost.
@@ -105,7 +111,7 @@ class Submission {
   void set_environment(std::vector<std::string> variables);
 
   /// Known after its first answer.
-  [[nodiscard]] const DeviceState& device() const { return device_; }
+  [[nodiscard]] const SubmissionDevice& device() const { return device_; }
 
   /// How far the kernel isolates it; known after its first answer.
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }
@@ -135,7 +141,7 @@ class Submission {
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
-  DeviceState device_;
+  SubmissionDevice device_;
   Isolation isolation_;
   std::vector<std::string> environment_;
   ConvShape shape_;

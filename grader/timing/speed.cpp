@@ -11,16 +11,8 @@ namespace convlab::grader {
 
 namespace {
 
-using Series = std::vector<std::vector<double>>;
-
 double median_of(std::vector<double> samples) {
   return spread_of(std::move(samples)).median;
-}
-
-double sum_of_medians(const Series& series) {
-  double sum = 0.0;
-  for (const std::vector<double>& samples : series) sum += median_of(samples);
-  return sum;
 }
 
 // Pairs stay pairs: what slowed both for a moment must not look like a difference.
@@ -62,12 +54,6 @@ double deviation_of_logarithms(const std::vector<double>& values) {
   return std::sqrt(std::max(0.0, squares / count - mean * mean));
 }
 
-double share_of(const SpeedMeasure& measure, const ScoreRule& rule, double speed) {
-  const bool is_near = measure.floor_ms && rule.near_floor > 0.0 &&
-                       *measure.floor_ms >= rule.near_floor * sum_of_medians(measure.yours_ms);
-  return is_near ? 1.0 : share_at(rule.curve, speed);
-}
-
 }  // namespace
 
 void estimate_speed(SpeedMeasure& measure) {
@@ -91,22 +77,6 @@ void estimate_speed(SpeedMeasure& measure) {
   const double error = deviation_of_logarithms(speeds) * std::sqrt(count / (count - 1.0));
   measure.low = measure.speed * std::exp(-kStudent[pairs - 2] * error);
   measure.high = measure.speed * std::exp(kStudent[pairs - 2] * error);
-}
-
-SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance) {
-  SpeedPoints result{.least = rule.points * share_of(measure, rule, measure.low),
-                     .most = rule.points * share_of(measure, rule, measure.high),
-                     .points = std::round(rule.points * share_of(measure, rule, measure.speed)),
-                     .decided = false};
-  const bool enough = std::all_of(
-      measure.yours_ms.begin(), measure.yours_ms.end(),
-      [](const std::vector<double>& samples) { return samples.size() >= kFewestPairs; });
-  // Where every speed gives the same, a single sample decides.
-  const bool level = rule.curve.front().share == rule.curve.back().share;
-  result.decided = (enough || level) && result.most - result.least <= tolerance;
-  // Noise never costs a point.
-  if (!result.decided) result.points = std::ceil(result.most);
-  return result;
 }
 
 }  // namespace convlab::grader

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <optional>
-
-#include "common/result/score.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/result/score.hpp"
 
 namespace convlab::grader {
 
@@ -17,19 +14,5 @@ namespace convlab::grader {
 /// Teachers Should Know About the Bootstrap, The American Statistician 69 (2015), sec. 4.
 /// @param measure  as many samples of yours as of the reference, at least one per convolution
 void estimate_speed(SpeedMeasure& measure);
-
-/// The fewest samples per convolution that a decision is founded on.
-inline constexpr std::size_t kFewestPairs = 3;
-
-/// What the measured speed is worth.
-struct SpeedPoints {
-  double least = 0.0;  ///< at the lower end of what noise allows
-  double most = 0.0;
-  double points = 0.0;   ///< those that are given
-  bool decided = false;  ///< noise moves them by no more than the tolerance
-};
-
-/// By the curve, or all points where the floor is near.
-SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);
 
 }  // namespace convlab::grader

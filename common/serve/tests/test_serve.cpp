@@ -113,9 +113,11 @@ TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes")
   REQUIRE(list);
   CHECK(list->token == 7);
   REQUIRE(list->stages.size() == 5);
-  CHECK(list->stages[0] ==
-        StageInfo{
-            .id = "count-up", .title = "Counts", .baseline = "", .precision = "fp32", .order = 1});
+  CHECK(list->stages[0] == StageInfo{.id = "count-up",
+                                     .title = "Counts",
+                                     .baseline = "",
+                                     .precision = Precision::kFp32,
+                                     .order = 1});
 
   for (bool with_segments : {true, false}) {
     const auto reply =
@@ -140,7 +142,9 @@ TEST_CASE("serve: an unfinished exercise and an exception are told apart") {
   const auto thrown = server.ask({.stage = "throws", .shape = kShape});
   REQUIRE(thrown);
   CHECK(thrown->status == ServeStatus::kException);
-  CHECK(thrown->message == "index 7 is out of range");
+  REQUIRE(thrown->fault);
+  CHECK(thrown->fault->kind == FaultKind::kException);
+  CHECK(thrown->fault->text == "index 7 is out of range");
   const auto unknown = server.ask({.stage = "nothing", .shape = kShape});
   REQUIRE(unknown);
   CHECK(unknown->status == ServeStatus::kException);
@@ -166,7 +170,10 @@ TEST_CASE("serve: a crash says where before the process dies") {
     const auto reply = server.ask({.stage = "writes-input", .shape = kShape});
     REQUIRE(reply);
     CHECK(reply->status == ServeStatus::kCrash);
-    CHECK(reply->message == "input 4 write");
+    REQUIRE(reply->fault);
+    CHECK(reply->fault->kind == FaultKind::kReadOnly);
+    CHECK(reply->fault->array == "input");
+    CHECK(reply->fault->element == 1);
     const int status = server.wait();
     CHECK((WIFSIGNALED(status) || WEXITSTATUS(status) != 0));
   }
@@ -175,6 +182,47 @@ TEST_CASE("serve: a crash says where before the process dies") {
     const auto reply = server.ask({.stage = "reads-behind", .shape = kShape});
     REQUIRE(reply);
     CHECK(reply->status == ServeStatus::kCrash);
-    CHECK(reply->message == "weights 4140");  // 12 weights and 1023 more, 4 bytes each
+    REQUIRE(reply->fault);
+    CHECK(reply->fault->kind == FaultKind::kOutside);
+    CHECK(reply->fault->array == "weights");
+    CHECK(reply->fault->element == 12 + 1023);
   }
+}
+
+TEST_CASE("serve: a reply carries what was measured on the device, a sample and a fault") {
+  ServeReply reply{.token = 7, .status = ServeStatus::kException, .device = Device::kGpu};
+  reply.measured = MeasuredDevice{.start_up_ms = 300, .empty_launch_ms = 0.005};
+  reply.measured->info.runtime = "12.4";
+  reply.measured->info.capability = {9, 0};
+  reply.measured->limits.bytes_per_second = 4.29e12;
+  reply.sample = {.host_ms = 2.5, .event_ms = 2.25, .clock_mhz = 1965};
+  reply.fault = FaultRecord{.kind = FaultKind::kDeviceMemory,
+                            .text = "illegal memory access",
+                            .kernel = "conv_forward_kernel",
+                            .file = "new-forward.cu",
+                            .line = 31,
+                            .block = {1, 2, 3}};
+  const std::optional<ServeReply> received = decode_reply(encode(reply));
+  REQUIRE(received);
+  CHECK(received->sample == reply.sample);
+  REQUIRE(received->measured);
+  CHECK(received->measured->info.runtime == "12.4");
+  CHECK(received->measured->info.capability == ComputeCapability{9, 0});
+  CHECK(received->measured->limits == reply.measured->limits);
+  CHECK(received->measured->empty_launch_ms == 0.005);
+  REQUIRE(received->fault);
+  CHECK(received->fault->kind == FaultKind::kDeviceMemory);
+  CHECK(received->fault->kernel == "conv_forward_kernel");
+  CHECK(received->fault->line == 31);
+  CHECK(received->fault->block == std::array{1U, 2U, 3U});
+  CHECK_FALSE(decode_reply(encode(ServeReply{.token = 8}))->measured);
+}
+
+TEST_CASE("serve: a reply with a word that nobody knows is none") {
+  ServeReply reply{.token = 7};
+  reply.stages = {{.id = "a", .precision = Precision::kTf32}};
+  std::string text = encode(reply);
+  CHECK(decode_reply(text)->stages[0].precision == Precision::kTf32);
+  text.replace(text.find("tf32"), 4, "fp99");
+  CHECK_FALSE(decode_reply(text));
 }

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 
-#include "common/network/preset.hpp"
 #include "common/testing/run_command.hpp"
 
 namespace convlab::grader {
@@ -21,12 +19,6 @@ inline ProgramRun run_program(const std::string& name, const std::string& argume
       testing::run_command("cd '" CONVLAB_SOURCE_DIR "' && " + environment +
                            " '" CONVLAB_BINARY_DIR "/" + name + "' " + arguments + " 2>&1");
   return {.exit_code = result.exit_code, .output = result.out};
-}
-
-/// True if the default network's weights are in the tree; tests of the network need them.
-inline bool has_default_weights() {
-  return std::filesystem::exists(network_folder() / "weights" /
-                                 (std::string(kDefaultPreset) + ".clw"));
 }
 
 }  // namespace convlab::grader

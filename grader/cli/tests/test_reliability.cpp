@@ -5,6 +5,7 @@
 #include "common/testing/catch.hpp"
 #include "grader/cli/tests/program.hpp"
 #include "grader/cli/tests/small_course.hpp"
+#include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using grader::SmallCourse;
@@ -22,12 +23,11 @@ const std::string kCheck = "./grader check m1 --no-speed --batches 1 --seed 5";
 }  // namespace
 
 TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results whole") {
-  if (!grader::has_default_weights()) return;
   const SmallCourse course("plain_loops");
   const auto file = course.build() / "results" / "m1-student.json";
   REQUIRE(course.shell(kCheck).exit_code == 0);
   const std::string source = read_text(course.source());
-  const Result before = read_result(file);
+  const grader::CheckResult before = grader::read_check_result(file);
   constexpr int kMoments = 12;
   for (int moment = 0; moment < kMoments; ++moment) {
     CAPTURE(moment);
@@ -35,9 +35,9 @@ TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results w
     const std::string delay = std::to_string(moment / 10) + "." + std::to_string(moment % 10);
     course.shell(kCheck + " >out & pid=$!; sleep " + delay + "; kill -9 $pid; wait $pid");
     CHECK(read_text(course.source()) == source);
-    const Result result = read_result(file);
-    CHECK(result.verdict == Verdict::kPassed);
-    CHECK(result.cases == before.cases);
+    const grader::CheckResult check = grader::read_check_result(file);
+    CHECK(check.result.verdict == Verdict::kPassed);
+    CHECK(check.cases == before.cases);
   }
   // In the second half of a check: kill it as soon as it says what came last.
   course.shell(kCheck +
@@ -62,12 +62,11 @@ TEST_CASE("reliability: a child that is killed is a finding, not the end of the 
     INFO(run.out);
     CHECK(run.exit_code == 1);
     CHECK(contains(run.out, "NOT PASSED"));
-    CHECK(read_result(file).findings.size() == 1);
+    CHECK(grader::read_check_result(file).findings.size() == 1);
   }
 }
 
 TEST_CASE("reliability: two graders at once do not disturb each other") {
-  if (!grader::has_default_weights()) return;
   const SmallCourse course("plain_loops");
   course.set_cmake("mkdir ../building || exit 7; sleep 0.3; rmdir ../building");
   const CommandResult run = course.shell(kCheck + " >first & one=$!; " + kCheck +

@@ -5,6 +5,7 @@
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
 #include "grader/cli/tests/small_course.hpp"
+#include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using grader::SmallCourse;
@@ -133,9 +134,9 @@ TEST_CASE("grader check: what does not compile gets the compiler's first error")
                  "    seen   a.cpp:3:5: error: expected ';'\n"
                  "             x\n"
                  "             ^\n"));
-  const Result result = read_result(course.build() / "results" / "m1-student.json");
-  CHECK(result.findings.at(0).id == "E-build");
-  CHECK(result.score->earned() == 0);
+  const auto check = grader::read_check_result(course.build() / "results" / "m1-student.json");
+  CHECK(check.findings.at(0).id == "E-build");
+  CHECK(check.score->earned() == 0);
 }
 
 TEST_CASE("grader check: a missing CMake, compiler or space is the environment's fault") {

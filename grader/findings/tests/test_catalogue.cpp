@@ -50,7 +50,6 @@ TEST_CASE("catalogue: an unknown id is a mistake of ours") {
 
 TEST_CASE("catalogue: what the emulated device says of the host is shown in one line") {
   grader::Failure failure{.kind = grader::Failure::Kind::kCrash, .code = SIGSEGV};
-  failure.message = "elsewhere";
   CHECK(explain(failure, "case 'a'").id == "E-crash");
   failure.printed =
       "Conv-GPU==\nemulated device: the host used a device pointer, 12 bytes into allocation 3 of "

@@ -10,7 +10,6 @@
 #include "common/testing/catch.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/network_check.hpp"
-#include "grader/cli/tests/program.hpp"
 #include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/expected.hpp"
 
@@ -135,7 +134,6 @@ TEST_CASE("diagnosis: what the wrong elements have in common") {
 }
 
 TEST_CASE("diagnosis: right convolutions and another count are E-accuracy") {
-  if (!grader::has_default_weights()) return;
   constexpr int kBatch = 3;
   const Network network = load_network(kDefaultPreset);
   const Dataset dataset = load_dataset(Split::kTest);
@@ -148,9 +146,8 @@ TEST_CASE("diagnosis: right convolutions and another count are E-accuracy") {
                                    .images = images,
                                    .labels = dataset.labels,
                                    .expected = expected,
-                                   .batch = kBatch,
-                                   .timed = false};
-    return grader::run_network(submission, stage, task, [](const std::string&) {}).finding;
+                                   .batch = kBatch};
+    return grader::check_network(submission, stage, task, [](const std::string&) {}).finding;
   };
   CHECK_FALSE(finding_of());
   expected.undecided.clear();

@@ -33,7 +33,7 @@ Result result_of(std::vector<RunResult> runs) {
 
 TEST_CASE("roofline: the stages of the largest batch, by operations and compulsory bytes") {
   RunResult half = run_of("b", 10'000, 1, 1);
-  half.stage.precision = "fp16";
+  half.stage.precision = Precision::kFp16;
   const auto roofline = grader::make_roofline(
       {result_of({run_of("a", 100, 1, 1), run_of("a", 10'000, 2, 4), half})}, "fa23");
   REQUIRE(roofline);

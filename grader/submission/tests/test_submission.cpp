@@ -91,18 +91,23 @@ TEST_CASE("submission: each way to end without an answer is told apart") {
 
   const Failure crashed = failure_of("null_pointer");
   CHECK(crashed.kind == Failure::Kind::kCrash);
-  CHECK(crashed.message == "null");
+  REQUIRE(crashed.fault);
+  CHECK(crashed.fault->kind == FaultKind::kNull);
 
   CHECK(failure_of("endless_loop").kind == Failure::Kind::kTimeout);
   CHECK(failure_of("prints_without_end").kind == Failure::Kind::kFlood);
 
   const Failure thrown = failure_of("throws");
   CHECK(thrown.kind == Failure::Kind::kException);
-  CHECK(thrown.message == "vector::at: index 64 of 64");
+  REQUIRE(thrown.fault);
+  CHECK(thrown.fault->text == "vector::at: index 64 of 64");
 
   const Failure input = failure_of("zeroes_the_input");
   CHECK(input.kind == Failure::Kind::kCrash);
-  CHECK(input.message == "input 0 write");
+  REQUIRE(input.fault);
+  CHECK(input.fault->kind == FaultKind::kReadOnly);
+  CHECK(input.fault->array == "input");
+  CHECK(input.fault->element == 0);
 
   CHECK(failure_of("there_is_no_such_program").kind == Failure::Kind::kNoStart);
 }
@@ -125,7 +130,10 @@ TEST_CASE("submission: writing behind the output is seen") {
     const grader::Call call = run(submission, Placement::kAtEnd);
     REQUIRE(call.failure);
     CHECK(call.failure->kind == Failure::Kind::kCrash);
-    CHECK(call.failure->message == "output " + std::to_string(kShape.output_size() * 4));
+    REQUIRE(call.failure->fault);
+    CHECK(call.failure->fault->kind == FaultKind::kOutside);
+    CHECK(call.failure->fault->array == "output");
+    CHECK(call.failure->fault->element == kShape.output_size());
   }
 }
 

@@ -11,7 +11,7 @@ int main(int, char** argv) {
   while (const auto message = receive_message(kServeDescriptor)) {
     const auto request = decode_request(message->text);
     if (!request) return 1;
-    ServeReply reply{.token = request->token, .stages = {}};
+    ServeReply reply{.token = request->token};
     const bool is_list = request->stage.empty();
     if (is_list) reply.stages = {{.id = "baseline", .title = "A stage"}};
     const bool has_gpu = loses_it && is_list;

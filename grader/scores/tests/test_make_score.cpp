@@ -1,5 +1,5 @@
 #include "common/testing/catch.hpp"
-#include "grader/scores/score.hpp"
+#include "grader/scores/make_score.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -24,22 +24,23 @@ const ScoreRules kRules{
                .curve = {{0.5, 0.0}, {1.0, 1.0}}}}};
 
 // Passed everything up to batch 100.
-Result passed() {
-  Result result;
+CheckResult passed() {
+  CheckResult check;
   for (std::size_t i = 0; i < kCases; ++i) {
-    result.cases.push_back({.stage = "a", .name = "case " + std::to_string(i), .error = {9}});
+    check.cases.push_back({.stage = "a", .name = "case " + std::to_string(i), .error = {9}});
   }
-  result.runs.push_back({.network = "fa23",
-                         .batch = 100,
-                         .stage = {.id = "a"},
-                         .accuracy = AccuracyResult{.correct = 88, .total = 100, .expected = 88},
-                         .verdict = Verdict::kPassed});
-  result.verdict = Verdict::kPassed;
-  return result;
+  check.result.runs.push_back(
+      {.network = "fa23",
+       .batch = 100,
+       .stage = {.id = "a"},
+       .accuracy = AccuracyResult{.correct = 88, .total = 100, .expected = 88},
+       .verdict = Verdict::kPassed});
+  check.result.verdict = Verdict::kPassed;
+  return check;
 }
 
-CheckedWork work_of(const Result& result) {
-  return {.result = result,
+CheckedWork work_of(const CheckResult& check) {
+  return {.check = check,
           .only_stage = {},
           .batches = {100},
           .network = "fa23",
@@ -51,14 +52,14 @@ SpeedOutcome speed_of(double speed) {
   SpeedMeasure measure{.reference = "r", .speed = speed, .low = speed, .high = speed, .rounds = 1};
   measure.yours_ms = {{1 / speed, 1 / speed, 1 / speed}};
   measure.reference_ms = {{1, 1, 1}};
-  return {.stage = "a", .batch = 100, .measure = measure, .findings = {}, .why_not = {}};
+  return {.stage = "a", .batch = 100, .measure = measure};
 }
 
 }  // namespace
 
 TEST_CASE("score: all items of a work that passed; what was not asked does not count") {
-  const Result result = passed();
-  const Score score = make_score(kRules, work_of(result), {speed_of(1.0)});
+  const CheckResult check = passed();
+  const Score score = make_score(kRules, work_of(check), {speed_of(1.0)});
   REQUIRE(score.items.size() == 5);
   CHECK(score.earned() == 90);
   CHECK(score.counted() == 90);
@@ -74,19 +75,19 @@ TEST_CASE("score: all items of a work that passed; what was not asked does not c
 }
 
 TEST_CASE("score: half the way up the curve, half the points") {
-  const Result result = passed();
-  const Score score = make_score(kRules, work_of(result), {speed_of(0.7071)});
+  const CheckResult check = passed();
+  const Score score = make_score(kRules, work_of(check), {speed_of(0.7071)});
   CHECK(score.items[4].earned == 10);
   CHECK(score.items[4].credit == Credit::kPartial);
 }
 
 TEST_CASE("score: a wrong result keeps the points of what was right before") {
-  Result result = passed();
-  result.runs.clear();
-  result.cases.resize(2);
-  result.cases[1].verdict = Verdict::kFailed;
-  result.findings = {{.id = "E-stride", .stage = "a"}};
-  const Score score = make_score(kRules, work_of(result), {});
+  CheckResult check = passed();
+  check.result.runs.clear();
+  check.cases.resize(2);
+  check.cases[1].verdict = Verdict::kFailed;
+  check.findings = {{.id = "E-stride", .stage = "a"}};
+  const Score score = make_score(kRules, work_of(check), {});
   CHECK(score.items[0].earned == 10);
   CHECK(score.items[1].earned == 10);
   CHECK(score.items[1].why == "E-stride in 'case 1'");
@@ -97,19 +98,19 @@ TEST_CASE("score: a wrong result keeps the points of what was right before") {
 }
 
 TEST_CASE("score: nothing runs, nothing is earned, and the finding is the reason") {
-  Result result;
-  result.findings = {{.id = "E-no-program"}};
-  const Score score = make_score(kRules, work_of(result), {});
+  CheckResult check;
+  check.findings = {{.id = "E-no-program"}};
+  const Score score = make_score(kRules, work_of(check), {});
   CHECK(score.earned() == 0);
   for (const int item : {0, 1}) CHECK(score.items[item].why == "E-no-program");
   // A stage that was deleted is no stage that was not asked for.
-  const Result empty;
+  const CheckResult empty;
   CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "there is no such stage");
 }
 
 TEST_CASE("score: emulated, speed has no points and the others make up the total") {
-  const Result result = passed();
-  CheckedWork work = work_of(result);
+  const CheckResult check = passed();
+  CheckedWork work = work_of(check);
   work.emulated = true;
   const Score score = make_score(kRules, work, {});
   CHECK(score.items[4].credit == Credit::kNotMeasured);
@@ -118,12 +119,12 @@ TEST_CASE("score: emulated, speed has no points and the others make up the total
 }
 
 TEST_CASE("score: noise that decides is said, and costs nothing") {
-  const Result result = passed();
+  const CheckResult check = passed();
   SpeedOutcome noisy = speed_of(0.75);
   noisy.measure->low = 0.5;
   noisy.measure->high = 1.0;
   noisy.measure->rounds = 3;
-  const Score score = make_score(kRules, work_of(result), {noisy});
+  const Score score = make_score(kRules, work_of(check), {noisy});
   CHECK(score.items[4].credit == Credit::kUndecided);
   CHECK(score.items[4].earned == 20);
   CHECK(score.items[4].why ==
@@ -131,17 +132,17 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
 }
 
 TEST_CASE("score: a finding while it is timed again takes the speed's points") {
-  const Result result = passed();
+  const CheckResult check = passed();
   SpeedOutcome caught = speed_of(1.0);
   caught.measure.reset();
-  caught.findings = {{.id = "E-replay", .stage = "a"}};
-  CHECK(make_score(kRules, work_of(result), {caught}).items[4].why ==
+  caught.finding = Finding{.id = "E-replay"};
+  CHECK(make_score(kRules, work_of(check), {caught}).items[4].why ==
         "when measured again: E-replay");
 }
 
 TEST_CASE("score: another network and another stage give no points") {
-  const Result result = passed();
-  CheckedWork work = work_of(result);
+  const CheckResult check = passed();
+  CheckedWork work = work_of(check);
   work.network = "fa18";
   CHECK(make_score(kRules, work, {}).items[2].why == "only network fa23 counts");
   work.only_stage = "b";

@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "common/result/result.hpp"
+#include "grader/result/check_result.hpp"
 #include "grader/scores/score_rules.hpp"
-#include "grader/timing/side_by_side.hpp"
 
 namespace convlab::grader {
 
 /// A check as the table of points needs to know it.
 struct CheckedWork {
-  const Result& result;
+  const CheckResult& check;
   std::optional<std::string> only_stage{};  ///< the check was asked for this one
   std::vector<int> batches{};               ///< and for these
   std::string network{};

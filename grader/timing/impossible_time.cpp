@@ -1,4 +1,4 @@
-#include "grader/checks/impossible_time.hpp"
+#include "grader/timing/impossible_time.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -8,12 +8,12 @@
 
 namespace convlab::grader {
 
-double impossible_ms(const DeviceState& device, const ConvShape& shape, Precision precision) {
+double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Precision precision) {
   switch (device.device) {
     case Device::kEmulated:
       return 0.0;
     case Device::kGpu:
-      return physical_floor(shape, limits_of(device.report.info), precision).impossible_ms;
+      return physical_floor(shape, limits_of(device.measured.info), precision).impossible_ms;
     case Device::kCpu:
       break;
   }

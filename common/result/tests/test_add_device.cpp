@@ -1,28 +1,27 @@
 #include "common/device/device_limits.hpp"
-#include "common/result/device_report.hpp"
-#include "common/serve/serve.hpp"
+#include "common/result/add_device.hpp"
 #include "common/testing/catch.hpp"
 
 using namespace convlab;
 
 namespace {
 
-DeviceReport gpu_report() {
-  DeviceReport report;
-  report.info.device = Device::kGpu;
-  report.info.name = "NVIDIA H200";
-  report.info.capability = {9, 0};
-  report.info.multiprocessors = 132;
-  report.info.l2_bytes = 60 << 20;
-  report.info.clock_mhz = 1980;
-  report.info.memory_clock_mhz = 3201;
-  report.info.memory_bus_bits = 6144;
-  report.info.driver = "13.0";
-  report.info.runtime = "12.4";
-  report.measured.bytes_per_second = 4.29e12;
-  report.start_up_ms = 300;
-  report.empty_launch_ms = 0.005;
-  return report;
+MeasuredDevice measured_gpu() {
+  MeasuredDevice device;
+  device.info.device = Device::kGpu;
+  device.info.name = "NVIDIA H200";
+  device.info.capability = {9, 0};
+  device.info.multiprocessors = 132;
+  device.info.l2_bytes = 60 << 20;
+  device.info.clock_mhz = 1980;
+  device.info.memory_clock_mhz = 3201;
+  device.info.memory_bus_bits = 6144;
+  device.info.driver = "13.0";
+  device.info.runtime = "12.4";
+  device.limits.bytes_per_second = 4.29e12;
+  device.start_up_ms = 300;
+  device.empty_launch_ms = 0.005;
+  return device;
 }
 
 Result two_runs() {
@@ -37,9 +36,9 @@ Result two_runs() {
 
 }  // namespace
 
-TEST_CASE("device report: tells the machine, what runs leave out, and the floors of each batch") {
+TEST_CASE("device: tells the machine, what runs leave out, and the floors of each batch") {
   Result result = two_runs();
-  add_to(result, gpu_report());
+  add_device(result, measured_gpu());
   CHECK(result.machine.gpu == "NVIDIA H200");
   CHECK(result.machine.driver == "13.0");
   CHECK(result.machine.cuda == "12.4");
@@ -66,31 +65,16 @@ TEST_CASE("device report: tells the machine, what runs leave out, and the floors
   CHECK(parse_result(to_json(result), "text") == result);
 }
 
-TEST_CASE("device report: an emulated device has no limits, and a failed run no floor") {
-  DeviceReport emulated = gpu_report();
+TEST_CASE("device: an emulated device has no limits, and a failed run no floor") {
+  MeasuredDevice emulated = measured_gpu();
   emulated.info.device = Device::kEmulated;
   Result result = two_runs();
-  add_to(result, emulated);
+  add_device(result, emulated);
   CHECK(result.machine.gpu.empty());
   CHECK(result.references.empty());
 
   Result failed = two_runs();
   for (RunResult& run : failed.runs) run.verdict = Verdict::kFailed;
-  add_to(failed, gpu_report());
+  add_device(failed, measured_gpu());
   CHECK(failed.references.empty());
-}
-
-TEST_CASE("device report: travels with the list of stages, a sample with an op time") {
-  ServeReply reply{.token = 7, .device = Device::kGpu};
-  reply.report = gpu_report();
-  reply.sample = {.host_ms = 2.5, .event_ms = 2.25, .clock_mhz = 1965};
-  const std::optional<ServeReply> received = decode_reply(encode(reply));
-  REQUIRE(received);
-  CHECK(received->sample == reply.sample);
-  REQUIRE(received->report);
-  CHECK(received->report->info.runtime == "12.4");
-  CHECK(limits_of(received->report->info) == limits_of(reply.report->info));
-  CHECK(received->report->measured == reply.report->measured);
-  CHECK(received->report->empty_launch_ms == 0.005);
-  CHECK_FALSE(decode_reply(encode(ServeReply{.token = 8}))->report);
 }

@@ -1,4 +1,4 @@
-#include "common/result/device_report.hpp"
+#include "common/result/add_device.hpp"
 
 #include <algorithm>
 
@@ -36,26 +36,18 @@ void add_floors(Result& result, const DeviceLimits& limits) {
 
 }  // namespace
 
-DeviceReport report_of(DeviceSession& device) {
-  if (device.info().device != Device::kGpu) return {.info = device.info()};
-  return {.info = device.info(),
-          .measured = device.measure_limits(),
-          .start_up_ms = device.start_up_ms(),
-          .empty_launch_ms = device.time_empty_launch().score_ms()};
-}
-
-void add_to(Result& result, const DeviceReport& report) {
-  if (report.info.device != Device::kGpu) return;
+void add_device(Result& result, const MeasuredDevice& device) {
+  if (device.info.device != Device::kGpu) return;
   MachineInfo& machine = result.machine;
-  machine.gpu = report.info.name;
-  machine.driver = report.info.driver;
-  machine.cuda = report.info.runtime;
-  machine.gpu_clock_mhz = report.info.clock_mhz;
-  machine.promised = limits_of(report.info);
-  machine.measured = report.measured;
+  machine.gpu = device.info.name;
+  machine.driver = device.info.driver;
+  machine.cuda = device.info.runtime;
+  machine.gpu_clock_mhz = device.info.clock_mhz;
+  machine.promised = limits_of(device.info);
+  machine.measured = device.limits;
   for (RunResult& run : result.runs) {
-    run.start_up_ms = report.start_up_ms;
-    run.empty_launch_ms = report.empty_launch_ms;
+    run.start_up_ms = device.start_up_ms;
+    run.empty_launch_ms = device.empty_launch_ms;
   }
   const DeviceLimits limits = with_measured(machine.promised, machine.measured);
   if (limits.bytes_per_second > 0.0 && limits.fp32_per_second > 0.0) add_floors(result, limits);

@@ -1,14 +1,12 @@
-#include "grader/scores/score.hpp"
+#include "grader/scores/make_score.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
-#include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/timing/speed.hpp"
+#include "grader/scores/speed_points.hpp"
 
 namespace convlab::grader {
 
@@ -22,9 +20,9 @@ struct StageRecord {
   std::string failed_case{};
 };
 
-StageRecord record_of(const Result& result, const std::string& stage) {
+StageRecord record_of(const CheckResult& check, const std::string& stage) {
   StageRecord record;
-  for (const CaseResult& test : result.cases) {
+  for (const CaseResult& test : check.cases) {
     if (test.stage != stage) continue;
     ++record.cases;
     record.gave_output = record.gave_output || test.error.compared > 0;
@@ -44,8 +42,8 @@ const RunResult* run_of(const Result& result, const std::string& stage, int batc
   return nullptr;
 }
 
-std::string finding_id(const Result& result, const std::string& stage) {
-  for (const Finding& finding : result.findings) {
+std::string finding_id(const CheckResult& check, const std::string& stage) {
+  for (const Finding& finding : check.findings) {
     if (finding.stage == stage || finding.stage.empty()) return finding.id;
   }
   return {};
@@ -58,13 +56,6 @@ std::string ratio_text(double ratio) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f", ratio);
   return text.data();
-}
-
-std::string milliseconds_text(const std::vector<std::vector<double>>& series) {
-  const double sum =
-      std::accumulate(series.begin(), series.end(), 0.0,
-                      [](double so_far, const auto& s) { return so_far + spread_of(s).median; });
-  return three_digits(sum) + " ms";
 }
 
 void give(ScoreItem& item, double earned, const std::string& why) {
@@ -113,14 +104,14 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
     leave_out(item, outcome == nullptr ? "not measured" : outcome->why_not);
     return;
   }
-  if (!outcome->measure) {
-    give(item, 0.0, "when measured again: " + outcome->findings.front().id);
+  if (outcome->finding) {
+    give(item, 0.0, "when measured again: " + outcome->finding->id);
     return;
   }
   const SpeedMeasure& measure = *outcome->measure;
   item.speed = measure;
-  item.yours = milliseconds_text(measure.yours_ms);
-  item.reference = milliseconds_text(measure.reference_ms);
+  item.yours = three_digits(sum_of_medians(measure.yours_ms)) + " ms";
+  item.reference = three_digits(sum_of_medians(measure.reference_ms)) + " ms";
   const SpeedPoints points = points_for(measure, rule, rules.tolerance);
   give(item, points.points,
        "speed " + ratio_text(measure.speed) + " (" + ratio_text(measure.low) + " to " +
@@ -149,7 +140,7 @@ bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWo
                  std::string& why) {
   why = work.emulated ? "not measured without a GPU" : not_asked(rule, rules, work);
   if (!why.empty()) return false;
-  const RunResult* run = run_of(work.result, rule.stage, rule.batch);
+  const RunResult* run = run_of(work.check.result, rule.stage, rule.batch);
   return run != nullptr && run->verdict == Verdict::kPassed;
 }
 
@@ -161,8 +152,8 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
                    .item = to_string(rule.what),
                    .batch = rule.batch,
                    .points = rule.points};
-    const StageRecord stage = record_of(work.result, rule.stage);
-    std::string id = finding_id(work.result, rule.stage);
+    const StageRecord stage = record_of(work.check, rule.stage);
+    std::string id = finding_id(work.check, rule.stage);
     if (id.empty() && stage.cases == 0) id = "there is no such stage";
     const bool is_speed = rule.what == ScoreRule::What::kSpeed;
     std::string why = is_speed && work.emulated ? "" : not_asked(rule, rules, work);
@@ -174,7 +165,7 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
     } else if (rule.what == ScoreRule::What::kCases) {
       score_cases(item, stage, work.cases_in_all, id);
     } else if (rule.what == ScoreRule::What::kNetwork) {
-      score_network(item, run_of(work.result, rule.stage, rule.batch), id);
+      score_network(item, run_of(work.check.result, rule.stage, rule.batch), id);
     } else if (is_measured) {
       const auto found = std::find_if(speeds.begin(), speeds.end(), [&](const SpeedOutcome& speed) {
         return speed.stage == rule.stage && speed.batch == rule.batch;

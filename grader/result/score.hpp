@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace convlab {
+#include "grader/result/finding.hpp"
+
+namespace convlab::grader {
 
 /// What became of the points of one item.
 enum class Credit {
@@ -31,6 +33,18 @@ struct SpeedMeasure {
   int rounds = 0;
 
   friend bool operator==(const SpeedMeasure&, const SpeedMeasure&) = default;
+};
+
+/// The sum of the convolutions' medians, in milliseconds.
+double sum_of_medians(const std::vector<std::vector<double>>& series);
+
+/// What measuring a speed led to: a measure, a finding of the submission, or neither and why.
+struct SpeedOutcome {
+  std::string stage{};
+  int batch = 0;
+  std::optional<SpeedMeasure> measure{};
+  std::optional<Finding> finding{};
+  std::string why_not{};
 };
 
 /// One line of the table of points.
@@ -61,12 +75,4 @@ struct Score {
   friend bool operator==(const Score&, const Score&) = default;
 };
 
-/// A file that a student wrote, as it was when it was checked.
-struct SourceFile {
-  std::string path{};    ///< from the root of the tree
-  std::string sha256{};  ///< hexadecimal
-
-  friend bool operator==(const SourceFile&, const SourceFile&) = default;
-};
-
-}  // namespace convlab
+}  // namespace convlab::grader

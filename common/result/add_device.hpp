@@ -1,0 +1,12 @@
+#pragma once
+
+#include "common/device/measured_device.hpp"
+#include "common/result/result.hpp"
+
+namespace convlab {
+
+/// Writes the device into the result: the machine, what each run leaves out, and the physical
+/// floors of every network and batch that ran, as reference lines. Nothing for an emulated device.
+void add_device(Result& result, const MeasuredDevice& device);
+
+}  // namespace convlab

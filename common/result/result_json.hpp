@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "common/device/measured_device.hpp"
+#include "common/result/json_fields.hpp"
+#include "common/result/result.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "common/timing/op_sample.hpp"
+
+// The fields of what result files and the messages between grader and submission have in common.
+
+namespace convlab {
+
+/// @throws ShapeError for sizes that are no convolution
+void json_fields(JsonFields& fields, ConvShape& shape);
+void json_fields(JsonFields& fields, StageInfo& stage);
+void json_fields(JsonFields& fields, OpSample& sample);
+void json_fields(JsonFields& fields, DeviceLimits& limits);
+void json_fields(JsonFields& fields, DeviceInfo& info);
+void json_fields(JsonFields& fields, MeasuredDevice& device);
+void json_fields(JsonFields& fields, ErrorMeasure& error);
+
+/// @throws EnvironmentError if the file has another schema
+void json_fields(JsonFields& fields, Result& result);
+
+/// The text of a result file. Bytes that are no UTF-8, which a crashed program may print, are
+/// replaced.
+std::string file_text(const Json& json);
+
+/// Hands the JSON of a result file to `read`.
+/// @param name  stands for the file in messages
+/// @throws EnvironmentError that names the file for whatever goes wrong
+void read_file_text(const std::string& text, const std::string& name,
+                    const std::function<void(const Json&)>& read);
+
+}  // namespace convlab

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/data/dataset.hpp"
+#include "common/network/network.hpp"
+#include "reference/oracle/expected.hpp"
+
+namespace convlab::grader {
+
+/// Told what is going on, for a person who waits.
+using Announce = std::function<void(const std::string& what)>;
+
+/// A network, the test images, and what it must answer for them. They are read once, and only when
+/// somebody needs them: a failing case is told before that.
+class GradedNetwork {
+ public:
+  /// @param largest_batch  the most images that anybody will ask for
+  GradedNetwork(std::string name, int largest_batch);
+
+  /// Reads all of it, unless that is done.
+  /// @throws UsageError for an unknown name, EnvironmentError for missing data or memory
+  void load(const Announce& announce);
+
+  // After load().
+  [[nodiscard]] const Network& network() const { return *network_; }
+  /// `largest_batch` × image_size × image_size.
+  [[nodiscard]] const std::vector<float>& images() const { return images_; }
+  [[nodiscard]] const std::vector<std::uint8_t>& labels() const { return dataset_.labels; }
+  [[nodiscard]] const oracle::Expected& expected() const { return expected_; }
+
+ private:
+  std::string name_;
+  int largest_batch_;
+  std::optional<Network> network_;
+  Dataset dataset_;
+  std::vector<float> images_;
+  oracle::Expected expected_;
+};
+
+}  // namespace convlab::grader

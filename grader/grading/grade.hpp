@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/network/preset.hpp"
+#include "grader/result/check_result.hpp"
+#include "grader/scores/score_rules.hpp"
+
+namespace convlab::grader {
+
+/// How the points of a check come about.
+struct ScoreRequest {
+  ScoreRules rules{};
+  std::filesystem::path
+      reference{};  ///< the reference solution's program, whether it exists or not
+  bool measures_speed = true;
+};
+
+/// What to grade.
+struct GradeRequest {
+  std::string milestone;
+  std::string solution = "student";
+  std::filesystem::path program{};     ///< the milestone's executable
+  std::optional<Finding> unbuilt{};    ///< why there is none; then nothing runs
+  std::optional<std::string> stage{};  ///< none: every stage of the program
+  std::vector<int> batches{};          ///< none: 100, 1000, and 10000 unless it is emulated
+  std::string network = kDefaultPreset;
+  std::optional<std::uint64_t> seed{};  ///< of the element-wise cases; none: another one each time
+  std::optional<std::chrono::milliseconds> time_limit{};
+  std::optional<ScoreRequest> score{};
+};
+
+/// Who is told while it goes on.
+struct GradeObserver {
+  std::function<void(const std::string& what)> announce;
+  std::function<void(const StageInfo&, std::size_t cases)> cases_passed;
+  std::function<void(const RunResult&)> run_ended;
+  std::function<void(const StageInfo&, const Finding&)> found;
+};
+
+/// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the
+/// behaviour and runs the network at every batch, stage by stage: a stage stops at its first
+/// finding, the others still run. The speeds that give points are measured beside the reference;
+/// points follow from what was found and measured. Builds nothing.
+/// @throws UsageError for an unknown stage (lists the known ones) or network, EnvironmentError for
+/// missing data or memory, and for a GPU that answers, but not the isolated program
+CheckResult grade(const GradeRequest& request, const GradeObserver& observer);
+
+}  // namespace convlab::grader

@@ -1,0 +1,62 @@
+#include "common/testing/catch.hpp"
+#include "grader/scores/speed_points.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+
+namespace {
+
+const ScoreRule kStep{.stage = "a",
+                      .what = ScoreRule::What::kSpeed,
+                      .points = 20,
+                      .batch = 100,
+                      .reference = "r",
+                      .curve = {{0.5, 0.0}, {0.9, 0.5}, {0.9, 1.0}},
+                      .near_floor = 0.5};
+
+// `count` pairs of samples: both convolutions take the reference 10 ms, the submission 10 / speed.
+SpeedMeasure measured(double speed, double noise, std::size_t count) {
+  SpeedMeasure measure{.speed = speed, .low = speed * (1.0 - noise), .high = speed * (1.0 + noise)};
+  measure.yours_ms.assign(2, std::vector<double>(count, 10.0 / speed));
+  measure.reference_ms.assign(2, std::vector<double>(count, 10.0));
+  return measure;
+}
+
+}  // namespace
+
+TEST_CASE("speed: far from the threshold noise decides nothing") {
+  const SpeedPoints fast = points_for(measured(1.3, 0.1, 10), kStep, 1.0);
+  CHECK(fast.decided);
+  CHECK(fast.points == 20);
+  const SpeedPoints slow = points_for(measured(0.3, 0.1, 10), kStep, 1.0);
+  CHECK(slow.decided);
+  CHECK(slow.points == 0);
+}
+
+TEST_CASE("speed: near the threshold it is undecided, and costs nothing") {
+  const SpeedPoints points = points_for(measured(0.9, 0.1, 6), kStep, 1.0);
+  CHECK_FALSE(points.decided);
+  CHECK(points.least < 11);
+  CHECK(points.most == 20);
+  CHECK(points.points == 20);
+  // The same noise, with a tolerance that covers the step.
+  CHECK(points_for(measured(0.9, 0.1, 6), kStep, 20.0).decided);
+}
+
+TEST_CASE("speed: one sample decides nothing, unless every speed gives the same") {
+  CHECK_FALSE(points_for(measured(2.0, 0.0, 1), kStep, 1.0).decided);
+  ScoreRule level = kStep;
+  level.curve = {{1.0, 1.0}};
+  CHECK(points_for(measured(2.0, 0.0, 1), level, 1.0).decided);
+}
+
+TEST_CASE("speed: close to the physical floor everything is earned") {
+  SpeedMeasure measure = measured(0.3, 0.0, 5);  // 66.7 ms for both convolutions
+  measure.floor_ms = 30.0;
+  CHECK(points_for(measure, kStep, 1.0).points == 0);
+  measure.floor_ms = 40.0;
+  CHECK(points_for(measure, kStep, 1.0).points == 20);
+  ScoreRule without = kStep;
+  without.near_floor = 0.0;
+  CHECK(points_for(measure, without, 1.0).points == 0);
+}

@@ -1,0 +1,31 @@
+#include "grader/timing/reference_times.hpp"
+
+#include <cstring>
+
+namespace convlab::grader {
+
+void ReferenceTimes::call(int layer, const ConvShape& shape, const Arrays& given) {
+  if (problem_) return;
+  const auto index = static_cast<std::size_t>(layer);
+  const bool is_new = index >= op_ms_.size();
+  if (is_new) op_ms_.resize(index + 1);
+  const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+  const auto copy = [](float* to, const float* from, std::int64_t count) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  };
+  copy(arrays.input, given.input, shape.input_size());
+  copy(arrays.weights, given.weights, shape.weights_size());
+  // The submission's first call of a layer is no sample, nor is this one's.
+  if (is_new) run();
+  if (const std::optional<double> op_ms = run()) op_ms_[index].push_back(*op_ms);
+}
+
+std::optional<double> ReferenceTimes::run() {
+  const Call call = submission_.run(stage_);
+  // An emulated reference beside a submission on a GPU has no time to compare with.
+  if (!call.failure && submission_.device().device != Device::kEmulated) return call.op_ms;
+  problem_ = "the reference does not run here";
+  return std::nullopt;
+}
+
+}  // namespace convlab::grader

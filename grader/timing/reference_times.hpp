@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+/// The reference solution, called in turns with a submission: its times, or why there are none.
+class ReferenceTimes {
+ public:
+  ReferenceTimes(const std::filesystem::path& program, std::string stage)
+      : submission_(program), stage_(std::move(stage)) {}
+
+  /// @param layer  among the network's convolutions
+  /// @param given  what the submission was called with
+  void call(int layer, const ConvShape& shape, const Arrays& given);
+
+  /// In milliseconds, a series per convolution.
+  [[nodiscard]] const std::vector<std::vector<double>>& op_ms() const { return op_ms_; }
+  [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
+
+ private:
+  std::optional<double> run();
+
+  Submission submission_;
+  std::string stage_;
+  std::vector<std::vector<double>> op_ms_;
+  std::optional<std::string> problem_;
+};
+
+}  // namespace convlab::grader
