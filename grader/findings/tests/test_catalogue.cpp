@@ -51,11 +51,12 @@ TEST_CASE("catalogue: an unknown id is a mistake of ours") {
 TEST_CASE("catalogue: what the emulated device says of the host is shown in one line") {
   grader::Failure failure{.kind = grader::Failure::Kind::kCrash, .code = SIGSEGV};
   CHECK(explain(failure, "case 'a'").id == "E-crash");
-  failure.printed =
-      "Conv-GPU==\nemulated device: the host used a device pointer, 12 bytes into allocation 3 of "
-      "784 "
-      "bytes at 0x7f00\n  at /tmp/a folder/new-forward.cu:31 (in main)\n  allocated at "
-      "/tmp/new-forward.cu:20 (in prolog)\n  Only kernels may use it.\n";
+  failure.fault = FaultRecord{
+      .kind = FaultKind::kDevicePointer,
+      .text = "the host used a device pointer, 12 bytes into allocation 3 of 784 bytes at 0x7f00",
+      .file = "new-forward.cu",
+      .line = 31,
+      .allocated_at = "new-forward.cu:20"};
   const Finding finding = explain(failure, "case 'a'");
   CHECK(finding.id == "E-device-pointer");
   CHECK(finding.seen ==
