@@ -63,6 +63,7 @@ function(convlab_add_test name)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE convlab_options Catch2::Catch2WithMain ${arg_LINK})
+  convlab_optimise_less(-O1 ${name})
   target_compile_definitions(
     ${name} PRIVATE CONVLAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                     CONVLAB_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
