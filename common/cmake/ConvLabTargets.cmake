@@ -164,6 +164,7 @@ function(convlab_add_cuda_milestone name solution)
 
   add_executable(${target}-emulated "${main}")
   convlab_add_emulated_sources(${target}-emulated ${ARGN})
+  convlab_precompile_runtime(${target}-emulated "${main}" ${ARGN})
   target_link_libraries(${target}-emulated PRIVATE convlab_program convlab_device_emulated)
   target_compile_definitions(${target}-emulated PRIVATE ${definitions} CONVLAB_DEVICE=kEmulated)
 
