@@ -63,6 +63,7 @@ function(convlab_add_test name)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE convlab_options Catch2::Catch2WithMain ${arg_LINK})
+  convlab_optimise_less(-O1 ${name})
   target_compile_definitions(
     ${name} PRIVATE CONVLAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                     CONVLAB_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
@@ -164,6 +165,7 @@ function(convlab_add_cuda_milestone name solution)
 
   add_executable(${target}-emulated "${main}")
   convlab_add_emulated_sources(${target}-emulated ${ARGN})
+  convlab_precompile_runtime(${target}-emulated "${main}" ${ARGN})
   target_link_libraries(${target}-emulated PRIVATE convlab_program convlab_device_emulated)
   target_compile_definitions(${target}-emulated PRIVATE ${definitions} CONVLAB_DEVICE=kEmulated)
 
