@@ -111,7 +111,8 @@ struct Launch {
 
 // Appends what is there. @return false once the other end is closed
 bool read_available(const Descriptor& from, std::string& text) {
-  std::array<char, 65536> bytes{};
+  // Small: the emulated device asks addr2line on the stack of a signal handler.
+  std::array<char, 4096> bytes{};
   while (true) {
     const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
     if (count == 0) return false;

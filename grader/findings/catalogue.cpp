@@ -5,7 +5,6 @@
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "common/text/printable.hpp"
@@ -211,25 +210,6 @@ Finding finding(const std::string& id, const std::string& seen) {
 
 namespace {
 
-// The last report of the emulated device (runtime/report.hpp) about the host, in one line. It gives
-// the names of files without their paths, because the paths are those of a copy.
-std::string emulated_report(const std::string& printed) {
-  constexpr std::string_view kDevice = "emulated device: ";
-  const std::size_t begin = printed.rfind(std::string(kDevice) + "the host used ");
-  if (begin == std::string::npos) return {};
-  std::istringstream lines(printed.substr(begin + kDevice.size()));
-  std::string report;
-  std::getline(lines, report);
-  for (std::string line; std::getline(lines, line);) {
-    const bool allocated = line.starts_with("  allocated at ");
-    if (!allocated && !line.starts_with("  at ")) break;
-    const std::string place = line.substr(0, line.find(" (in "));
-    report.append(allocated ? ", allocated at " : ", at ");
-    report.append(place.substr(place.find_last_of("/ ") + 1));
-  }
-  return report;
-}
-
 // What only the signal tells.
 Finding explain_signal(int signal, const std::string& where) {
   switch (signal) {
@@ -300,14 +280,9 @@ Finding explain(const Failure& failure, const std::string& where) {
       return finding("E-not-implemented", failure.message);
     case Failure::Kind::kException:
       return explain_fault(failure.fault.value_or(FaultRecord{}), 0, where);
-    case Failure::Kind::kCrash: {
-      const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
-      if (const auto report = emulated_report(failure.printed);
-          fault.kind == FaultKind::kSignal && !report.empty()) {
-        return finding("E-device-pointer", "In " + where + ": " + report + ".");
-      }
-      return explain_fault(fault, failure.code, where);
-    }
+    case Failure::Kind::kCrash:
+      return explain_fault(failure.fault.value_or(FaultRecord{FaultKind::kSignal}), failure.code,
+                           where);
     case Failure::Kind::kExit: {
       std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
       if (const std::string line = last_line(failure.printed); !line.empty()) {

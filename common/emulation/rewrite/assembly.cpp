@@ -91,7 +91,7 @@ class AssemblyRewriter {
   }
 
   void refuse(const std::string& what) const {
-    const std::string message = quoted(joined(
+    const std::string message = string_literal(joined(
         {"inline PTX: ", what,
          " cannot run in device emulation (docs/emulation.md lists what can): use a function "
          "of CUDA, or put it between #if !CONVLAB_EMULATED and #endif"}));

@@ -44,7 +44,7 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return result;
 }
 
-std::string quoted(std::string_view text) {
+std::string string_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';

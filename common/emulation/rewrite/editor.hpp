@@ -76,6 +76,6 @@ struct File {
 std::string joined(std::initializer_list<std::string_view> parts);
 
 /// As a literal of C++.
-std::string quoted(std::string_view text);
+std::string string_literal(std::string_view text);
 
 }  // namespace convlab::rewrite

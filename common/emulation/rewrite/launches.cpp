@@ -64,7 +64,7 @@ class LaunchRewriter {
         source_[first].offset, source_[begin].offset - source_[first].offset,
         std::string(kRuntime) + "untyped_kernel(" + std::string(lines_in(first, begin), '\n'));
     editor_.insert(source_[end - 1].end(),
-                   ", " + quoted(source_.text(begin, end)) + (c_style ? ")" : ""));
+                   ", " + string_literal(source_.text(begin, end)) + (c_style ? ")" : ""));
   }
 
  private:
@@ -182,8 +182,9 @@ class LaunchRewriter {
         begin.length > 0 ? editor_.anchor(begin.token, begin.offset + begin.length - 1) + "("
                          : joined({"(", editor_.anchor(begin.token, begin.offset)});
     // In a macro only the preprocessor knows the kernel's name.
-    const std::string name =
-        source_[callee.begin].directive != 0 ? joined({"CONVLAB_TEXT(", text, ")"}) : quoted(text);
+    const std::string name = source_[callee.begin].directive != 0
+                                 ? joined({"CONVLAB_TEXT(", text, ")"})
+                                 : string_literal(text);
     const std::string configuration = name + ", " + space + "configuration" + parenthesis;
     switch (kind_of(callee, open)) {
       case CalleeKind::kPointer:

@@ -1,7 +1,6 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
 #include <mutex>
-#include <utility>
 
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -18,11 +17,6 @@ Activity& record() {
   return *instance;
 }
 
-std::optional<EmulationReport>& first_report() {
-  static auto* const instance = new std::optional<EmulationReport>;  // never destroyed either
-  return *instance;
-}
-
 }  // namespace
 
 std::vector<MemoryRange> allocated_memory() {
@@ -35,16 +29,6 @@ std::vector<MemoryRange> allocated_memory() {
 
 bool has_pending_work() {
   return streams().pending();
-}
-
-std::optional<EmulationReport> take_report() {
-  const std::lock_guard lock(record_mutex);
-  return std::exchange(first_report(), std::nullopt);
-}
-
-void note_report(const EmulationReport& report) {
-  const std::lock_guard lock(record_mutex);
-  if (!first_report()) first_report() = report;
 }
 
 Activity activity() {

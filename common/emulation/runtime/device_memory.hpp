@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/device/emulation_report.hpp"
+#include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "common/device/emulation_report.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
+#include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {
 

@@ -71,6 +71,7 @@ void note_kernel(const char* message, CallSite site) {
   }
   const BlockRunner& block = BlockRunner::of_kernel();
   send_report({.fault = EmulationFault::kWarpMask,
+               .is_note = true,
                .what = std::string("note: ") + message,
                .kernel = block.call().name,
                .at = place_of(site)});
@@ -121,7 +122,7 @@ extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* fi
     CallSite site;
     site.file = file;
     site.line = line;
-    fail_thread(convlab::EmulationFault::kAssertion, KernelFault::kAssert, message.data(), site);
+    fail_thread(EmulationFault::kAssertion, KernelFault::kAssert, message.data(), site);
   }
   std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
   std::abort();

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
+#include "common/error/fault_record.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -151,6 +151,38 @@ std::string text_of(const EmulationReport& report, const std::string& more = {})
   return text;
 }
 
+/// A path's last part: submissions are compiled as copies, whose folders mean nothing to anybody.
+std::string name_of(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+/// What the grader gets to know of a report.
+FaultRecord fault_record(const EmulationReport& report) {
+  const auto kind_of = [](EmulationFault fault) {
+    switch (fault) {
+      case EmulationFault::kOutsideAccess:
+        return FaultKind::kDeviceMemory;
+      case EmulationFault::kLaunch:
+        return FaultKind::kLaunch;
+      case EmulationFault::kDevicePointerOnHost:
+        return FaultKind::kDevicePointer;
+      default:
+        return FaultKind::kException;
+    }
+  };
+  FaultRecord record{.kind = kind_of(report.fault),
+                     .text = report.what.substr(0, report.what.find('\n')),
+                     .kernel = report.kernel,
+                     .file = name_of(report.at.file),
+                     .line = static_cast<int>(report.at.line)};
+  if (!report.allocated_at.file.empty())
+    record.allocated_at =
+        name_of(report.allocated_at.file) + ":" + std::to_string(report.allocated_at.line);
+  if (report.block) record.block = {report.block->x, report.block->y, report.block->z};
+  if (report.thread) record.thread = {report.thread->x, report.thread->y, report.thread->z};
+  return record;
+}
+
 std::mutex sink_mutex;
 
 ReportSink& sink() {
@@ -232,7 +264,7 @@ void send_report(EmulationReport report) {
     report.text +=
         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
         "copy the data with cudaMemcpy and use the copy.";
-  note_report(report);
+  if (!report.is_note) note_fault(fault_record(report));
   const std::lock_guard lock(sink_mutex);
   if (sink())
     sink()(report);

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "common/device/emulation_report.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {
 
@@ -29,7 +29,8 @@ using ReportSink = std::function<void(const EmulationReport& report)>;
 /// Replaces the sink and returns the former one. An empty sink means standard error.
 ReportSink set_report_sink(ReportSink sink);
 
-/// Hands the report to the sink. Where its text is empty, it is made of the other members.
+/// Hands the report to the sink, and notes it for the grader (note_fault). Where its text is empty,
+/// it is made of the other members.
 void send_report(EmulationReport report);
 
 }  // namespace convlab::emulation

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "common/device/emulation_report.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/device/emulation_report.hpp"
+#include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {
 

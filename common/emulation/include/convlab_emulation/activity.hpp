@@ -3,11 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
-
-#include "common/device/emulation_report.hpp"
 
 namespace convlab::emulation {
 
@@ -36,10 +33,6 @@ std::vector<MemoryRange> allocated_memory();
 /// Whether some stream has work that nobody has waited for yet.
 bool has_pending_work();
 
-/// The first report since this was last asked. Those after it are mostly its consequences.
-std::optional<EmulationReport> take_report();
-
-void note_report(const EmulationReport& report);
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
 void note_call(const char* function);

@@ -1,14 +1,13 @@
 #pragma once
 
-// What the emulated device found wrong, as a record: the runtime of the emulation makes it, a
-// program that serves the grader hands it on, and the grader explains it.
+// What the emulated device found wrong, as a record. The text for a person is made of it, and the
+// FaultRecord (common/error/fault_record.hpp) that a program hands to the grader.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-namespace convlab {
+namespace convlab::emulation {
 
 enum class EmulationFault : std::uint8_t {
   kOutsideAccess,        ///< of a kernel: past an array, freed memory, a null or host pointer
@@ -29,28 +28,6 @@ enum class EmulationFault : std::uint8_t {
   kUnsupported,          ///< what cannot be emulated
   kFork,                 ///< the device was used after fork()
 };
-
-/// As JSON names it: "outside-access".
-constexpr const char* to_string(EmulationFault fault) {
-  constexpr std::array kNames = {"outside-access",
-                                 "misaligned",
-                                 "stack-overflow",
-                                 "division",
-                                 "trap",
-                                 "assertion",
-                                 "exception",
-                                 "deadlock",
-                                 "divergent-barrier",
-                                 "time-limit",
-                                 "warp-mask",
-                                 "device-function",
-                                 "launch",
-                                 "device-pointer-on-host",
-                                 "call",
-                                 "unsupported",
-                                 "fork"};
-  return kNames.at(static_cast<std::size_t>(fault));
-}
 
 /// A place in a source; none if `file` is empty.
 struct ReportPlace {
@@ -76,6 +53,7 @@ struct ReportIndex {
 /// One report. What does not apply is empty.
 struct EmulationReport {
   EmulationFault fault = EmulationFault::kCall;
+  bool is_note = false;  ///< doubtful, but the kernel went on
   std::string what{};    ///< the first line of `text`: what happened
   std::string kernel{};  ///< its name as the launch writes it
   std::optional<ReportIndex> block{};
@@ -87,4 +65,4 @@ struct EmulationReport {
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
 
-}  // namespace convlab
+}  // namespace convlab::emulation
