@@ -23,7 +23,7 @@ class Reports {
   Reports()
       : former_(set_report_sink([this](const EmulationReport& report) {
           all_ += report.text + "\n";
-          faults_.push_back(report.fault);
+          records_.push_back(report);
         })) {}
   ~Reports() {
     renew_device();
@@ -33,7 +33,8 @@ class Reports {
   Reports& operator=(const Reports&) = delete;
 
   [[nodiscard]] bool empty() const { return all_.empty(); }
-  [[nodiscard]] const std::vector<EmulationFault>& faults() const { return faults_; }
+  /// The last one. @throws std::out_of_range if there is none
+  [[nodiscard]] const EmulationReport& last() const { return records_.at(records_.size() - 1); }
   [[nodiscard]] const std::string& text() const { return all_; }
   [[nodiscard]] bool has(const std::string& words) const {
     return all_.find(words) != std::string::npos;
@@ -41,7 +42,7 @@ class Reports {
 
  private:
   std::string all_;
-  std::vector<EmulationFault> faults_;
+  std::vector<EmulationReport> records_;
   ReportSink former_;
 };
 

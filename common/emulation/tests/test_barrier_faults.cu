@@ -6,6 +6,7 @@ namespace {
 
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
+using convlab::emulation::EmulationFault;
 
 std::string at_line(int line) {
   return "test_barrier_faults.cu:" + std::to_string(line);
@@ -59,6 +60,8 @@ TEST_CASE("different barriers in one block are divergent") {
   CHECK(reports.empty() != wrong);
   if (wrong) {
     CHECK(reports.has("divergent barrier"));
+    CHECK(reports.last().fault == EmulationFault::kDivergentBarrier);
+    CHECK(!reports.last().thread.has_value());
     CHECK(reports.has(at_line(kFirstBarrierLine)));
     CHECK(reports.has(at_line(kFirstBarrierLine + 2)));
     CHECK(reports.has("32 threads waiting in __syncthreads"));
@@ -76,6 +79,7 @@ TEST_CASE("threads that can never meet are a deadlock") {
   CHECK(reports.empty() != wrong);
   if (wrong) {
     CHECK(reports.has("deadlock"));
+    CHECK(reports.last().fault == EmulationFault::kDeadlock);
     CHECK(reports.has("16 threads waiting in __syncwarp (mask 0xffffffff) at"));
     CHECK(reports.has(at_line(kLoopBarrierLine)));
     CHECK(reports.has("16 threads waiting in __syncthreads"));
@@ -103,6 +107,7 @@ TEST_CASE("reading a lane outside the mask is noted") {
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
   INFO(reports.text());
   CHECK(reports.has("lane 8 reads lane 16, which does not take part (mask 0x0000ffff)"));
+  CHECK(reports.last().is_note);
 }
 
 TEST_CASE("a mask names its caller") {

@@ -15,6 +15,7 @@ namespace {
 
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
+using convlab::emulation::EmulationFault;
 
 // Read when the first kernel starts.
 const int kTimeoutIsSet = setenv("CONVLAB_EMU_TIMEOUT", "2", 1);
@@ -119,6 +120,7 @@ TEST_CASE("a kernel that never ends is stopped") {
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
   INFO(reports.text());
   CHECK(reports.has("time limit"));
+  CHECK(reports.last().fault == EmulationFault::kTimeLimit);
   CHECK(reports.has("1 thread running: (0,0,0)"));
   CHECK(reports.has("3 threads not begun: (1,0,0) to (3,0,0)"));
   CHECK(reports.has("test_kernel_faults.cu:"));

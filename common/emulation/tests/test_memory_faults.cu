@@ -6,11 +6,14 @@
 
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
+#include "common/error/fault_record.hpp"
 
 namespace {
 
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
+using convlab::emulation::EmulationFault;
+using convlab::emulation::EmulationReport;
 
 std::string at_line(int line) {
   return "test_memory_faults.cu:" + std::to_string(line);
@@ -63,6 +66,22 @@ TEST_CASE("an index past the end of an allocation is an illegal access") {
     CHECK(reports.has("of 4096 bytes"));
     CHECK(reports.has("kernel write_index, block (8,0,0), thread (0,0,0)"));
     CHECK(reports.has(at_line(kWriteLine)));
+    // The same as a record, here and for the grader.
+    const EmulationReport& report = reports.last();
+    CHECK(report.fault == EmulationFault::kOutsideAccess);
+    CHECK(report.kernel == "write_index");
+    REQUIRE(report.block.has_value());
+    CHECK(report.block->x == 8);
+    REQUIRE(report.memory.has_value());
+    CHECK(report.memory->bytes == 4096);
+    CHECK(report.memory->offset == 4096);
+    CHECK(report.at.line == kWriteLine);
+    const auto record = convlab::take_noted_fault();
+    REQUIRE(record.has_value());
+    CHECK(record->kind == convlab::FaultKind::kDeviceMemory);
+    CHECK(record->kernel == "write_index");
+    CHECK(record->file == "test_memory_faults.cu");
+    CHECK(record->line == kWriteLine);
     // The error is taken away, but the next call meets it again.
     CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
     CHECK(cudaGetLastError() == cudaSuccess);
