@@ -3,13 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "common/device/device_info.hpp"
 #include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
-#include "common/error/fault_record.hpp"
 #include "common/timing/op_sample.hpp"
 
 namespace convlab {
@@ -56,10 +54,6 @@ class DeviceSession {
   /// After an operation that was timed: whether streams still have work that an event on the
   /// default stream does not wait for. Emulated with lazy streams it is known, elsewhere false.
   virtual bool has_unjoined_work() { return false; }
-
-  /// The first fault since this was last asked, where the device describes its faults: the
-  /// emulation does. May be called when a signal has arrived.
-  virtual std::optional<FaultRecord> take_fault() { return std::nullopt; }
 
   /// Records from now on what runs on the device.
   /// @throws EnvironmentError where no profile can be recorded

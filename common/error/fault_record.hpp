@@ -1,7 +1,10 @@
 #pragma once
 
 #include <array>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "common/error/enum_name.hpp"
 
@@ -41,5 +44,35 @@ struct FaultRecord {
   std::string array{};    ///< "input", "weights" or "output"
   long long element = 0;  ///< the index into `array`, or the number of a system call
 };
+
+namespace detail {
+
+struct NotedFault {
+  std::mutex mutex;
+  std::optional<FaultRecord> record;
+};
+
+inline NotedFault& noted_fault() {
+  // Never destroyed: a device may fail while static objects go.
+  static auto* const instance = new NotedFault;
+  return *instance;
+}
+
+}  // namespace detail
+
+/// For a device that meets a fault which no exception describes: the latest is kept until somebody
+/// takes it.
+inline void note_fault(FaultRecord record) {
+  detail::NotedFault& noted = detail::noted_fault();
+  const std::lock_guard<std::mutex> lock(noted.mutex);
+  noted.record = std::move(record);
+}
+
+/// The fault that was noted last and not taken yet.
+inline std::optional<FaultRecord> take_noted_fault() {
+  detail::NotedFault& noted = detail::noted_fault();
+  const std::lock_guard<std::mutex> lock(noted.mutex);
+  return std::exchange(noted.record, std::nullopt);
+}
 
 }  // namespace convlab

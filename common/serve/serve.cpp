@@ -49,10 +49,6 @@ Session& session() {
   return instance;
 }
 
-std::optional<FaultRecord> fault_of_device() {
-  return session().device == nullptr ? std::nullopt : session().device->take_fault();
-}
-
 /// What a signal tells, in memory that a handler may use.
 struct CrashPlace {
   FaultKind kind = FaultKind::kSignal;
@@ -103,7 +99,7 @@ void on_crash(int signal, siginfo_t* info, void* /*context*/) {
       place.element);
   // The emulated device knows its own memory; what it tells was made in a handler as well.
   if (const auto fault =
-          of_memory && place.kind == FaultKind::kSignal ? fault_of_device() : std::nullopt) {
+          of_memory && place.kind == FaultKind::kSignal ? take_noted_fault() : std::nullopt) {
     send_message(session().channel,
                  encode(ServeReply{
                      .token = session().token, .status = ServeStatus::kCrash, .fault = fault}));
@@ -187,7 +183,7 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
 
 // What the stage threw, and what the device knows of it.
 FaultRecord record_of(const std::exception& error) {
-  FaultRecord record = fault_of_device().value_or(FaultRecord{});
+  FaultRecord record = take_noted_fault().value_or(FaultRecord{});
   record.text = error.what();
   if (const auto* failure = dynamic_cast<const DeviceError*>(&error)) {
     record.kind = failure->kind();
@@ -202,7 +198,7 @@ ServeReply answer(const ServeRequest& request) {
   DeviceSession* device = session().device;
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
-  fault_of_device();  // of a call that went well all the same
+  take_noted_fault();  // of a call that went well all the same
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));

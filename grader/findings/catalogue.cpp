@@ -5,7 +5,6 @@
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "common/text/printable.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/result/score.hpp"
+#include "grader/result/score.hpp"
 
 namespace convlab::grader {
 

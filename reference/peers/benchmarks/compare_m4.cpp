@@ -25,7 +25,7 @@
 #include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
-#include "common/result/device_report.hpp"
+#include "common/result/add_device.hpp"
 #include "common/result/machine.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/stage.hpp"
@@ -148,7 +148,7 @@ ExitCode compare(const Options& options) {
     all_right = all_right && contender.result.verdict == Verdict::kPassed;
     result.runs.push_back(std::move(contender.result));
   }
-  add_to(result, report_of(*device));
+  add_device(result, measure(*device));
   if (!options.json.empty()) write_result(options.json, result);
   return all_right ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
