@@ -5,16 +5,14 @@
 #include <cstdint>
 
 #include "common/milestone/device_convolution.cuh"
-#include "direct_convolution.cuh"
 #include "general_convolution.cuh"
 #include "half_convolution.cuh"
+#include "many_maps.cuh"
 
 namespace {
 
 using namespace convlab::column_pairs;
 using convlab::ConvShape;
-using convlab::direct::DirectLayer;
-using convlab::direct::launch_direct;
 
 class Roofline final : public convlab::DeviceConvolution {
   void prepare() override {
@@ -24,14 +22,10 @@ class Roofline final : public convlab::DeviceConvolution {
         cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
     CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
                                               cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
     queue_ = convlab::DeviceBuffer<Queue>(1);
     CONVLAB_CUDA_CHECK(cudaMemset(queue_.data(), 0, sizeof(Queue)));
   }
-  void release() override {
-    queue_ = {};
-    ordered_ = {};
-  }
+  void release() override { queue_ = {}; }
 
   template <class Layer>
   bool launch_one_channel(float* output, const float* input, const float* weights,
@@ -62,19 +56,29 @@ class Roofline final : public convlab::DeviceConvolution {
     return true;
   }
 
+  template <class Layer>
+  bool launch_many_maps(float* output, const float* input, const float* weights,
+                        const ConvShape& shape) {
+    constexpr int kBytes = sizeof(ManyMapsShared<Layer>);
+    if (!Layer::fits(shape) || kBytes > most_shared_bytes_) return false;
+    const auto kernel = convolve_many_maps<Layer>;
+    CONVLAB_CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    const int blocks = std::min(shape.batch, kBlocksPerMultiprocessor * multiprocessors_);
+    kernel<<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
+    return true;
+  }
+
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    // 24 maps in the second layer: more weights than this design has registers for.
-    const auto direct = [&](auto layer) {
-      return launch_direct<decltype(layer)>(output, input, weights, ordered_.data(), shape);
-    };
     const bool done =
         launch_one_channel<OneChannel<4, 7, 86, 16>>(output, input, weights, shape) ||  // fa23
         launch_sixteen_maps<SixteenMaps<4, 7, 40, 2>>(output, input, weights, shape) ||
         launch_one_channel<OneChannel<12, 5, 70, 6>>(output, input, weights, shape) ||  // fa19
-        direct(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
+        launch_many_maps<ManyMaps<12, 24, 5, 33, 8>>(output, input, weights, shape) ||
         launch_one_channel<OneChannel<12, 7, 72, 6>>(output, input, weights, shape) ||  // fa18
-        direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
+        launch_many_maps<ManyMaps<12, 24, 7, 33, 7>>(output, input, weights, shape) ||
         launch_one_channel<OneChannel<6, 5, 64, 20>>(output, input, weights, shape) ||  // sp18
         launch_sixteen_maps<SixteenMaps<6, 5, 30, 2>>(output, input, weights, shape);
     if (!done) convlab::launch_general_convolution(output, input, weights, shape);
@@ -85,7 +89,6 @@ class Roofline final : public convlab::DeviceConvolution {
   int multiprocessors_ = 0;
   int most_shared_bytes_ = 0;  // of a block
   convlab::DeviceBuffer<Queue> queue_;
-  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };
 
 const convlab::ConvolutionStage<Roofline> stage({
