@@ -11,8 +11,8 @@
 //              (16, 2 channels × 8 taps)     ×     (2 channels × 8 taps, 8) →   (16, 8)
 //              read once from shared memory        Rows of them, in registers
 //
-// Cost     one read of 512 bytes for Rows matrix operations: 7 rows make 0.57 of the reads that an
-//          operation can hide.
+// Cost     one read of 512 bytes, four cycles of shared memory, for Rows matrix operations: with 4
+//          rows one cycle for each, of which mma.sync leaves 1.7.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -55,17 +55,19 @@ struct ManyMaps {
            s.stride == 1 && s.height == Size && s.width == Size;
   }
   static_assert(Channels % 2 == 0 && Maps % 8 == 0 && Kernel <= 7);
+  static_assert(kOutputs % 4 == 0, "an image leaves in pieces of 16 bytes");
   static_assert(kInputs % 4 == 0, "the next image is fetched ahead in pieces of 16 bytes");
 };
 
 template <class Layer>
 struct ManyMapsShared {
+  alignas(128) float staged[Layer::kOutputs];               // (map, row, column)
   alignas(16) LeftFragment left[Layer::kFragments][kWarp];  // (channel pair, kernel row, map tile)
   alignas(16) HalfPair halves[Layer::kChannels * Layer::kPlanePairs + Layer::kPadding];
 };
 
 template <class Layer>
-__global__ void __launch_bounds__(Layer::kThreads, 512 / Layer::kThreads)
+__global__ void __launch_bounds__(Layer::kThreads, 1)
     convolve_many_maps(float* __restrict__ output, const float* __restrict__ input,
                        const float* __restrict__ weights, int batch) {
   extern __shared__ __align__(128) char memory[];
@@ -101,7 +103,7 @@ __global__ void __launch_bounds__(Layer::kThreads, 512 / Layer::kThreads)
   for (int image = blockIdx.x; image < batch; image += gridDim.x) {
     const float* source = input + std::int64_t{image} * Layer::kInputs;
     __syncthreads();  // the image before has been used
-#pragma unroll 9
+#pragma unroll 8
     for (int i = thread; i < kPairs; i += Layer::kThreads) {
       const int row = i / kRowPairs;
       const int first = i % kRowPairs * 2;
@@ -141,31 +143,26 @@ __global__ void __launch_bounds__(Layer::kThreads, 512 / Layer::kThreads)
       }
     }
 
-    float* target = output + std::int64_t{image} * Layer::kOutputs;
+    block_store_wait();  // of the image before
 #pragma unroll
     for (int t = 0; t < Layer::kMapTiles; ++t) {
 #pragma unroll
       for (int y = 0; y < Layer::kRows; ++y) {
-        // Thread q of four holds columns 4q … 4q + 3. Exchanged, it holds column 4i + q of each
-        // i, so that four threads store 16 bytes in a row.
         const float four[4] = {sums[t][y].sum[0], sums[t][y].sum[2], sums[t][y].sum[1],
                                sums[t][y].sum[3]};
+        const int row = first_row + y;
+        float* place = shared.staged + ((t * 8 + g) * kOut + row) * kOut;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          float value = 0.0f;
-#pragma unroll
-          for (int j = 0; j < 4; ++j) {
-            const float got = __shfl_sync(0xffffffffu, four[j], i, 4);
-            if (j == q) value = got;
-          }
-          const int x = column + 4 * i + q;
-          if (x < kOut && first_row + y < kOut) {
-            target[((t * 8 + g) * kOut + first_row + y) * kOut + x] = value;
-          }
+          const int x = column + 4 * q + i;
+          if (row < kOut && x < kOut) place[x] = four[i];
         }
       }
     }
+    block_store(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
+                sizeof(float) * Layer::kOutputs);
   }
+  block_store_wait();
 }
 
 }  // namespace convlab::column_pairs
