@@ -21,8 +21,8 @@
 
 #include <cstdint>
 
+#include "common/device/matrix_fragments.cuh"
 #include "common/tensor/conv_shape.hpp"
-#include "matrix_fragments.cuh"
 
 namespace convlab::column_pairs {
 

@@ -23,12 +23,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "bulk_copy.cuh"
 #include "column_pairs.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/matrix_fragments.cuh"
 #include "common/milestone/device_convolution.cuh"
 #include "direct_convolution.cuh"
 #include "general_convolution.cuh"
-#include "matrix_fragments.cuh"
 #include "split_by_warpgroups.cuh"
 #include "split_halves.cuh"
 
@@ -303,7 +303,9 @@ const convlab::ConvolutionStage<Fp32Split> stage({
     .id = "fp32-split",
     .title = "Single precision from half-precision tensor cores",
     .baseline = "roofline",
-    .order = 170,
+    .order = 160,
+    .precision = convlab::Precision::kFp32,
+    .needs = {7, 5},
 });
 
 }  // namespace

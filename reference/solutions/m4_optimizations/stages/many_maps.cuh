@@ -19,10 +19,10 @@
 
 #include <cstdint>
 
-#include "bulk_copy.cuh"
 #include "column_pairs.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/matrix_fragments.cuh"
 #include "common/tensor/conv_shape.hpp"
-#include "matrix_fragments.cuh"
 
 namespace convlab::column_pairs {
 

@@ -31,11 +31,11 @@
 
 #include <cstdint>
 
-#include "bulk_copy.cuh"
 #include "column_pairs.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/warpgroup_multiply.cuh"
 #include "common/tensor/conv_shape.hpp"
 #include "split_halves.cuh"
-#include "warpgroup_multiply.cuh"
 
 namespace convlab::split_by_warpgroups {
 

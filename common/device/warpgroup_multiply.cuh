@@ -12,8 +12,8 @@
 
 #include <cstdint>
 
-#include "bulk_copy.cuh"
-#include "matrix_fragments.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/matrix_fragments.cuh"
 
 // CONVLAB_WARPGROUP_MULTIPLY: this pass of the compiler makes code for exactly compute
 // capability 9.0 with all of its features ("sm_90a").
