@@ -1,12 +1,28 @@
 #pragma once
 
-// HEADER LATER
+// How a convolution becomes matrix products that tensor cores like: pairs of output columns.
+//
+// Idea     A matrix operation wants two neighbouring halves of its right factor in one register.
+//          The input for output column x starts at input column x: for every other x such a pair is
+//          not aligned. So let one column of the factor stand for two output columns, 2n and
+//          2n + 1, which share eight input columns from 2n on. Both then start at an even place,
+//          and the shift by one moves into the weights, where it costs nothing.
+// Picture
+//              input columns    2n   2n+1  2n+2  2n+3  2n+4  2n+5  2n+6  2n+7
+//              output 2n        w0   w1    w2    w3    w4    w5    w6    0       parity 0
+//              output 2n + 1    0    w0    w1    w2    w3    w4    w5    w6      parity 1
+//
+// Cost     one of eight products is with a zero. A pair of halves is one aligned 32-bit load, and
+//          the 32 threads of a warp touch eleven words in a row: no bank conflicts.
+//
+// What a zero weight meets is multiplied, too: an infinite input spoils its neighbours.
+
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
+#include "common/device/matrix_fragments.cuh"
 #include "common/tensor/conv_shape.hpp"
-#include "matrix_fragments.cuh"
 
 namespace convlab::column_pairs {
 

@@ -1,6 +1,24 @@
 #pragma once
 
-// HEADER LATER
+// The convolution by definition, with sums and weights in registers.
+//
+// Idea     A multiply-add reads three registers, and the register file delivers them at full speed
+//          only if they lie in different banks. A weight that is the same for all 32 threads can
+//          come from a uniform register instead: one copy for the warp, outside of the banks. The
+//          compiler uses one where it can prove that the address is the same for all: constant
+//          memory, and an index that depends on nothing but the block and loop counters.
+// Picture  a thread has one column, Rows rows and Maps maps. For each channel c and kernel column
+//          q:
+//
+//              pixels (Rows + K - 1)   one load each; neighbours in a warp load neighbours
+//              weights (K, Maps)       uniform registers
+//              sums (Maps, Rows)  +=   pixels[y + p] · weight[p][m]: K · Maps · Rows multiply-adds
+//
+// Cost     the weights depend on the data, so they are put in order and copied to constant memory
+//          at each launch: two small steps more.
+//
+// The loops over c and q stay loops. Unrolled, the code would not fit into the instruction cache.
+
 #include <cuda_runtime.h>
 
 #include <cstdint>

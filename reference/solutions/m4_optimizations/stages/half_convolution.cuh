@@ -1,15 +1,33 @@
 #pragma once
 
-// HEADER LATER
+// The convolution on tensor cores in half precision, from and to single precision.
+//
+// One channel. A block has one strip of output rows of one image, a warp 16 columns of it. The
+// input rows of a strip lie together in memory, so that one bulk copy brings them.
+//
+//     left   (16, 16 k)  4 maps × 2 output rows × 2 parities; k: 2 input rows × 8 taps
+//     right  (16 k, 8)   8 pairs of columns: one load for each input row, kept while it is needed
+//     sums   (16, 8)     a thread holds four neighbouring columns: one store of 16 bytes
+//
+// Several channels. A block has one image after the other; all weights stay in registers.
+//
+//     left   (16, 16 k)  16 maps of one parity; k: 2 channels × 8 taps; one for each kernel row p
+//     right  (16 k, 8)   8 pairs of columns of input row y: loaded once, used for all outputs y - p
+//     sums   (16, 8)     of the 7 output rows in work; as input rows pass by, each is finished in
+//     turn
+//
+// The finished image is collected in shared memory and leaves in one piece: rows of 34 floats begin
+// in the middle of memory's 32-byte sectors, and stored one by one they would be written twice.
+
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "bulk_copy.cuh"
 #include "column_pairs.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/matrix_fragments.cuh"
 #include "common/tensor/conv_shape.hpp"
-#include "matrix_fragments.cuh"
 
 namespace convlab::column_pairs {
 
@@ -132,6 +150,8 @@ struct SixteenMaps {
   static constexpr int kInputs = Channels * Size * Size;  // of one image
   static constexpr int kOutputs = kMaps * kOut * kOut;    // of one image
   static constexpr int kWeights = kMaps * Channels * Kernel * Kernel;
+  // (kernel row, channel, parity, map, 4 pairs of taps)
+  static constexpr int kTable = Kernel * Channels * 2 * kMaps * 4;
   static constexpr int kWarps = 2 * RowParts;  // 2 column tiles × parts of rows
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kPartRows = (kOut + RowParts - 1) / RowParts;
@@ -146,7 +166,8 @@ struct SixteenMaps {
   }
   static_assert(Channels % 2 == 0 && Size % 2 == 0 && kOut % 2 == 0 && Kernel <= 7);
   static_assert(kOut <= 2 * kTileColumns + 2 && kOut > kTileColumns);
-  static_assert(kInputs % 4 == 0 && kOutputs % 4 == 0 && kOutputs >= kWeights);
+  static_assert(kInputs % 4 == 0 && kOutputs % 4 == 0 && kWeights % 4 == 0);
+  static_assert(kOutputs >= kWeights + kTable, "both fit where the outputs will be");
 };
 
 template <class Layer>
@@ -155,6 +176,7 @@ struct SixteenMapsShared {
   alignas(128) float raw[Layer::kInputs];      // (channel, row, column)
   alignas(16) HalfPair halves[Layer::kInputs / 2 + Layer::kPadding];
   BlockLoad load;
+  BlockLoad load_weights;
   int next_image;
 };
 
@@ -197,8 +219,21 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
                     sizeof(float) * Layer::kInputs);
   // The weights pass through shared memory once, then stay in registers.
   float* weight = shared.staged;
-  for (int i = thread; i < Layer::kWeights; i += Layer::kThreads) weight[i] = weights[i];
+  HalfPair* table = reinterpret_cast<HalfPair*>(weight + Layer::kWeights);
+  shared.load_weights.init();
+  shared.load_weights.start(weight, weights, sizeof(float) * Layer::kWeights);
   if (thread < Layer::kPadding) shared.halves[Layer::kInputs / 2 + thread] = 0;
+  shared.load_weights.wait(0);
+#pragma unroll 4
+  for (int i = thread; i < Layer::kTable; i += Layer::kThreads) {
+    const int map = i / 4 % Layer::kMaps;
+    const int parity = i / 4 / Layer::kMaps % 2;
+    const int row = i / 8 / Layer::kMaps;  // (kernel row, channel)
+    const int place =
+        (map * Layer::kChannels + row % Layer::kChannels) * kKernel + row / Layer::kChannels;
+    const float2 two = weight_pair(weight + place * kKernel, kKernel, parity, i % 4, true);
+    table[i] = round_to_halves(two.x, two.y);
+  }
   __syncthreads();
   LeftFragment left[kKernel][kChannelPairs][2];  // (16 maps, 2 channels × 8 taps) for each parity
 #pragma unroll
@@ -207,11 +242,9 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
     for (int c = 0; c < kChannelPairs; ++c) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
+        const int row = p * Layer::kChannels + 2 * c + i / 2 % 2;
         const int map = map_of(g) + i % 2 * 8;
-        const int channel = 2 * c + i / 2 % 2;
-        const float* row = weight + ((map * Layer::kChannels + channel) * kKernel + p) * kKernel;
-        const float2 two = weight_pair(row, kKernel, i / 4, q, true);
-        left[p][c][i / 4].pair[i % 4] = round_to_halves(two.x, two.y);
+        left[p][c][i / 4].pair[i % 4] = table[((row * 2 + i / 4) * Layer::kMaps + map) * 4 + q];
       }
     }
   }

@@ -13,7 +13,7 @@
 #include <cuda_runtime.h>
 
 #include "column_pairs.cuh"
-#include "matrix_fragments.cuh"
+#include "common/device/matrix_fragments.cuh"
 
 namespace convlab::split_halves {
 

@@ -23,7 +23,7 @@ namespace convlab {
 /// Two halves in one register, the first in the lower bits.
 using HalfPair = std::uint32_t;
 
-struct LeftFragment {
+struct alignas(16) LeftFragment {
   HalfPair pair[4];  ///< (g, 2q), (g + 8, 2q), (g, 2q + 8), (g + 8, 2q + 8) and their neighbours
 };
 struct RightFragment {

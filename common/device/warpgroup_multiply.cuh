@@ -1,12 +1,19 @@
 #pragma once
 
-// HEADER LATER
+// Hopper's tensor cores: four warps multiply together (wgmma).
+//
+// The left factor is in registers: each warp has 16 of the 64 rows, as in matrix_fragments.cuh. The
+// right factor is in shared memory, in blocks of 8 columns × 8 rows. The operation runs by itself:
+// it is started, more are started behind it, and in the end all are awaited.
+//
+// Source: PTX ISA, "wgmma.mma_async", "Matrix descriptor"; only for the target sm_90a.
+
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include "bulk_copy.cuh"
-#include "matrix_fragments.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/matrix_fragments.cuh"
 
 // CONVLAB_WARPGROUP_MULTIPLY: this pass of the compiler makes code for exactly compute
 // capability 9.0 with all of its features ("sm_90a").

@@ -95,6 +95,13 @@ __device__ inline void bulk_store(void* global, const void* shared, std::uint32_
                : "memory");
 }
 
+/// One thread asks for global memory to be brought into the L2 cache.
+__device__ inline void bulk_fetch_ahead(const void* global, std::uint32_t bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(bytes)
+               : "memory");
+}
+
 /// Ends a group of this thread's bulk stores.
 __device__ inline void bulk_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -117,10 +124,11 @@ __device__ inline void fence_shared_for_engines() {
 struct BlockLoad {
   Barrier arrived;
 
-  /// Before the first start; a __syncthreads must follow.
+  /// Before the first start.
   __device__ void init() {
 #if CONVLAB_BULK_COPY
     if (threadIdx.x == 0) arrived.init(1);
+    __syncthreads();
 #endif
   }
 
