@@ -3,14 +3,19 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
 
 using convlab::emulation::Reports;
 
-__global__ void set(int* data, int index, int value) { data[index] = value; }
-__global__ void __launch_bounds__(32) bounded(int* data) { data[threadIdx.x] = 1; }
+__global__ void set(int* data, int index, int value) {
+  data[index] = value;
+}
+__global__ void __launch_bounds__(32) bounded(int* data) {
+  data[threadIdx.x] = 1;
+}
 
 int* integers(int count) {
   int* data = nullptr;
@@ -48,6 +53,34 @@ cudaError_t launch_by_graph(int* data, int index, unsigned threads = 1) {
 
 }  // namespace
 
+TEST_CASE("a captured kernel counts when its graph runs, as often as it does") {
+  const auto kernels = [] {
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    const auto launches = convlab::emulation::activity().launches;
+    const auto found = launches.find("set");
+    return found == launches.end() ? 0 : found->second;
+  };
+  int* data = integers(1);
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+  const int before = kernels();
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  set<<<1, 1, 0, stream>>>(data, 0, 7);
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  CHECK(kernels() == before);
+  REQUIRE(cudaGraphLaunch(executable, nullptr) == cudaSuccess);
+  REQUIRE(cudaGraphLaunch(executable, nullptr) == cudaSuccess);
+  CHECK(kernels() == before + 2);
+  CHECK(first(data) == 7);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  cudaFree(data);
+}
+
 TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
   const Reports reports;
   int* data = integers(16);
@@ -64,7 +97,9 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
     CHECK(reports.has("launched at "));
     CHECK(reports.has("test_graph_faults.cu:40"));
   }
-  SECTION("a block too large") { CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue); }
+  SECTION("a block too large") {
+    CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue);
+  }
   SECTION("a pointer of the host") {
     int host = 0;
     CHECK(launch_by_graph(&host, 0) == cudaErrorIllegalAddress);

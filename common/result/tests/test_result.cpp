@@ -127,6 +127,12 @@ TEST_CASE("result: bytes that are not UTF-8 do not lose the result") {
   CHECK(convlab::parse_result(convlab::to_json(result), "text").findings.size() == 1);
 }
 
+TEST_CASE("result: stages to choose from are read back") {
+  Result result = example();
+  result.score->choice = convlab::ScoreChoice{.most = 40, .stages = {"winograd", "fft"}};
+  CHECK(convlab::parse_result(convlab::to_json(result), "text") == result);
+}
+
 TEST_CASE("score: items that were not measured count neither for nor against") {
   const convlab::Score score = *example().score;
   CHECK(score.earned() == 30);
