@@ -73,8 +73,8 @@ int settle_in(const char* user_map, const char* group_map) {
   return error;
 }
 
-// It shows only processes that the reader might trace: not the warden, whose arguments are the
-// grader's.
+// This /proc shows only processes that the reader may trace. So it hides the warden, which has the
+// grader's arguments.
 int mount_proc() {
   return mount_new("proc", "/proc", "hidepid=4");
 }
@@ -135,8 +135,8 @@ pid_t Sandbox::start_warden() {
       static const int error = proc_error(user_map_, group_map_);
       isolation_.own_proc = error;
     }
-    // Process numbers of its own only together with a /proc that tells them: NVIDIA's driver does
-    // not start where it cannot name its threads, in /proc/self/task/NUMBER/comm.
+    // Own process numbers only together with a /proc that shows them: NVIDIA's driver starts only
+    // if it can name its threads in /proc/self/task/NUMBER/comm.
     process = fork_into(kNamespaces | (isolation_.own_proc == 0 ? CLONE_NEWPID : 0UL));
     if (process < 0) isolation_.namespaces = errno;
   }

@@ -170,8 +170,8 @@ void SeccompFilter::restrict_clone() {
   program_.push_back(load(offsetof(seccomp_data, nr)));
 }
 
-// NVIDIA's driver does not start without a local socket of its own (cuInit gives error 304). It
-// also looks for helpers behind such sockets, and goes on where there is none.
+// NVIDIA's driver needs a local socket of its own to start (else cuInit returns error 304). It also
+// looks for helper processes through such sockets, and goes on without them.
 void SeccompFilter::restrict_sockets() {
   program_.push_back(jump(BPF_JEQ, SYS_socket, 0, 7));
   load_argument(0);
