@@ -266,10 +266,10 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
   std::set<std::string> references;
   examined("chapter", [&] { return chapter_problems(milestone); });
   examined("hints", [&] { return hint_problems(milestone); });
-  examined("hand-out as in milestones/handout.sha256",
+  examined("exercises as in milestones/handout.sha256",
            [&] { return manifest_problems(milestone); });
-  examined("hand-out tells its task", [&] { return task_problems(milestone); });
-  examined("hand-out compiles and fails politely",
+  examined("exercises say what to do", [&] { return task_problems(milestone); });
+  examined("exercises compile and fail politely",
            [&] { return handout_problems(milestone, report, stages); });
   const bool has_reference = std::filesystem::exists(program_of(milestone.id, "reference"));
   if (has_reference && !options.skip_references) {
