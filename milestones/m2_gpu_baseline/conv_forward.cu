@@ -12,8 +12,7 @@
 //              └────────────────┘                If a map's size is no multiple of 16, some
 //                                                threads have no output: they write nothing.
 // Cost     in_channels · kernel² multiply-adds and twice as many loads for each output. While a
-// load
-//          is under way the GPU runs other threads, so give it many.
+//          load is under way the GPU runs other threads, so give it many.
 // Expect   a hundred to a thousand times faster than milestone 1 in op time; in layer time much
 //          less, because copying takes longer than computing. Both are shown.
 // Run      cmake --build --preset lab --target m2 && build/bin/m2 100
