@@ -63,7 +63,7 @@ endfunction()
 
 # convlab_add_emulated_sources(TARGET SOURCES…)
 #
-# What both are made of: rewrites .cu SOURCES, compiles them into TARGET and links the runtime.
+# Used by all of the above: rewrites .cu SOURCES, compiles them into TARGET and links the runtime.
 function(convlab_add_emulated_sources target)
   set(emulation "${CMAKE_SOURCE_DIR}/common/emulation")
   foreach(source IN LISTS ARGN)
@@ -91,8 +91,8 @@ function(convlab_add_emulated_sources target)
 endfunction()
 
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
-# of addr2line name wrong files with DWARF 5), and without the warnings that CUDA code earns by
-# being CUDA code.
+# of addr2line name wrong files with DWARF 5), and without warnings that are usual for
+# CUDA code.
 add_library(convlab_emulated_code INTERFACE)
 target_compile_options(
   convlab_emulated_code
@@ -106,7 +106,7 @@ target_compile_options(
             # A local array larger than the guard pages must not step over them.
             -fstack-clash-protection
             -Wno-unknown-pragmas
-            # clang says so where it does not follow an #pragma unroll.
+            # clang warns if it does not follow an #pragma unroll.
             $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
             -Wno-conversion
             -Wno-shadow

@@ -1,4 +1,4 @@
-# The few ways in which a target of the workbook comes to be.
+# The functions that make the targets of the workbook.
 
 # convlab_add_library(NAME SOURCES… [LINK LIBRARIES…])
 #

@@ -30,7 +30,7 @@ void explain(int signal) {
       write_text(
           ": it touched memory that is not its own (segmentation fault).\n"
           "Usually an index is outside its array: check the bounds of your loops against\n"
-          "H, W, Hout and Wout. The sanitize build names the line:\n"
+          "H, W, H_out and W_out. The sanitize build names the line:\n"
           "  cmake --preset sanitize && cmake --build --preset sanitize\n");
       break;
     case SIGFPE:

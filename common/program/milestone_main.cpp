@@ -75,7 +75,7 @@ std::string examples(const Milestone& milestone) {
          "  " + program + " 1000 --all --json build/" + id +
          ".json\n\n"
          "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"
-         "Whether the result is right, and not only fast, says: build/bin/grader check " +
+         "To check that the result is right: build/bin/grader check " +
          id;
 }
 

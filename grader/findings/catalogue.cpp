@@ -36,7 +36,7 @@ const std::vector<Diagnosis>& catalogue() {
        "Remove the definition. The grader keeps it out of reach, so it has no effect."},
       {"E-no-program", "there is no program to check",
        "The milestone was not built, or building it failed.",
-       "Build it: cmake --build --preset lab"},
+       "Build it, for example: cmake --build --preset lab --target m1"},
       {"E-build", "it does not compile", "The compiler does not understand the file.",
        "Fix the first error, because later ones often follow from it; then check again."},
       {"E-exception", "the program threw an exception",

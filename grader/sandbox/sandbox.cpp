@@ -140,8 +140,8 @@ pid_t Sandbox::start_warden() {
       static const int error = proc_error(user_map_, group_map_);
       isolation_.own_proc = error;
     }
-    // Process numbers of its own only together with a /proc that tells them: NVIDIA's driver does
-    // not start where it cannot name its threads, in /proc/self/task/NUMBER/comm.
+    // Own process numbers only together with a /proc that shows them: NVIDIA's driver starts only
+    // if it can name its threads in /proc/self/task/NUMBER/comm.
     process = fork_into(kNamespaces | (isolation_.own_proc == 0 ? CLONE_NEWPID : 0UL));
     if (process < 0) isolation_.namespaces = errno;
   }

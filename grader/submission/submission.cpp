@@ -245,7 +245,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     // What follows would be an emulation's verdict under a GPU's name.
     if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
-                             reply.no_gpu + " Run the check again; nvidia-smi tells how it is.");
+                             reply.no_gpu + " Run the check again; nvidia-smi shows its state.");
     }
     device_.device = reply.device;
     device_.no_gpu = reply.no_gpu;

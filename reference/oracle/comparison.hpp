@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kPoisonBits = 0x7fd5'aaaa;
 struct Tolerance {
   /// In units of 2^-24 · Σ|a||b|; 0 asks for equality.
   double bound = 0.0;
-  /// Per product, for results so small that single precision has no more digits for them.
+  /// Per product, for results so small that single precision has fewer digits for them.
   double underflow = 0.0;
   /// Absolute error of rounding one input that is too small for full precision: halves below 2^-14
   /// are 2^-24 apart. Moves a product by up to this times the other factor.
@@ -64,7 +64,7 @@ struct ErrorReport {
   double bound = 0.0;           ///< the ratio that was allowed
   std::optional<Mismatch> first{};  ///< the wrong element that comes first in memory
 
-  // How many elements are wrong in each image, map, row and column: the shape of a bug.
+  // How many elements are wrong in each image, map, row and column. Their pattern hints at the bug.
   std::vector<std::int64_t> wrong_in_image{};
   std::vector<std::int64_t> wrong_in_map{};
   std::vector<std::int64_t> wrong_in_row{};
@@ -76,9 +76,9 @@ struct ErrorReport {
   }
 };
 
-/// Compares every element of `output` with the double-precision truth while that is computed:
-/// nothing but the arrays themselves takes memory. The test is !(error <= bound), and finiteness
-/// is read off the bits, so that no NaN passes.
+/// Computes the double-precision truth and compares every element of `output` with it on the way,
+/// so that only the arrays themselves take memory. The test is !(error <= bound), and finiteness is
+/// read from the bits, so no NaN passes.
 ///
 /// @param output  batch × out_channels × out_height × out_width
 /// @throws ShapeError for an impossible shape

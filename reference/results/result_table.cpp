@@ -26,14 +26,14 @@ struct Row {
   std::map<int, double> sums;  // by batch, milliseconds
 };
 
-// Of the medians, as the grader and the plots have it: the layers are timed one after the other.
+// The sum of the medians, as in the grader and the plots: the layers are timed one after the other.
 double sum_of_medians(const std::vector<LayerResult>& layers) {
   double sum = 0.0;
   for (const LayerResult& layer : layers) sum += spread_of(layer.op_ms).median;
   return sum;
 }
 
-// 10000 as "10 000": the handbook's way to write it.
+// 10000 as "10 000", as in the handbook.
 std::string grouped(int number) {
   const std::string digits = std::to_string(number);
   std::string text;

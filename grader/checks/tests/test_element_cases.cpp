@@ -1,4 +1,4 @@
-// Mistakes that are made in every term: the first case that they spoil must get their name.
+// Each mistake changes every term. The first case whose output it changes must get its finding.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -54,7 +54,7 @@ struct Loops {
       for (int p = 0; p < s.kernel; ++p) {
         for (int q = 0; q < s.kernel; ++q) {
           const Place at{b, m, c, p, q, h * s.stride + p, w * s.stride + q};
-          // A stray index is another diagnosis; here it reads the last element.
+          // An index outside the array is another finding; here it reads the last element.
           sum += arrays.input[std::min(input(s, at), s.input_size() - 1)] *
                  arrays.weights[weight(s, at)];
         }
@@ -64,7 +64,7 @@ struct Loops {
   }
 };
 
-/// The name that the first spoilt case gets; empty if none is.
+/// The finding of the first case that the mistake changes; empty if it changes none.
 std::string diagnosis_of(const Loops& loops) {
   std::uint64_t seed = 11;
   for (const grader::ElementCase& test : grader::element_cases()) {

@@ -19,7 +19,7 @@ TEST_CASE("catalogue: every diagnosis has an id of its own, a cause, a next step
     CHECK_FALSE(std::string(diagnosis.next).empty());
     CHECK(handbook.find("\n## " + std::string(diagnosis.id) + "\n") != std::string::npos);
   }
-  // And the handbook names none that does not exist.
+  // The handbook names no finding that does not exist.
   std::istringstream lines(handbook);
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind("## E-", 0) == 0) CHECK(ids.count(line.substr(3)) == 1);

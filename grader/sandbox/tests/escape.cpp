@@ -1,5 +1,5 @@
-// Tries one thing that a submission must not do: escape NAME [ARGUMENT]. Ends with 0 if it could,
-// with the errno otherwise.
+// Tries one thing that a submission must not do: escape NAME [ARGUMENT]. Ends with 0 if it
+// succeeds, otherwise with the errno.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>

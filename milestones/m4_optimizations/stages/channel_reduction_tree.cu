@@ -14,7 +14,8 @@
 // Expect   no gain at large batches, where there are threads enough without it: 18.5 million
 //          outputs at 1 000 images. A gain where the outputs are too few to fill the GPU. With one
 //          channel it is the baseline.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage channel-reduction-tree
+// Run      cmake --build --preset lab --target m4
+//          build/bin/m4 100 --stage channel-reduction-tree
 //          build/bin/grader check m4 --stage channel-reduction-tree
 // Read     docs/ladder/channel-reduction-tree.md
 

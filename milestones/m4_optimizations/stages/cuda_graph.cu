@@ -12,7 +12,7 @@
 // Expect   a few microseconds less for the first convolution, whose weights are copied to constant
 //          memory before its kernel; nothing for the second, which is one kernel; nothing at large
 //          batches. Graphs pay with dozens of small kernels: a whole network, not one layer.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage cuda-graph
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage cuda-graph
 //          build/bin/grader check m4 --stage cuda-graph
 // Read     docs/ladder/cuda-graph.md
 

@@ -13,7 +13,7 @@
 //          blocks fit on a multiprocessor (3 on an H200, which has room for 3 by registers anyway).
 // Expect   a few percent: at most the time in which a multiprocessor has no block that computes.
 //          Other blocks hide most of the loads already, which is the cheaper way to the same end.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage double-buffered
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage double-buffered
 //          build/bin/grader check m4 --stage double-buffered
 // Read     docs/ladder/double-buffered.md
 

@@ -14,7 +14,7 @@
 //          loads from shared memory for each multiply-add of a thread that computes one map.
 // Expect   a gain where the index weighs much against the product, so more in the first convolution
 //          (49 taps for a column) than in the second (196).
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage index-reuse
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage index-reuse
 //          build/bin/grader check m4 --stage index-reuse
 // Read     docs/ladder/index-reuse.md
 

@@ -10,7 +10,7 @@
 //          on N GPUs and waiting for each of them costs some 10 microseconds.
 // Expect   op time divided by the number of GPUs at large batches, a loss at small ones; layer time
 //          divided by less, because all share the host's memory. With one GPU it is per-layer.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage multi-gpu
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage multi-gpu
 //          build/bin/grader check m4 --stage multi-gpu
 // Read     docs/ladder/multi-gpu.md
 

@@ -18,7 +18,7 @@
 //          fused-gemm: a half. Nothing is stored to shared memory but the weights, once.
 // Expect   four to five times as fast as fused-gemm; the second convolution comes near the
 //          arithmetic limit, the first, with 4 maps, stays limited by its loads.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage register-tiled
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage register-tiled
 //          build/bin/grader check m4 --stage register-tiled
 // Read     docs/ladder/register-tiled.md
 

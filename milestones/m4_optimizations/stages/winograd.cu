@@ -25,7 +25,7 @@
 //          the weight that meets d2 is small, the error is that of the large product. On test
 //          images 46 units of 2^-24 · Σ|a||b| were seen, and fp32 allows 32: the stage declares the
 //          next class. Windows of zeros stay exactly zero, since y0 is made of d0 to d2 alone.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage winograd
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage winograd
 //          build/bin/grader check m4 --stage winograd
 // Read     docs/ladder/winograd.md
 

@@ -1,6 +1,6 @@
 // The stages of milestone 4 against cuDNN, in turns on one GPU.
 //
-// A round times each contender once on each layer, so that a clock that wanders wanders for all.
+// A round times each contender once on each layer, so that a changing clock affects all alike.
 // All contenders hold their arrays at the same time: at batch 10 000 of the default network 2.5 GB
 // each.
 //
