@@ -14,6 +14,7 @@
 #include "common/process/process_usage.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/sandbox/sandbox.hpp"
+#include "grader/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader {
 
@@ -72,7 +73,10 @@ class ChildProcess {
   /// The same of the thread that answers, which waits asleep.
   [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
 
-  /// The beginning and the end of what it printed, at most a few lines.
+  /// So much of its memory is the grader's, and does not count as its own.
+  void set_shared_bytes(std::int64_t bytes) { shared_bytes_ = bytes; }
+
+  /// The beginning and the end of what it printed, at most a few lines; printable().
   [[nodiscard]] std::string output_head() const;
   [[nodiscard]] std::string output_tail() const;
 
@@ -85,14 +89,14 @@ class ChildProcess {
  private:
   void read_output();
   void read_notices();
-  [[nodiscard]] bool takes_all_memory() const;
+  [[nodiscard]] bool takes_all_memory();
   [[nodiscard]] pid_t program() const;
   Ending wait_for_end(std::chrono::milliseconds limit);
   Ending kill_because(Ending::Kind kind);
   Ending ending_of(int warden_status);
 
   std::filesystem::path folder_;
-  bool owns_folder_ = false;
+  std::optional<ScratchFolder> own_folder_;
   Descriptor channel_;
   Descriptor output_;
   Descriptor notices_;
@@ -100,6 +104,8 @@ class ChildProcess {
   std::string printed_last_;
   std::size_t printed_size_ = 0;
   std::int64_t memory_limit_ = 0;
+  std::int64_t shared_bytes_ = 0;
+  std::chrono::steady_clock::time_point next_look_;
   pid_t warden_ = -1;
   mutable pid_t program_ = -1;
   std::chrono::steady_clock::time_point start_;

@@ -11,17 +11,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "common/testing/address_sanitizer.hpp"
+
 namespace convlab::grader {
 
 namespace {
 
-constexpr const char* kSharedMemory = "/dev/shm";
 constexpr unsigned long kNamespaces =
     CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
 
@@ -73,8 +75,6 @@ int settle_in(const char* user_map, const char* group_map) {
   return error;
 }
 
-// It shows only processes that the reader might trace: not the warden, whose arguments are the
-// grader's.
 int mount_proc() {
   return mount_new("proc", "/proc", "hidepid=4");
 }
@@ -110,11 +110,13 @@ int drop_capabilities() {
 }  // namespace
 
 Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program,
-                 std::string folder)
+                 std::string folder, std::int64_t memory_bytes)
     : policy_(policy),
+      program_(program.string()),
       folder_(std::move(folder)),
-      files_(program, folder_, policy.secret, policy.readable),
-      filter_(policy.may_fork),
+      files_(policy, program, folder_),
+      filter_(policy.box),
+      memory_bytes_(static_cast<std::uint64_t>(memory_bytes)),
       user_map_(map_of(::geteuid())),
       group_map_(map_of(::getegid())) {
   const auto leave_out = [](int& part, const char* name) {
@@ -123,9 +125,12 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& progr
   leave_out(isolation_.namespaces, "namespaces");
   leave_out(isolation_.own_proc, "proc");
   leave_out(isolation_.own_disk, "disk");
+  leave_out(isolation_.own_root, "root");
   leave_out(isolation_.files, "files");
   leave_out(isolation_.system_calls, "calls");
   leave_out(isolation_.capabilities, "capabilities");
+  const bool keeps_files = policy.box == Box::kCompiler || isolation_.own_disk != 0;
+  if (isolation_.own_root == 0) root_.emplace(files_.rules(), folder_, keeps_files);
 }
 
 pid_t Sandbox::start_warden() {
@@ -141,44 +146,83 @@ pid_t Sandbox::start_warden() {
     if (process < 0) isolation_.namespaces = errno;
   }
   if (process < 0) {
-    isolation_.own_disk = isolation_.own_proc = isolation_.namespaces;
+    isolation_.own_disk = isolation_.own_proc = isolation_.own_root = isolation_.namespaces;
     process = fork_into(0);
   }
   return process;
 }
 
 void Sandbox::enter_warden() {
+  ::setsid();
   if (isolation_.namespaces == 0) enter_namespaces();
   ::prctl(PR_SET_DUMPABLE, 0);  // nobody may trace it or read its memory
 }
 
 void Sandbox::enter_namespaces() {
   isolation_.namespaces = settle_in(user_map_.c_str(), group_map_.c_str());
+  if (root_) {
+    isolation_.own_root = root_->enter(isolation_.own_proc == 0);
+    has_own_temporary_ = isolation_.own_root == 0;
+    if (has_own_temporary_) return;
+  }
   if (isolation_.own_proc == 0) isolation_.own_proc = mount_proc();
-  if (isolation_.own_disk == 0 && !policy_.keeps_files) {
+  if (isolation_.own_disk == 0 && policy_.box != Box::kCompiler) {
     isolation_.own_disk = mount_new("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
   }
-  // LLVM's OpenMP, which clang takes, does not start without a page of shared memory.
-  has_own_shared_memory_ = isolation_.own_disk == 0 &&
-                           mount_new("tmpfs", kSharedMemory, "size=1m,nr_inodes=16,mode=0700") == 0;
+}
+
+void Sandbox::set_limits() {
+  constexpr rlim_t kStack = rlim_t{8} << 20;
+  constexpr rlim_t kProcesses = 1024;
+  // Opened before the limit, with a number above it: once it is closed by exec, nobody can give
+  // another file this number.
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  const rlim_t open_files = std::min<rlim_t>(policy_.open_files, files.rlim_max - 1);
+  if (policy_.box == Box::kCpu) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    const int file = ::open(program_.c_str(), O_PATH | O_CLOEXEC);
+    program_descriptor_ = ::fcntl(file, F_DUPFD_CLOEXEC, static_cast<int>(open_files));
+    ::close(file);
+  }
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_FSIZE, policy_.file_bytes);
+  limit(RLIMIT_NOFILE, open_files);
+  limit(RLIMIT_CPU, policy_.cpu_seconds);
+  limit(RLIMIT_STACK, kStack);
+  limit(RLIMIT_MSGQUEUE, 0);
+  std::uint64_t data_bytes = policy_.data_bytes;
+#if !CONVLAB_ADDRESS_SANITIZER
+  // More than there is ends in std::bad_alloc. Not with a device: drivers and the emulation, as
+  // AddressSanitizer, reserve terabytes that they never use.
+  if (data_bytes == 0 && policy_.box == Box::kCpu) data_bytes = memory_bytes_;
+#endif
+  if (data_bytes > 0) limit(RLIMIT_DATA, data_bytes);
+  // Without a namespace this one would count all processes of the user.
+  if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
+  // Where memory is short, the system ends this one first.
+  write_file("/proc/self/oom_score_adj", "1000");
 }
 
 void Sandbox::enter_program() {
-  constexpr rlim_t kStack = rlim_t{8} << 20;
-  constexpr rlim_t kProcesses = 1024;
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_FSIZE, policy_.file_bytes);
-  limit(RLIMIT_NOFILE, policy_.open_files);
-  limit(RLIMIT_CPU, policy_.cpu_seconds);
-  limit(RLIMIT_STACK, kStack);
-  if (policy_.data_bytes > 0) limit(RLIMIT_DATA, policy_.data_bytes);
-  // Without a namespace this one would count all processes of the user.
-  if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
+  set_limits();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (isolation_.capabilities == 0) isolation_.capabilities = drop_capabilities();
-  if (isolation_.files == 0)
-    isolation_.files = files_.apply(has_own_shared_memory_ ? kSharedMemory : nullptr);
-  if (isolation_.system_calls == 0) isolation_.system_calls = filter_.install();
+  if (isolation_.files == 0) isolation_.files = files_.apply(has_own_temporary_);
+  if (isolation_.system_calls == 0) {
+    isolation_.system_calls = filter_.install(program_descriptor_);
+  }
+}
+
+int Sandbox::execute(const char* program, char* const* arguments, char* const* environment) const {
+  if (policy_.box == Box::kCpu && program_descriptor_ < 0) return ENOENT;
+  if (policy_.box == Box::kCpu) {
+    ::syscall(SYS_execveat, program_descriptor_, "", arguments, environment, AT_EMPTY_PATH);
+  } else {
+    ::execve(program, arguments, environment);
+  }
+  return errno;
 }
 
 }  // namespace convlab::grader

@@ -72,18 +72,16 @@ class Compiler {
  private:
   std::optional<BuildProblem> step(const std::vector<std::string>& words,
                                    const std::vector<fs::path>& readable) const {
-    ChildProcess::Options options{.policy = {.readable = readable,
+    ChildProcess::Options options{.policy = {.box = Box::kCompiler,
+                                             .readable = readable,
                                              .secret = course_,
-                                             .may_fork = true,
-                                             .keeps_files = true,
                                              .cpu_seconds = 600,
-                                             .file_bytes = std::uint64_t{512} << 20,
+                                             .file_bytes = std::uint64_t{128} << 20,
                                              .data_bytes = std::uint64_t{8} << 30},
                                   .folder = folder_};
     if (const std::string flag = optimisation(); !flag.empty()) {
       options.environment = {std::string(kOptimise) + "=" + flag};
     }
-    options.policy.readable.insert(options.policy.readable.end(), {"/usr", "/bin", "/lib", "/opt"});
     ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
     constexpr std::chrono::seconds kPatience(300);
     const Ending ending = process.wait(kPatience);

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <random>
 #include <utility>
 
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
+#include "common/text/printable.hpp"
 
 namespace convlab::grader {
 
@@ -28,6 +30,39 @@ std::filesystem::path course_folder() {
 std::uint64_t fresh_token() {
   static std::random_device device;
   return std::uint64_t{device()} << 32 | device();
+}
+
+// What the builder wrote down; of the milestones only the first has no device.
+Box box_for(const std::filesystem::path& program) {
+  std::ifstream stream(program.parent_path() / kDeviceFile);
+  std::string device;
+  if (stream >> device) {
+    return device == to_string(Device::kCpu)        ? Box::kCpu
+           : device == to_string(Device::kEmulated) ? Box::kEmulated
+                                                    : Box::kGpu;
+  }
+  return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
+}
+
+// Nothing that a submission says of itself reaches a terminal or a file as it is.
+void make_printable(ServeReply& reply) {
+  reply.message = printable_line(reply.message);
+  reply.no_gpu = printable_line(reply.no_gpu);
+  for (StageInfo& stage : reply.stages) {
+    stage.id = printable_line(stage.id);
+    stage.title = printable_line(stage.title);
+    stage.baseline = printable_line(stage.baseline);
+  }
+  if (!reply.report) return;
+  for (std::string* text :
+       {&reply.report->info.name, &reply.report->info.driver, &reply.report->info.runtime}) {
+    *text = printable_line(*text);
+  }
+}
+
+// A thread that was left behind may crash between two requests; it tells the token of the first.
+bool answers(const ServeReply& reply, const ServeRequest& request) {
+  return reply.token == request.token || reply.status == ServeStatus::kCrash;
 }
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
@@ -158,7 +193,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     }
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
-        ChildProcess::Options{.policy = {.secret = course_folder()}, .environment = environment_});
+        ChildProcess::Options{.policy = {.box = box_for(program_), .secret = course_folder()},
+                              .environment = environment_});
     segments_are_known_ = false;
   }
   process_->thaw();
@@ -167,6 +203,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     descriptors = {input_.segment.descriptor(), weights_.segment.descriptor(),
                    output_.segment.descriptor()};
     segments_are_known_ = true;
+    process_->set_shared_bytes(static_cast<std::int64_t>(
+        input_.segment.size() + weights_.segment.size() + output_.segment.size()));
   }
   // If the process is gone, receiving says how.
   send_message(process_->channel(), encode(request), descriptors);
@@ -185,11 +223,12 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   std::optional<Failure> failure;
   if (const auto* ending = std::get_if<Ending>(&answer)) {
     failure = failure_of(*ending, limit);
-  } else if (const auto decoded = decode_reply(std::get<Message>(answer).text);
-             !decoded || decoded->token != request.token) {
+  } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
+             !decoded || !answers(*decoded, request)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else {
-    reply = *decoded;
+    reply = std::move(*decoded);
+    make_printable(reply);
     // What follows would be an emulation's verdict under a GPU's name.
     if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +

@@ -18,6 +18,10 @@
 
 namespace convlab::grader {
 
+/// Beside a program that was built of a given file: "cpu", "emulated" or "gpu", which says how much
+/// its box allows.
+inline constexpr const char* kDeviceFile = "device";
+
 /// Why a submission gave no output.
 struct Failure {
   enum class Kind {
