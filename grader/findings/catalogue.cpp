@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "common/text/printable.hpp"
 #include "grader/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
@@ -199,14 +200,14 @@ const std::vector<Diagnosis>& catalogue() {
   return diagnoses;
 }
 
-Finding finding(const std::string& id, std::string seen) {
+Finding finding(const std::string& id, const std::string& seen) {
   const auto& all = catalogue();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Diagnosis& diagnosis) { return diagnosis.id == id; });
   if (found == all.end()) throw std::out_of_range("no diagnosis " + id);
   return {.id = found->id,
           .title = found->title,
-          .seen = std::move(seen),
+          .seen = printable(seen),
           .cause = found->cause,
           .next = found->next};
 }
@@ -324,6 +325,9 @@ Finding explain(const Failure& failure, const std::string& where) {
                      std::string("It cannot be started: ") + std::strerror(failure.code) + ".");
     case Failure::Kind::kProtocol:
       return finding("E-channel", "In " + where + ".");
+    case Failure::Kind::kSettings:
+      return finding("E-forbidden",
+                     "In " + where + ": it changed the settings that the grader gave it.");
     case Failure::Kind::kRefused:
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }

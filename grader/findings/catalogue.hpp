@@ -22,7 +22,7 @@ const std::vector<Diagnosis>& catalogue();
 
 /// The diagnosis `id` with what was seen. @throws std::out_of_range for an id that is not in the
 /// catalogue
-Finding finding(const std::string& id, std::string seen);
+Finding finding(const std::string& id, const std::string& seen);
 
 /// Why there is no output. `where` says what was asked: "case 'stride 2' (B=1 …)".
 Finding explain(const Failure& failure, const std::string& where);

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -163,6 +164,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   std::vector<std::string> words = {program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment(folder_, options.environment);
+  for (const std::string& variable : variables) variables_ += variable + '\0';
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> variable_pointers = pointers_to(variables);
   const Launch launch{.program = word_pointers.front(),
@@ -243,6 +245,13 @@ bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
   next_look_ = Clock::now() + kLook;
   return box_memory(program()) > memory_limit_ + shared_bytes_;
+}
+
+bool ChildProcess::keeps_environment() const {
+  if (program() <= 0) return true;
+  std::ifstream stream("/proc/" + std::to_string(program()) + "/environ", std::ios::binary);
+  const std::string now{std::istreambuf_iterator<char>(stream), {}};
+  return now.empty() || now == variables_;
 }
 
 std::chrono::nanoseconds ChildProcess::computing_time() const {

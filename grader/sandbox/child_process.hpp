@@ -73,6 +73,10 @@ class ChildProcess {
   /// The same of the thread that answers, which waits asleep.
   [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
 
+  /// False if the program has changed the variables that it was given, which are settings of the
+  /// emulation; true if nobody knows.
+  [[nodiscard]] bool keeps_environment() const;
+
   /// So much of its memory is the grader's, and does not count as its own.
   void set_shared_bytes(std::int64_t bytes) { shared_bytes_ = bytes; }
 
@@ -96,6 +100,7 @@ class ChildProcess {
   Ending ending_of(int warden_status);
 
   std::filesystem::path folder_;
+  std::string variables_;  ///< as /proc/PID/environ shows them
   std::optional<ScratchFolder> own_folder_;
   Descriptor channel_;
   Descriptor output_;

@@ -226,6 +226,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
              !decoded || !answers(*decoded, request)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
+  } else if (!process_->keeps_environment()) {
+    failure = Failure{.kind = Failure::Kind::kSettings};
   } else {
     reply = std::move(*decoded);
     make_printable(reply);

@@ -34,6 +34,7 @@ struct Failure {
     kMemory,    ///< it took nearly all memory of the machine
     kNoStart,   ///< there is no such program, or it cannot run
     kProtocol,  ///< its answer is none
+    kSettings,  ///< it changed its environment
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
