@@ -84,6 +84,8 @@ class Compiler {
     if (const std::string flag = optimisation(); !flag.empty()) {
       options.environment = {std::string(kOptimise) + "=" + flag};
     }
+    const auto tools = tool_folders(target_.build, to_string(target_.device));
+    options.policy.readable.insert(options.policy.readable.end(), tools.begin(), tools.end());
     ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
     constexpr std::chrono::seconds kPatience(300);
     const Ending ending = process.wait(kPatience);

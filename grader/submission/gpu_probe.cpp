@@ -52,7 +52,8 @@ void refuse_silent_emulation(const DeviceState& device) {
       "This machine has a GPU, but it does not answer the isolated program, which says: " +
       device.no_gpu +
       " So nothing was checked. build/bin/grader doctor tells what isolates it; "
-      "CONVLAB_ISOLATION_WITHOUT=files (or calls, proc, namespaces) leaves a part out; with "
+      "CONVLAB_ISOLATION_READABLE=FOLDER lets it read a folder of libraries more, "
+      "CONVLAB_ISOLATION_WITHOUT=files (or root, calls, proc, namespaces) leaves a part out; with "
       "CUDA_VISIBLE_DEVICES=-1 the check emulates a GPU.");
 }
 

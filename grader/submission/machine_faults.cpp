@@ -47,6 +47,15 @@ bool can_be_executed(const std::string& program) {
   return false;
 }
 
+std::vector<std::string> compilers(const fs::path& build, const std::string& device) {
+  std::vector<std::string> programs;
+  for (const char* step : {".compile", ".link"}) {
+    std::ifstream words(build / "given_file" / (device + step));
+    if (std::string first; std::getline(words, first)) programs.push_back(first);
+  }
+  return programs;
+}
+
 }  // namespace
 
 std::string fault_of_storage(const fs::path& folder) {
@@ -62,16 +71,28 @@ std::string fault_of_storage(const fs::path& folder) {
 }
 
 std::string missing_tool(const fs::path& build, const std::string& device) {
-  std::vector<std::string> tools = {"sh", "nm", "ld", "objcopy"};
-  for (const char* step : {".compile", ".link"}) {
-    std::ifstream words(build / "given_file" / (device + step));
-    if (std::string first; std::getline(words, first)) tools.push_back(first);
-  }
+  std::vector<std::string> tools = compilers(build, device);
+  tools.insert(tools.end(), {"sh", "nm", "ld", "objcopy"});
   if (device == "emulated") tools.push_back((build / "bin" / "convlab-rewrite").string());
   for (const std::string& tool : tools) {
     if (!can_be_executed(tool)) return tool;
   }
   return {};
+}
+
+std::vector<fs::path> tool_folders(const fs::path& build, const std::string& device) {
+  std::vector<fs::path> folders;
+  for (const std::string& program : compilers(build, device)) {
+    std::error_code missing;
+    const fs::path real = fs::canonical(program, missing);
+    const fs::path folder = real.parent_path().parent_path();
+    if (missing || folder == "/" || folder == "/usr") continue;
+    // Not all of it: /home/somebody/bin/g++ lies beside that person's work.
+    for (const char* part : {"bin", "include", "lib", "lib64", "libexec", "nvvm", "targets"}) {
+      if (fs::is_directory(folder / part, missing)) folders.push_back(folder / part);
+    }
+  }
+  return folders;
 }
 
 }  // namespace convlab::grader

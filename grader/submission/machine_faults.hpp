@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace convlab::grader {
 
@@ -17,5 +18,10 @@ std::string fault_of_storage(const std::filesystem::path& folder);
 /// @param build   the build folder, with given_file/
 /// @param device  "cpu", "emulated" or "gpu"
 std::string missing_tool(const std::filesystem::path& build, const std::string& device);
+
+/// Where the compilers of this build live, "/apps/cuda-13/bin" and its neighbours for
+/// /apps/cuda-13/bin/nvcc: what they include and execute lies there. Not the system's own place, which everybody knows.
+std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
+                                                const std::string& device);
 
 }  // namespace convlab::grader
