@@ -178,17 +178,6 @@ int main(int argc, char** argv) {
          ::sleep(15);
          return more.back() == 'x' ? 0 : 1;
        }},
-      {"read-shared-zeros",
-       [] {
-         const int zero = ::open("/dev/zero", O_RDONLY);
-         constexpr std::size_t kSize = std::size_t{300} << 20;
-         void* pages = ::mmap(nullptr, kSize, PROT_READ, MAP_SHARED, zero, 0);
-         if (pages == MAP_FAILED) return errno;
-         const auto* bytes = static_cast<const volatile char*>(pages);
-         for (std::size_t at = 0; at < kSize; at += 4096) (void)bytes[at];
-         ::sleep(15);
-         return 0;
-       }},
       {"ended-first",
        [] {
          FILE* file = std::fopen("/proc/self/oom_score_adj", "r");
