@@ -39,7 +39,8 @@ constexpr int kCannotExecute = 127;
 constexpr int kNoticeDescriptor = kServeDescriptor + 1;
 constexpr std::size_t kTextLimit = 4096;
 constexpr milliseconds kEndLimit{2000};
-constexpr milliseconds kLook{50};  // how often memory is looked at
+constexpr milliseconds kOftenest{50};  // memory is looked at
+constexpr milliseconds kSeldomest{250};
 
 /// What warden and program tell the grader through a pipe of their own, before the program's code
 /// runs and after it has ended.
@@ -241,10 +242,15 @@ pid_t ChildProcess::program() const {
   return program_;
 }
 
+// The next look comes before the memory that is left can be filled.
 bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
-  next_look_ = Clock::now() + kLook;
-  return box_memory(program()) > memory_limit_ + shared_bytes_;
+  constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
+  const std::int64_t left = memory_limit_ + shared_bytes_ - box_memory(program());
+  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  next_look_ = Clock::now() +
+               std::clamp(milliseconds(left / kFilledInMs / processors), kOftenest, kSeldomest);
+  return left < 0;
 }
 
 bool ChildProcess::keeps_environment() const {
@@ -289,7 +295,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
                                      {output_open ? output_.get() : -1, POLLIN, 0},
                                      {notices_.get(), POLLIN, 0}}};
-    const int wait = static_cast<int>(std::min<std::int64_t>(left.count() + 1, kLook.count()));
+    const int wait = static_cast<int>(std::min<std::int64_t>(left.count() + 1, kOftenest.count()));
     const int ready = ::poll(events.data(), events.size(), wait);
     if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
     if (ready <= 0) continue;  // nothing yet, or a signal: look again
