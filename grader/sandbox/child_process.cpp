@@ -39,10 +39,11 @@ constexpr int kCannotExecute = 127;
 constexpr int kNoticeDescriptor = kServeDescriptor + 1;
 constexpr std::size_t kTextLimit = 4096;
 constexpr milliseconds kEndLimit{2000};
-constexpr milliseconds kLook{50};  // how often memory is looked at
+constexpr milliseconds kOftenest{50};  // memory is looked at
+constexpr milliseconds kSeldomest{250};
 
-/// A message from the warden or the new process to the grader, through a pipe of its own, before
-/// the program's code runs or after it has ended.
+/// What warden and program tell the grader through a pipe of their own, before the program's code
+/// runs and after it has ended.
 struct Notice {
   enum Kind { kIsolated, kNotExecuted, kEnded };
   Kind kind = kIsolated;
@@ -50,7 +51,7 @@ struct Notice {
   Isolation isolation{};
 };
 
-// The environment of a submission: enough to run, nothing about the check.
+// What a submission may learn about its surroundings: enough to run, nothing about the check.
 std::vector<std::string> environment(const std::filesystem::path& folder,
                                      const std::vector<std::string>& more) {
   std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
@@ -73,8 +74,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// All that the new processes need before exec. Made beforehand, because nothing may be allocated
-/// there.
+/// All that the new processes need before exec, where nothing may be allocated.
 struct Launch {
   const char* program;
   char* const* arguments;
@@ -91,7 +91,7 @@ void tell(const Notice& notice) {
 }
 
 [[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the program dies with the warden
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the warden takes it along
   for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
   int error = 0;
   if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
@@ -105,7 +105,7 @@ void tell(const Notice& notice) {
 [[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // Moves descriptors away from the numbers that others will get.
+  // Descriptors move out of the way of those that they become.
   constexpr int kAbove = 16;
   const int channel = ::fcntl(launch.channel, F_DUPFD, kAbove);
   const int output = ::fcntl(launch.output, F_DUPFD, kAbove);
@@ -118,14 +118,14 @@ void tell(const Notice& notice) {
   ::dup2(notices, kNoticeDescriptor);
   ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
   ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
-  // The grader may have died before prctl. Then nobody reads the notices.
+  // The grader may have died before we asked to be told: then nobody reads the notices.
   pollfd reader{kNoticeDescriptor, 0, 0};
   if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
 
   sandbox.enter_warden();
   const pid_t program = ::fork();
   if (program == 0) run_program(launch, sandbox);
-  // Only the program holds its channel, so that the channel closes when it ends.
+  // The program alone holds its channel, so that its end can be seen there.
   for (int each = 0; each <= kServeDescriptor; ++each) ::close(each);
   if (program < 0) {
     tell({Notice::kNotExecuted, errno, {}});
@@ -135,7 +135,7 @@ void tell(const Notice& notice) {
   while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
   }
   tell({Notice::kEnded, status, {}});
-  ::_exit(0);  // which also ends everything in its namespace
+  ::_exit(0);  // and with it all that is left in its namespace
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   memory_limit_ = available_memory() / 10 * 9;
   Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
   start_ = Clock::now();
-  ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds the expected values
+  ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
   warden_ = sandbox.start_warden();
   if (warden_ < 0) {
     throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
@@ -230,7 +230,7 @@ const Isolation& ChildProcess::isolation() {
   return *isolation_;
 }
 
-// The program's own process, by its number in the grader's namespace.
+// The program's own process; its number is that of the grader's view, not of its namespace.
 pid_t ChildProcess::program() const {
   if (program_ < 0 && warden_ > 0) {
     const std::string warden = std::to_string(warden_);
@@ -242,10 +242,15 @@ pid_t ChildProcess::program() const {
   return program_;
 }
 
+// The next look comes before the memory that is left can be filled.
 bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
-  next_look_ = Clock::now() + kLook;
-  return box_memory(program()) > memory_limit_ + shared_bytes_;
+  constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
+  const std::int64_t left = memory_limit_ + shared_bytes_ - box_memory(program());
+  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  next_look_ = Clock::now() +
+               std::clamp(milliseconds(left / kFilledInMs / processors), kOftenest, kSeldomest);
+  return left < 0;
 }
 
 bool ChildProcess::keeps_environment() const {
@@ -290,7 +295,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
                                      {output_open ? output_.get() : -1, POLLIN, 0},
                                      {notices_.get(), POLLIN, 0}}};
-    const int wait = static_cast<int>(std::min<std::int64_t>(left.count() + 1, kLook.count()));
+    const int wait = static_cast<int>(std::min<std::int64_t>(left.count() + 1, kOftenest.count()));
     const int ready = ::poll(events.data(), events.size(), wait);
     if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
     if (ready <= 0) continue;  // nothing yet, or a signal: look again
@@ -307,7 +312,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     }
     if (events[2].revents != 0) {
       read_notices();
-      // A process that it started may still hold the channel.
+      // What it started may still hold the channel.
       if (program_status_ || (events[2].revents & POLLIN) == 0) return wait_for_end(kEndLimit);
     }
   }
@@ -319,7 +324,7 @@ Ending ChildProcess::wait(milliseconds limit) {
   return std::get<Ending>(answer);
 }
 
-// The channel is closed, so the process should end; if it does not, end it.
+// The channel is closed, so the process is about to end; if it does not, it is ended.
 Ending ChildProcess::wait_for_end(milliseconds limit) {
   const auto deadline = Clock::now() + limit;
   while (!ending_ && Clock::now() < deadline) {

@@ -58,7 +58,7 @@ std::size_t size_of_attributes(long version) {
   return sizeof(std::uint64_t) * (version >= 6 ? 3 : version >= 4 ? 2 : 1);
 }
 
-// The loader that a dynamic program names, which must be executable too.
+// The loader that a dynamic program names; executing the program executes it.
 fs::path loader_of(const fs::path& program) {
   std::ifstream stream(program, std::ios::binary);
   Elf64_Ehdr header{};

@@ -159,12 +159,6 @@ TEST_CASE("sandbox: takes no more memory than it may, of whatever kind") {
   CHECK(process.wait(seconds(20)).kind == Ending::Kind::kMemory);
 }
 
-TEST_CASE("sandbox: pages of a shared /dev/zero that are only read count as memory") {
-  ChildProcess process(ESCAPE_PROGRAM, {"read-shared-zeros"}, {});
-  process.set_shared_bytes(-grader_test_limit());
-  CHECK(process.wait(seconds(20)).kind == Ending::Kind::kMemory);
-}
-
 TEST_CASE("sandbox: leftovers of graders that were killed go, folders in use stay") {
   const testing::TemporaryFolder folder;
   namespace fs = std::filesystem;
