@@ -52,7 +52,8 @@ sanitizer() {
 step configure cmake -S . -B "$build" -G Ninja -DCONVLAB_WERROR=ON -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CUDA_ARCHITECTURES=native
 # The features are built for a GPU only when asked for.
-step build cmake --build "$build" --parallel "$jobs" --target all emulation_features
+step build cmake --build "$build" --parallel "$jobs" --target all emulation_features \
+  emulation_features-emulated
 step test ctest --test-dir "$build" --output-on-failure --parallel "$jobs"
 step corpus "$build/bin/exploit-corpus" --runs gpu --jobs 1
 tail -1 "$output/corpus.log"

@@ -39,7 +39,7 @@ void tiled(benchmark::State& state, const ConvolutionSize& size) {
 constexpr int kBlocks = 64;
 constexpr int kOperations = 200;
 
-/// @param actors  threads or warps of a block, whatever makes the operation
+/// @param actors  how many make the operation in a block: its threads, or its warps
 void per_operation(benchmark::State& state, void (*run)(int, int), int actors) {
   for ([[maybe_unused]] auto _ : state) run(kBlocks, kOperations);
   const double operations =
@@ -49,7 +49,7 @@ void per_operation(benchmark::State& state, void (*run)(int, int), int actors) {
       operations / cores, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-// Device memory is opened for a kernel and closed behind it, which costs by the piece.
+// Each allocation is opened before a kernel and closed after it, which takes time.
 void launch(benchmark::State& state) {
   const LiveMemory memory(static_cast<int>(state.range(0)), static_cast<std::size_t>(state.range(1))
                                                                 << 20U);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the benchmark of device emulation runs. Sizes are the convolutions of network fa23.
+// The kernels of the benchmark of device emulation. Sizes are the convolutions of network fa23.
 
 #include <cstddef>
 #include <vector>
@@ -54,7 +54,7 @@ void run_shuffles(int blocks, int count);
 /// `count` times two loads of 16×16 halves and their product, in each of `blocks` × 8 warps.
 void run_products(int blocks, int count);
 
-/// Memory of the device that lies about while kernels run.
+/// Device memory that is allocated while kernels run.
 class LiveMemory {
  public:
   LiveMemory(int pieces, std::size_t bytes_each);

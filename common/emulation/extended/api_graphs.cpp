@@ -19,7 +19,7 @@ using namespace convlab::emulation;
 namespace {
 
 // ---- what nodes do ------------------------------------------------------------------------------
-// Each returns what is wrong, recorded, or sets the action.
+// Each sets the action, or records and returns an error.
 
 cudaError_t plan(const cudaKernelNodeParams* p, CallSite site, Action& action) {
   if (p == nullptr) return record_error(cudaErrorInvalidValue);
@@ -45,7 +45,7 @@ cudaError_t plan(const cudaMemsetParams* p, Action& action) {
   if (p == nullptr || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
     return record_error(cudaErrorInvalidValue);
   const std::size_t width = p->width * p->elementSize;
-  // The pitch of a single row is not looked at.
+  // CUDA ignores the pitch of a single row.
   const Fill fill{static_cast<std::byte*>(p->dst),
                   p->height == 1 ? width : p->pitch,
                   p->value,
@@ -69,7 +69,7 @@ bool owns(const CUgraph_st& graph, const CUgraphNode_st* node) {
                      [&](const auto& other) { return other.get() == node; });
 }
 
-/// plan(action), then a node that waits for `count` others.
+/// Adds a node with the action that `plan` sets; it waits for `count` others.
 template <typename Plan>
 cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
                      std::size_t count, cudaGraphNodeType type, Plan plan) {
@@ -102,7 +102,7 @@ cudaError_t change_step(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGr
   return problem;
 }
 
-/// CUDA's way to return a list: `count` is its room before and its length after.
+/// Returns a list as CUDA does: on entry `count` is the room in `nodes`, afterwards the length.
 template <typename Wanted>
 cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count,
                        Wanted wanted) {

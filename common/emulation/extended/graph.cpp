@@ -21,7 +21,7 @@ CUgraphNode_st* CUgraph_st::add(cudaGraphNodeType type, Action action) {
 namespace convlab::emulation {
 namespace {
 
-/// Numbers of steps, each after those it waits for; fewer than there are if some never can.
+/// The numbers of the steps, each after those it waits for. Steps in a circle are left out.
 std::vector<std::size_t> order_of(const CUgraphExec_st& executable) {
   Random random(settings().seed, executable.steps.size());
   std::vector<std::size_t> waits_for;

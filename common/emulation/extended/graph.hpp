@@ -27,7 +27,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   struct Step {
-    const CUgraphNode_st* origin;  ///< only to be compared: the graph may be gone
+    const CUgraphNode_st* origin;  ///< only for comparison: the graph may be gone
     cudaGraphNodeType type;
     convlab::emulation::Action action;
     std::vector<std::size_t> before;  ///< numbers of steps
@@ -56,8 +56,8 @@ class GraphCapture : public Capture {
 /// A copy of the graph that can run. @return null if its nodes wait for each other in a circle
 std::unique_ptr<CUgraphExec_st> instantiate(const CUgraph_st& graph);
 
-/// The work of all steps in an order that their dependencies allow. Which of them, is up to
-/// CONVLAB_EMU_ORDER, so that a forgotten dependency shows.
+/// The work of all steps, in an order that their dependencies allow. CONVLAB_EMU_ORDER chooses the
+/// order, so that a forgotten dependency shows.
 std::vector<Action> in_order(const CUgraphExec_st& executable);
 
 }  // namespace convlab::emulation

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/extended/libcuxx_atomic.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
@@ -160,7 +160,7 @@ class barrier {
   [[no_unique_address]] Completion completion_;
 };
 
-/// Begins to copy `size` bytes; whoever waits for the barrier's phase waits for the copy. All
+/// Begins to copy `size` bytes; waiting for the barrier's phase waits for the copy, too. All
 /// members of a group call it with the same arguments.
 template <class Group, class T, class Size, thread_scope Scope, class Completion>
 void memcpy_async(const Group& group, T* to, const T* from, Size size,

@@ -1,15 +1,14 @@
 #pragma once
 
 // cuda::pipeline of libcu++: a queue of stages, each a batch of copies. Copies are done as late as
-// the interface allows, when a consumer waits for their stage; who forgets to wait reads what was
-// there before.
-// Source: CUDA C++ Core Libraries, libcu++, cuda::pipeline.
+// the interface allows, when a consumer waits for their stage; a program that forgets to wait reads
+// what was there before. Source: CUDA C++ Core Libraries, libcu++, cuda::pipeline.
 
 #include <cstddef>
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/extended/libcuxx_barrier.hpp"
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 

@@ -21,7 +21,7 @@
 namespace convlab::emulation {
 namespace {
 
-/// The lowest lane that is there; whoever runs this is.
+/// The lowest lane that takes part.
 int first_lane(const WarpExchange& exchange) {
   return std::countr_zero(exchange.present | 0x8000'0000U);
 }

@@ -1,8 +1,7 @@
-// From an asm statement to C++.
+// Translates an asm statement to C++.
 //
-// Idea     The PTX that kernels of the course write by hand is short: one instruction, or a few
-// with
-//          a register of their own in braces. Each becomes a call of a function in ptx.hpp.
+// Idea     The PTX in kernels of the course is short: one instruction, or a few in braces with a
+//          register of their own. Each instruction becomes a call of a function in ptx.hpp.
 // Picture  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
 //                       : "=r"(b[0]), "=r"(b[1]) : "r"(address));
 //
@@ -36,7 +35,7 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return result;
 }
 
-/// What is wrong, as a text for the student.
+/// Describes what is wrong, for the student.
 struct Refusal {
   std::string reason;
 };

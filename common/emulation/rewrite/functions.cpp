@@ -1,9 +1,9 @@
-// Who may call whom.
+// Checks which functions call which: host code must not call device functions, and vice versa.
 //
 // Idea     nvcc lets a function run on the host, on the device or on both, by its qualifiers; the
-//          host compiler that emulation uses knows no such border. What a student would only hear
-//          from nvcc is found among the tokens, by name: all declarations of a name must agree, and
-//          nothing else in the calling function may bear it.
+//          host compiler that emulation uses knows no such border. This check finds wrong calls in
+//          the tokens, by name. It is silent unless all declarations of the name agree and the
+//          calling function declares nothing of that name.
 // Limits   Members, overloads with different qualifiers, constexpr functions (which nvcc's
 //          --expt-relaxed-constexpr allows), qualified names, code between #if and #endif and
 //          functions whose qualifiers may hide in a macro are left to nvcc.

@@ -28,7 +28,7 @@ struct Function {
   std::string space;  ///< the namespaces around it, "a::b::"
 };
 
-/// What all declarations of one name in a program agree on.
+/// The properties that all declarations of one name share.
 struct NamedFunction {
   Side side = Side::kOther;
   std::string space;

@@ -6,7 +6,7 @@
 namespace convlab::rewrite {
 namespace {
 
-/// What stands before <<<.
+/// The kernel's expression before <<<.
 struct Callee {
   std::size_t begin = 0;
   std::size_t end = 0;             ///< one past its last token

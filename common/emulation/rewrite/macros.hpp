@@ -10,7 +10,7 @@
 
 namespace convlab::rewrite {
 
-/// A #define. Of several for one name none is certain.
+/// A #define. If a name has several, none of them is certain.
 struct Macro {
   bool takes_arguments = false;
   std::vector<std::string> parameters;

@@ -14,7 +14,7 @@ namespace convlab::rewrite {
 /// __shared__ variables outside of functions, with what declares them in a function that uses them.
 using SharedVariableTable = std::map<std::string, std::string, std::less<>>;
 
-/// What is known of the names in a source and in all that it includes.
+/// The names that a source and its includes declare.
 struct Names {
   KernelTable kernels;
   MacroTable macros;

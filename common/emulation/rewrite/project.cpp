@@ -42,7 +42,7 @@ struct Unit {
   struct Inclusion {
     std::string name;
     Unit* unit;
-    bool beside;  ///< found relative to the including file, which the copy will not be
+    bool beside;  ///< found relative to the including file; a copy elsewhere would not find it
   };
 
   Unit(fs::path file, std::string content)

@@ -66,7 +66,7 @@ class FileRewriter {
     }
   }
 
-  /// Has the kernel check its launch bounds where its body begins.
+  /// Inserts a check of the launch bounds at the beginning of the kernel's body.
   void launch_bounds(std::size_t keyword) {
     if (!source_.is(keyword + 1, "(") || !source_.opens(keyword + 1)) return;
     const std::size_t close = source_.partner(keyword + 1);

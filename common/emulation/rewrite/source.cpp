@@ -80,7 +80,7 @@ void Source::find_scopes() {
       scopes_[i] = stack.back();
       if (tokens_[i].is("{")) {
         const Scope inner = scope_of_brace(i);
-        // Whatever stands in a function stays in it.
+        // Everything inside a function is function scope.
         stack.push_back(stack.back() == Scope::kFunction && inner == Scope::kFile ? Scope::kFunction
                                                                                   : inner);
       }

@@ -61,7 +61,7 @@ class Source {
 /// Words behind which an expression or a statement begins, as `return`, `if` or `else`.
 bool is_keyword(std::string_view text);
 
-/// What is known of a __global__ function name.
+/// What the declarations of a __global__ function tell.
 struct Kernel {
   int template_parameters = 0;       ///< 0 for an ordinary function
   int least_template_arguments = 0;  ///< the other parameters are values with defaults

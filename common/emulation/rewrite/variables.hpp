@@ -10,8 +10,8 @@ namespace convlab::rewrite {
 /// Adds the __shared__ variables that stand outside of functions.
 void collect_shared_variables(const Source& source, SharedVariableTable& variables);
 
-/// Makes a __shared__ declaration a reference to the block's memory, or, outside of functions, what
-/// use_shared_variables needs. @param keyword  its __shared__
+/// Turns a __shared__ declaration into a reference to the block's memory; outside of functions,
+/// into a declaration for use_shared_variables. @param keyword  its __shared__
 void rewrite_shared_variable(const File& file, std::size_t keyword);
 
 /// A function that uses shared variables of the file gets them where its body begins.

@@ -35,7 +35,7 @@ int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
 }
 
-/// Those without a name here say nothing about an emulated device.
+/// Attributes that are not listed mean nothing for an emulated device.
 bool is_limit(cudaLimit limit) {
   constexpr unsigned kLimits = 7;
   return limit < kLimits;
@@ -290,7 +290,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int /*flags*/) {
   note_call(__func__);
-  // A device is no peer of its own, and there is no other.
+  // There is no other device that could be its peer.
   return record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceDisablePeerAccess(int peer) {
@@ -319,7 +319,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 // ---- occupancy ----------------------------------------------------------------------------------
-// Registers are unknown, so that only threads, blocks and shared memory limit it.
+// The number of registers is unknown: only threads, blocks and shared memory limit the result.
 
 namespace convlab::emulation {
 

@@ -270,7 +270,7 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   return cudaSuccess;
 }
 
-// There is one pool of memory, and it gives back at once what is freed.
+// There is one memory pool. It returns freed memory at once.
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   note_call(__func__);

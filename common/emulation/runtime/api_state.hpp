@@ -21,23 +21,23 @@ cudaError_t record_error(cudaError_t error);
 void raise_device_fault(const KernelFailure& failure);
 [[nodiscard]] bool device_is_lost();
 
-/// To be called where the host has waited for the device: looks for writes around allocations,
-/// makes a fault sticky, and returns what the call has to return.
+/// Call it after the host has waited for the device. It looks for writes around allocations, makes
+/// a pending fault sticky, and returns the error code that the API function must return.
 cudaError_t after_synchronization();
 
-/// In the child of a fork() there is no device, as on a GPU. Safe where pthread_atfork calls.
+/// Takes the device away from the child of a fork(), as a GPU does. For pthread_atfork.
 void lose_device_by_fork();
 [[nodiscard]] bool device_was_forked();
 
-/// Whether cudaDeviceReset or fork() has left the process without a context, which cudaSetDevice
-/// would have to make.
+/// Whether the process has no context any more, after cudaDeviceReset or fork(): cudaSetDevice
+/// would have to make one.
 [[nodiscard]] bool context_is_gone();
 
-/// What cudaDeviceReset leaves of errors. A context that a fault has ended is not replaced: as on a
-/// GPU, the process has no device any more.
+/// Clears the errors, as cudaDeviceReset does. A fault ends the context for good: as on a GPU, the
+/// process then has no device any more.
 void reset_errors();
 
-/// A working device again, whatever has happened, for tests.
+/// Makes the device work again, whatever has happened. For tests.
 void renew_device();
 
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.

@@ -87,11 +87,11 @@ void BlockRunner::carry(Fiber& self) {
 
 // Not inlined: the shift must be given back before the next thread.
 [[gnu::noinline]] void BlockRunner::run_thread() {
-  // Compilers round up to 16 bytes; GCC adds 8 before. The assembly keeps memory that nobody uses.
+  // Compilers round up to 16 bytes; GCC adds 8 before. The asm keeps the unused memory alive.
   if (stack_shift_ != 0) asm volatile("" : : "r"(__builtin_alloca(stack_shift_ - 8)));
   call_->run_thread(call_->arguments.get());
-  // Another thread may have carried on since this one began: the running one is the one that
-  // returned.
+  // If the thread has waited, this stack has become its own: what returned is the running thread,
+  // which need not be the one that began above.
   const EmulatedThread& thread = scheduler_.end_thread();
   barrier_.leave(scheduler_);
   warps_.leave(scheduler_, thread);

@@ -1,4 +1,4 @@
-// The functions of the contract (collective.hpp), each handed to the runner of the calling worker.
+// The functions of collective.hpp. Each calls the parts of the block that the worker runs.
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 

@@ -53,19 +53,19 @@ extern "C" void convlab_switch_stack(void** save, void* load);
 }
 #endif
 
-/// Brings the stack of a context that is soon switched to into the cache: with hundreds of threads,
-/// waiting for it is most of what a switch costs.
+/// Prefetches the stack of a context that runs soon. With hundreds of threads, the cache misses on
+/// their stacks are most of what switches cost.
 [[gnu::always_inline]] inline void prefetch_stack([[maybe_unused]] const Context& soon) {
 #if !CONVLAB_EMULATION_USES_UCONTEXT
   __builtin_prefetch(soon.place);
 #endif
 }
 
-/// How many bytes lower the same flow of control should have begun, so that what it left on its
-/// stack when it was suspended begins with a cache line and touches as few of them as it can.
+/// By how many bytes the flow of control should begin lower on its stack. What it leaves there when
+/// it is suspended then begins at a cache line and fills as few lines as possible.
 [[nodiscard]] inline std::size_t shift_to_line([[maybe_unused]] const Context& suspended) {
 #if CONVLAB_ADDRESS_SANITIZER
-  return 0;  // it lays out every allocation on the stack itself
+  return 0;  // the sanitizer lays out every stack allocation itself
 #else
   constexpr std::uintptr_t kLine = 64;
   constexpr std::uintptr_t kStackAlignment = 16;
@@ -74,11 +74,10 @@ extern "C" void convlab_switch_stack(void** save, void* load);
 #endif
 }
 
-/// As switch_context, for a flow of control that never comes back.
+/// As switch_context, but the current flow of control never continues.
 [[noreturn]] void leave_for_context(const Context& to);
 
-/// To be called first in an entry function, with its own stack: completes the switch that led
-/// there.
+/// Completes the switch into an entry function. Call it there first, with the function's own stack.
 void finish_first_switch(Stack& self);
 
 }  // namespace convlab::emulation

@@ -23,8 +23,8 @@ PinnedRanges& pinned() {
   return *ranges;
 }
 
-// A GPU recognises its own pointers, whatever the direction says; memory of the host must not be
-// called the device's.
+// As CUDA does: a device pointer is accepted for either direction, a host pointer only where the
+// direction says host.
 bool source_may_be(cudaMemcpyKind kind, Side side) {
   return side != Side::kHost ||
          (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice);
@@ -35,7 +35,7 @@ bool target_may_be(cudaMemcpyKind kind, Side side) {
          (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice);
 }
 
-/// What a pointer of the host's points to, for a message.
+/// Describes what a pointer points to.
 std::string target_text(const void* address) {
   if (device_memory().contains(address)) return device_memory().describe(address);
   if (const auto symbol = find_symbol(address); symbol && !symbol->address_known)
@@ -49,7 +49,7 @@ std::string problem(const Copy& copy) {
   return text.empty() ? outside(copy.from, copy.from_span()) : text;
 }
 
-/// Memory may have been freed since the call, where streams are lazy or a graph runs again.
+/// A lazy stream or a graph may run the copy after its memory was freed.
 bool is_too_late(const std::string& problem, const char* function) {
   if (problem.empty()) return false;
   raise_device_fault(

@@ -10,12 +10,12 @@
 
 namespace convlab::emulation {
 
-/// Who may use an address.
+/// Which side can use an address.
 enum class Side { kHost, kDevice, kBoth };
 Side side_of(const void* address);
 
-/// Why a kernel on a GPU could not use a pointer, to follow "argument 1"; empty where it can: null,
-/// device, pinned or managed memory, a symbol's address, but no other memory of the host.
+/// Why no kernel can use a pointer, in words that follow "argument 1". Empty for a pointer that a
+/// kernel can use: null, device, pinned or managed memory, the address of a symbol.
 std::string why_no_kernel_may_use(const void* address);
 
 /// Host memory that cudaHostRegister pins. @return false if it starts where another range does
@@ -23,7 +23,8 @@ bool pin_memory(void* begin, std::size_t bytes);
 bool unpin_memory(void* begin);
 bool is_pinned(const void* address);
 
-/// A sentence about device memory that does not hold [address, address + bytes), or nothing.
+/// Says what is wrong if the piece of device memory at `address` has fewer than `bytes` bytes left;
+/// otherwise empty.
 std::string outside(const void* address, std::size_t bytes);
 
 /// Rows of bytes in layers. Pitches lead from row to row, strides from layer to layer.
@@ -49,7 +50,7 @@ struct Copy {
   [[nodiscard]] std::size_t from_span() const {
     return (depth - 1) * from_stride + (height - 1) * from_pitch + width;
   }
-  /// A fault of the device where the memory has been freed since it was checked.
+  /// Raises a fault of the device if the memory was freed after check().
   void run(const char* function) const;
 };
 
@@ -68,20 +69,21 @@ struct Fill {
   [[nodiscard]] std::size_t span() const {
     return (depth - 1) * stride + (height - 1) * pitch + width;
   }
-  /// A fault of the device where the memory has been freed since it was checked.
+  /// Raises a fault of the device if the memory was freed after check().
   void run(const char* function) const;
 };
 
-/// What is wrong with a copy or a fill that is not empty, told and recorded, or cudaSuccess.
+/// Checks a copy or a fill that is not empty. If something is wrong, reports and records it.
+/// @return the error, or cudaSuccess
 /// @param function  the caller's name for the report
 cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function);
 cudaError_t check(const Fill& fill, const char* function);
 
-/// `bytes` in a row.
+/// A copy of `bytes` consecutive bytes.
 Copy line(void* to, const void* from, std::size_t bytes);
-/// What cudaMemcpy3D describes.
+/// The copy that cudaMemcpy3D describes.
 Copy box(const cudaMemcpy3DParms& parameters);
-/// Tells that cudaArray_t, which textures need, is not emulated; cudaSuccess without one.
+/// Refuses a copy of a cudaArray_t: textures are not emulated. @return cudaSuccess for other copies
 cudaError_t refuse_arrays(const cudaMemcpy3DParms& parameters, const char* function);
 
 }  // namespace convlab::emulation

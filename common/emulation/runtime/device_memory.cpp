@@ -28,14 +28,14 @@ namespace {
 constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
 constexpr std::size_t kLeastReserved = std::size_t{1} << 26U;
 constexpr std::size_t kFreedRemembered = 4096;
-// Asking the machine is slow next to a small allocation.
+// Reading /proc/meminfo takes longer than a small allocation.
 constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
 
-// What closing device memory to the host may cost: a share of the work, and this much at any time.
+// Opening and closing device memory may take a 20th of the time of the work, plus kMostCredit.
 constexpr int kWorkPerCost = 20;
 constexpr std::chrono::milliseconds kMostCredit(100);
 
-/// Bytes that the machine can give without swapping.
+/// Bytes of memory that are available without swapping.
 std::size_t available_on_machine() {
   std::ifstream file("/proc/meminfo");
   std::string key;
@@ -66,9 +66,9 @@ ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
 }
 
 #if !CONVLAB_ADDRESS_SANITIZER
-/// The first byte somebody wrote between these ends of a page, or null.
+/// The first byte in the range that was overwritten, or null.
 const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
-  // All bytes are alike if the first is right and each equals the next one.
+  // Fast: if the first byte is right and each equals the next, all are right.
   const auto bytes = static_cast<std::size_t>(end - begin);
   if (bytes == 0 || (*begin == kRedzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
     return nullptr;
@@ -85,7 +85,7 @@ DeviceMemory& DeviceMemory::instance() {
 }
 
 DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
-  // Half of what `ulimit -v` allows, for stacks and the program need addresses too.
+  // At most half of `ulimit -v`: stacks and the program need addresses, too.
   rlimit limit = {};
   const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   const std::size_t most =
@@ -111,7 +111,7 @@ std::byte* DeviceMemory::find_gap(std::size_t bytes) {
     cursor_ += needed;
     return found;
   }
-  // Every address was given out once: from now on the first gap that is wide enough.
+  // Every address has been used once. From now on, take the first gap that is wide enough.
   std::byte* gap = range_ + kPage;
   for (const auto& [pages, allocation] : live_) {
     if (gap + needed <= pages) return gap;
@@ -191,8 +191,8 @@ void DeviceMemory::release_all() {
 
 void DeviceMemory::unmap(const Allocation& allocation) {
   allow_access(allocation.pages, allocation.page_bytes);
-  // Mapping anew gives the memory back and makes the addresses inaccessible in one step.
-  // Where the system has no mapping left the pages stay, and only a use after free goes unseen.
+  // A new mapping frees the memory and makes the addresses inaccessible in one step. If the system
+  // has no mapping left, the pages stay accessible, and a use after free is not found.
   static_cast<void>(mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
@@ -260,8 +260,7 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
-    // Another thread of the host has just made it: closed, so that no kernel can have written
-    // there.
+    // Another host thread has just allocated it; no kernel can have written there.
     if (!allocation.is_open) continue;
     const std::byte* const end = allocation.begin + allocation.bytes;
     const std::byte* const before = first_hit(allocation.pages, allocation.begin);
@@ -285,7 +284,7 @@ EmulationReport DeviceMemory::describe_host_access(const void* address) const {
     report.allocated_at = source_place(allocation->made_by.data(), allocation->made_by_count);
     return report;
   }
-  // The C library keeps the size of a block in front of it.
+  // free() reads the size of the block, which the C library keeps in front of it.
   const bool freed = find(static_cast<const std::byte*>(address) + sizeof(std::size_t)).has_value();
   report.what = "the host used an address outside of its memory, " + describe(address) +
                 (freed && !allocation ? " (free() of a device pointer? cudaFree frees it)" : "");

@@ -22,10 +22,10 @@ struct Allocation {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::kDevice;
-  std::byte* pages = nullptr;  ///< what is mapped for it; the allocation ends at its end
+  std::byte* pages = nullptr;  ///< the pages mapped for it, at whose end it ends
   std::size_t page_bytes = 0;
   std::uint64_t number = 0;  ///< counts allocations from 1
-  int users = 0;             ///< DeviceAccess that want it open
+  int users = 0;             ///< DeviceAccess objects that keep it accessible
   bool is_open = true;
   std::array<void*, 8> made_by = {};  ///< return addresses of the call that made it
   int made_by_count = 0;
@@ -33,13 +33,13 @@ struct Allocation {
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
 /// ends (to 16 bytes) at an inaccessible page. Freed memory becomes inaccessible and its addresses
-/// are used again only when all others have been. What cudaMalloc gives is accessible only while a
-/// DeviceAccess lives: the host that uses a device pointer faults, as it does beside a GPU.
+/// are used again only after all others. Memory from cudaMalloc is accessible only while a
+/// DeviceAccess lives, so that a host that uses a device pointer faults, as with a GPU.
 class DeviceMemory {
  public:
   static DeviceMemory& instance();
 
-  /// Fresh memory full of poison, or null when the device or the machine has no more. Aligned to
+  /// New memory, filled with poison; null when the device or the machine has no more. Aligned to
   /// the largest power of two from 16 to 256 that divides `bytes`.
   std::byte* allocate(std::size_t bytes, MemoryKind kind);
   /// @return false unless `address` is the start of an allocation of this kind
@@ -58,12 +58,12 @@ class DeviceMemory {
   [[nodiscard]] std::optional<ReportMemory> nearest(const void* address) const;
   /// As a report says it: "4 bytes past the end of allocation 3 of 1024 bytes at 0x…".
   [[nodiscard]] std::string describe(const void* address) const;
-  /// Says where somebody wrote around an allocation since it was last asked: around device memory,
-  /// or around memory that the host uses too. None if nowhere.
+  /// Finds writes just outside of allocations since the last call: of device memory, or of memory
+  /// that the host uses, too. None if there are none.
   /// @param writer  how a line begins, "kernel k"
   [[nodiscard]] std::optional<EmulationReport> damage(bool of_device_memory,
                                                       const std::string& writer);
-  /// What to tell whoever touched the address from the host: all but the place and the text.
+  /// The report about an access by the host, without the place of the access and the text.
   [[nodiscard]] EmulationReport describe_host_access(const void* address) const;
 
   [[nodiscard]] std::size_t total() const { return total_; }
@@ -80,7 +80,7 @@ class DeviceMemory {
   using Clock = std::chrono::steady_clock;
   void open(Allocation& allocation);
   static void close(Allocation& allocation);
-  /// Takes the time since then from the credit.
+  /// Subtracts the time since then from the credit.
   void pay(Clock::time_point since) { credit_ -= Clock::now() - since; }
 
   mutable std::mutex mutex_;
@@ -92,21 +92,23 @@ class DeviceMemory {
   std::size_t total_ = 0;
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
-  Clock::duration credit_;  ///< what opening and closing may still cost
+  Clock::duration credit_;  ///< time that opening and closing may still take
 };
 
 inline DeviceMemory& device_memory() {
   return DeviceMemory::instance();
 }
 
-/// Device memory is accessible as long as this lives: for a kernel, or the runtime's own copies.
+/// Makes device memory accessible while it lives: for a kernel, or for a copy.
 ///
-/// Closing it again costs by the page, which a program of many tiny kernels would feel. It is left
-/// open when all the opening and closing has taken more than a twentieth of the work between.
+/// Opening and closing takes time for each page. When it has taken more than a twentieth of the
+/// time of the work between, the memory stays open, so that programs of many tiny kernels stay
+/// fast.
 class DeviceAccess {
  public:
-  DeviceAccess();  ///< all that is allocated now
-  explicit DeviceAccess(std::initializer_list<const void*> addresses);  ///< what contains these
+  DeviceAccess();  ///< to all memory that is allocated now
+  explicit DeviceAccess(
+      std::initializer_list<const void*> addresses);  ///< to the allocations that contain these
   ~DeviceAccess();
   DeviceAccess(const DeviceAccess&) = delete;
   DeviceAccess& operator=(const DeviceAccess&) = delete;
@@ -118,7 +120,7 @@ class DeviceAccess {
   DeviceMemory::Clock::time_point start_;
 };
 
-/// Stands for an address so wild that the processor does not tell it.
+/// Stands for an address that the processor does not report, because no program can have it.
 // NOLINTNEXTLINE(performance-no-int-to-ptr): no object is there
 inline const void* const kNoAddress = reinterpret_cast<const void*>(UINTPTR_MAX);
 

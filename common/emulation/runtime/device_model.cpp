@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kKibibyte = 1024;
 
-/// What differs between compute capabilities; each row holds up to the next one.
+/// Limits by compute capability; a row holds for all capabilities below the next row's.
 /// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
 struct Limits {
   int compute_capability;

@@ -20,7 +20,7 @@ struct DeviceModel {
   std::size_t shared_per_block = std::size_t{48} << 10U;  ///< without opting in
   std::size_t shared_per_block_optin = std::size_t{163} << 10U;
   std::size_t shared_per_multiprocessor = std::size_t{164} << 10U;
-  std::size_t shared_reserved = 1024;  ///< that the system takes of every block
+  std::size_t shared_reserved = 1024;  ///< for the system, in each block
   std::size_t constant_bytes = std::size_t{64} << 10U;
   int registers_per_block = 65536;
 };
@@ -29,7 +29,7 @@ struct DeviceModel {
 /// @param memory_bytes        0 for the usual amount
 DeviceModel make_device_model(int compute_capability, std::size_t memory_bytes);
 
-/// What the settings of this process ask for.
+/// The device that the settings of this process ask for.
 const DeviceModel& device_model();
 
 }  // namespace convlab::emulation

@@ -27,11 +27,11 @@ struct alignas(32) EmulatedThread {
   uint3 index = {};
   std::uint16_t rank = 0;
   State state = State::kExited;
-  Context context;  ///< its own stack, once it has waited
+  Context context;  ///< valid once it has waited: then it has a stack of its own
 };
 static_assert(sizeof(EmulatedThread) == 32);
 
-/// What a thread waits in, or waited in last.
+/// Where a thread waits, or waited last.
 struct Wait {
   const char* call = "";
   CallSite site;

@@ -10,8 +10,8 @@
 
 namespace convlab::emulation {
 
-/// Why a kernel ended before its end, as found where it happened. Filled from signal handlers, so
-/// it holds no memory of its own there; the words are made afterwards (report.hpp).
+/// Why a kernel failed. Signal handlers fill it in, so they leave `message` empty; report.hpp finds
+/// the words afterwards.
 struct Fault {
   enum class State {
     kNone,
@@ -22,7 +22,7 @@ struct Fault {
   State state = State::kNone;
   EmulationFault kind = EmulationFault::kOutsideAccess;
   KernelFault error = KernelFault::kLaunchFailure;
-  std::string message;  ///< what happened; where it is empty, the report finds the words for `kind`
+  std::string message;                 ///< what happened; empty: the report describes `kind`
   std::optional<ReportMemory> memory;  ///< that `message` is about
   CallSite site;
   bool has_thread = false;

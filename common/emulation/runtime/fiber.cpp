@@ -13,11 +13,11 @@ namespace {
 // AddressSanitizer's frames are several times larger.
 constexpr std::size_t kStackBytes = std::size_t{CONVLAB_ADDRESS_SANITIZER ? 512 : 128} * 1024;
 constexpr std::size_t kStackGuardBytes =
-    4 * kPage;  // a frame with a large array must not step over it
+    4 * kPage;  // enough that a frame with a large array does not step over it
 constexpr std::size_t kStride = kStackBytes + kStackGuardBytes;
 constexpr std::size_t kFibersPerChunk = 32;
-// Tops of stacks at the same place of a page would all fall into the same few cache sets. A prime
-// number of colours does not fall into step with the distance between stacks.
+// If the tops of all stacks had the same offset in a page, they would share a few cache sets. A
+// prime number of offsets ("colours") never repeats in step with the distance between stacks.
 constexpr std::size_t kColours = 61;
 constexpr std::size_t kColourBytes = 64;
 

@@ -11,7 +11,7 @@ namespace convlab::emulation {
 
 /// A stack with guard pages below it.
 struct Fiber {
-  Context context;  ///< where it goes on that has no thread of a block on it
+  Context context;  ///< where it continues when no thread of a block uses it
   Stack stack;
   std::byte* guard = nullptr;  ///< start of the guard pages; the stack lies above them
 };
@@ -34,7 +34,7 @@ class FiberPool {
   }
   /// Takes back a fiber that waits in its entry function for more work.
   void park(Fiber* fiber) { parked_.push_back(fiber); }
-  /// Forgets whatever the fibers were doing: all of them start at their entry again.
+  /// Abandons the work of all fibers: each starts at its entry function again.
   void reset();
 
   /// Size of a stack.

@@ -22,10 +22,10 @@
 namespace convlab::emulation {
 namespace {
 
-// Every stack takes two entries of the kernel's table of mappings, of which a process has 65 530.
+// Each stack takes two memory mappings; Linux allows a process 65 530 by default.
 constexpr unsigned kMostWorkers = 24;
 
-// How long a kernel whose time is over may stay in a library's function.
+// How long a kernel may stay in a library function after its time limit.
 constexpr std::chrono::seconds kLibraryPatience(10);
 
 }  // namespace
@@ -50,7 +50,7 @@ GridRunner::GridRunner() {
   pthread_atfork(nullptr, nullptr, lose_device_by_fork);
 }
 
-/// @return false, and no worker more, where the machine has no room for it
+/// @return false, without a new worker, if the machine has no room for it
 bool GridRunner::add_worker() {
   Worker& worker = workers_.emplace_back();
   std::promise<bool> started;
@@ -99,7 +99,7 @@ void GridRunner::run_blocks(BlockRunner& runner, Worker& self) {
   };
   runner.begin_grid(*call_, turn, this);
   while (!cancelled_.load()) {
-    // First a bound, so that nobody takes this worker for further on than it is.
+    // A lower bound first: others must not think that this worker is past its next block.
     self.position.store(next_.load());
     const std::uint64_t position = next_.fetch_add(1);
     self.position.store(position);
@@ -109,7 +109,7 @@ void GridRunner::run_blocks(BlockRunner& runner, Worker& self) {
   self.position.store(UINT64_MAX);
 }
 
-/// Blocks begin in order, so each block before a failing one has begun and will be heard of.
+/// Blocks begin in order: every block before a failing one has begun, and will report, too.
 void GridRunner::record(const BlockRunner& runner, std::uint64_t position) {
   cancelled_.store(true);
   if (runner.fault().state == Fault::State::kCancelled) return;
@@ -123,7 +123,7 @@ void GridRunner::record(const BlockRunner& runner, std::uint64_t position) {
 }
 
 uint3 GridRunner::block_at(std::uint64_t position) const {
-  // The product needs 128 bits only for more blocks than anybody can wait for.
+  // The product fits into 64 bits for every grid that ends within years.
   const std::uint64_t linear = (first_ + position * step_) % blocks_;
   const dim3& grid = call_->grid;
   return {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(linear / grid.x % grid.y),
@@ -137,7 +137,7 @@ void GridRunner::arrange_blocks() {
     step_ = blocks_ - 1;
     first_ = blocks_ - 1;
   } else if (settings().order == Order::kShuffle) {
-    // A step without a common divisor visits every block once; below 2^32 the product fits.
+    // A step that is coprime to the number of blocks visits each once. Below 2^32 no overflow.
     Random random(settings().seed, grids_run_);
     first_ = random.below(blocks_);
     do {
@@ -183,7 +183,7 @@ void GridRunner::wait_for_workers(std::unique_lock<std::mutex>& lock) {
   }
   if (done_.wait_for(lock, std::chrono::duration<double>(limit), finished)) return;
   cancelled_.store(true);
-  // So often that one comes between two calls of a kernel that prints without end.
+  // Often, so that one signal arrives between two calls of a kernel that prints endlessly.
   const auto patience = std::chrono::steady_clock::now() + kLibraryPatience;
   do {
     const bool even_in_library = std::chrono::steady_clock::now() > patience;

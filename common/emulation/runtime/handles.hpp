@@ -6,7 +6,7 @@
 
 namespace convlab::emulation {
 
-/// Handles that were given to the host and not taken back, so that a wrong one is an error.
+/// The live handles of one kind. Any other handle is an error.
 template <typename Object>
 class Handles {
  public:
@@ -32,7 +32,7 @@ class Handles {
   std::unordered_map<Object*, std::unique_ptr<Object>> objects_;
 };
 
-/// All of one kind. Never destroyed: other static objects may use theirs in their destructors.
+/// The handles of one kind. Never destroyed: destructors of static objects may use handles.
 template <typename Object>
 Handles<Object>& handles() {
   static auto* const instance = new Handles<Object>;

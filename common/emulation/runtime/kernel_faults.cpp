@@ -1,4 +1,4 @@
-// How kernels fail by what they call: fail_kernel (collective.hpp), assert, exceptions.
+// The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.
 
 #include "common/emulation/runtime/kernel_faults.hpp"
 
@@ -104,7 +104,7 @@ void fail_with_exception(std::exception_ptr thrown) {
   } catch (...) {
     say("");
   }
-  // The stack is left for good: nothing on it may own anything by now.
+  // fail_thread never returns and runs no destructors: nothing on this stack may own memory now.
   fail_thread(EmulationFault::kException, KernelFault::kLaunchFailure, message.data(), {});
 }
 

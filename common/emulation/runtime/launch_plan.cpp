@@ -1,4 +1,4 @@
-// From a launch to work in a stream.
+// Turns a launch into work for a stream.
 
 #include "common/emulation/runtime/launch_plan.hpp"
 
@@ -30,14 +30,15 @@
 namespace convlab::emulation {
 namespace {
 
-/// What cudaFuncSetAttribute has allowed.
+/// Limits of dynamic shared memory that cudaFuncSetAttribute has raised.
 class SharedMemoryOptIns {
  public:
   void set(const void* function, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     allowed_[function] = bytes;
   }
-  /// A launch of a deduced template does not know its function: the largest permission holds.
+  /// A launch with deduced template arguments does not know its function (null): the largest limit
+  /// of all functions holds.
   std::size_t of(const void* function) {
     const std::lock_guard lock(mutex_);
     std::size_t bytes = device_model().shared_per_block;
@@ -68,7 +69,7 @@ std::string size_text(const dim3& size) {
   return words.data();
 }
 
-/// Why a GPU would refuse the configuration; empty if it would not.
+/// Why a GPU refuses the configuration; empty if it accepts it.
 std::string configuration_problem(const KernelCall& call) {
   const DeviceModel& model = device_model();
   const dim3& grid = call.grid;
@@ -122,7 +123,7 @@ std::vector<PendingLaunch>& pending_launches() {
   return launches;
 }
 
-/// What a launch puts into its stream, or what is wrong with it.
+/// Sets the action of a launch. @return cudaSuccess, or what is wrong with the launch
 cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                         Action& action) {
   call.shared_limit = opt_ins().of(call.function);
@@ -153,7 +154,7 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
     };
     return cudaSuccess;
   }
-  note_call("cudaLaunchKernel");  // what a launch is for a profiler
+  note_call("cudaLaunchKernel");  // as profilers call a launch
   // A captured kernel runs when its graph is launched, as often as that happens.
   action = [call = std::move(call)] {
     note_launch(call.name);
@@ -167,7 +168,7 @@ class UntypedKernels {
  public:
   void add(const void* function, const UntypedKernel& kernel) {
     const std::lock_guard lock(mutex_);
-    // Only the first name came from the source; cudaLaunchKernel adds its own.
+    // The first registration has the name as the source writes it: keep that.
     kernels_.emplace(function, kernel);
   }
   std::optional<UntypedKernel> find(const void* function) {
@@ -187,7 +188,7 @@ UntypedKernels& untyped_kernels() {
   return *instance;
 }
 
-/// Puts into the stream what `plan` makes, if nothing is wrong with it.
+/// Submits the action that `plan` sets, unless `plan` returns an error.
 template <typename Plan>
 cudaError_t submit(cudaStream_t handle, Plan plan) {
   if (sticky_error() != cudaSuccess) return sticky_error();

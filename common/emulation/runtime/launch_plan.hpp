@@ -5,8 +5,8 @@
 
 namespace convlab::emulation {
 
-/// What launch_untyped would put into a stream.
-/// @return what is wrong, recorded as the last error, or cudaSuccess
+/// Makes the action that launch_untyped submits.
+/// @return cudaSuccess, or the error, which is then the last error, too
 cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,
                          Action& action);
 

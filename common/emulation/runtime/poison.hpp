@@ -4,10 +4,10 @@
 
 namespace convlab::emulation {
 
-/// Fills memory that nobody wrote yet: NaN as a float, double or half, -1 as an integer.
+/// Fills new memory: NaN as a float, double or half, -1 as an integer.
 inline constexpr int kPoisonByte = 0xff;
 
-/// Fills the surroundings of device and shared memory, so that a write there is noticed.
+/// Fills the bytes around device and shared memory, so that writes there are found.
 inline constexpr int kRedzoneByte = 0xa5;
 inline constexpr std::byte kRedzone{kRedzoneByte};
 

@@ -21,7 +21,7 @@ class Random {
     return z ^ (z >> 31U);
   }
 
-  /// Uniform enough for an order: 0 to bound - 1.
+  /// A number from 0 to bound - 1. (Not exactly uniform; enough for an order.)
   std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 
   template <typename Iterator>

@@ -112,7 +112,7 @@ std::string time_limit_text() {
   return text.str();
 }
 
-/// What happened, where the fault does not say it itself.
+/// Describes a fault that has no message of its own.
 std::string headline(EmulationFault fault) {
   switch (fault) {
     case EmulationFault::kMisaligned:
@@ -151,12 +151,12 @@ std::string text_of(const EmulationReport& report, const std::string& more = {})
   return text;
 }
 
-/// A path's last part: submissions are compiled as copies, whose folders mean nothing to anybody.
+/// A path without its folder: submissions are compiled as copies in folders of the grader.
 std::string name_of(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-/// What the grader gets to know of a report.
+/// The part of a report that the grader explains.
 FaultRecord fault_record(const EmulationReport& report) {
   const auto kind_of = [](EmulationFault fault) {
     switch (fault) {

@@ -9,11 +9,11 @@
 
 namespace convlab::emulation {
 
-/// The report about a failed block: what, where (kernel, block, thread, file:line), who waited
-/// where. To be called on the worker, after BlockRunner::run returned false.
+/// The report about a failed block: what happened, where (kernel, block, thread, file:line), and
+/// where the threads waited. Call it on the worker, after BlockRunner::run returned false.
 EmulationReport describe_fault(const BlockRunner& runner);
 
-/// The same for a grid whose time was over between two of its blocks, `begun` of which have run.
+/// The same for a grid that reached the time limit between two blocks, after `begun` of them.
 EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
                                     std::uint64_t blocks);
 
@@ -22,15 +22,14 @@ ReportPlace place_of(const CallSite& site);
 /// "4 bytes past the end of allocation 3 of 1024 bytes at 0x…"
 std::string text_of(const ReportMemory& memory);
 
-/// Receives every report of the emulated device. As compute-sanitizer does, it goes to standard
-/// error unless somebody else takes it.
+/// Receives every report of the emulated device. Without a sink, reports go to standard error.
 using ReportSink = std::function<void(const EmulationReport& report)>;
 
 /// Replaces the sink and returns the former one. An empty sink means standard error.
 ReportSink set_report_sink(ReportSink sink);
 
-/// Hands the report to the sink, and notes it for the grader (note_fault). Where its text is empty,
-/// it is made of the other members.
+/// Hands the report to the sink, and notes it for the grader (note_fault). Makes the text of the
+/// other members if it is empty.
 void send_report(EmulationReport report);
 
 }  // namespace convlab::emulation

@@ -51,13 +51,13 @@ class Scheduler {
   /// first. The switch comes last, so that nothing need be saved for afterwards: that is most of
   /// what waiting costs.
   void wait();
-  /// The same for a thread whose own arrival may have made it ready: then it takes its place.
+  /// The same for a thread that may have made itself ready: if it is the next one, it goes on.
   void wait_in_turn();
   /// The thread goes on before all others that are ready.
   void push_ready(EmulatedThread& thread);
   /// All live threads, which wait in a barrier, may go on.
   void release_all();
-  /// Who goes on next if a barrier has released it; else null.
+  /// The next thread, if a barrier has released it; else null.
   [[nodiscard]] EmulatedThread* next_released() const {
     return ready_ == nullptr ? *released_ : nullptr;
   }
@@ -81,7 +81,7 @@ class Scheduler {
   /// The next thread that has not begun, now the running one on the carrier's stack; null if all
   /// have.
   EmulatedThread* begin_thread(Fiber& carrier);
-  /// The running thread has returned. @return which that is
+  /// Notes that the running thread has returned. @return that thread
   EmulatedThread& end_thread();
   void leave_block(Fiber& carrier);
   /// Leaves the block in the middle; async-signal-safe. reset_fibers() must follow.
@@ -106,8 +106,8 @@ class Scheduler {
 
   // What every barrier of every thread touches comes first, close together.
   EmulatedThread* thread_ = nullptr;
-  /// After a barrier has opened: who has not gone on yet, up to a null. It needs no other
-  /// bookkeeping, because a barrier opens when every live thread waits in it.
+  /// Threads that the last barrier has released and that have not gone on yet, up to a null. A
+  /// pointer is enough, because a barrier opens when every live thread waits in it.
   EmulatedThread* const* released_ = nullptr;
   EmulatedThread* ready_ = nullptr;  ///< pushed last; goes on first
 
@@ -123,7 +123,8 @@ class Scheduler {
   std::uint32_t next_fresh_ = 0;
   std::uint32_t live_ = 0;
 
-  Fiber* first_entered_ = nullptr;  ///< the last fiber that was taken: tells a new one who it is
+  Fiber* first_entered_ =
+      nullptr;  ///< the last fiber that was taken; a new carrier asks which it is
   Stack main_stack_;
   Context main_;
   FiberPool fibers_;

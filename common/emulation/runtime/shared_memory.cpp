@@ -13,7 +13,7 @@
 namespace convlab::emulation {
 namespace {
 
-// Address space costs nothing; other mappings must lie far from where a wild index points.
+// Wide guards cost only addresses, and keep wild indices away from other mappings.
 constexpr std::size_t kGuardBytes = std::size_t{64} << 20U;
 constexpr std::size_t kStaticBytes = std::size_t{1} << 20U;
 constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
@@ -72,7 +72,7 @@ void SharedMemory::open_static(std::byte* end) {
 }
 
 void SharedMemory::begin_grid(const KernelCall& call) {
-  // The blocks of one kernel have the same variables; system calls are saved between its grids.
+  // Grids of one kernel have the same variables: leave the pages open, to save system calls.
   if (kernel_ != call.run_thread) {
     set_access(static_begin_, static_open_, PROT_NONE);
     static_open_ = static_begin_;
@@ -114,8 +114,8 @@ void SharedMemory::add_redzone(std::byte* end) {
 
 bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   if (static_bytes_ + bytes + dynamic_bytes_ > limit_) return false;
-  // Every variable at a multiple of 128 bytes or so would hide bank conflicts from the trace and
-  // waste redzones; 16 bytes are what vector accesses and reinterpret_casts of students rely on.
+  // Vector accesses and reinterpret_casts of students need an alignment of 16 bytes; a redzone has
+  // 32.
   alignment = std::max<std::size_t>(alignment, 32);
   if (variables_.empty()) add_redzone(static_end_ + kRedzoneBytes);
   const auto address = reinterpret_cast<std::uintptr_t>(static_end_);

@@ -25,10 +25,10 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Opens what the launch wants of dynamic memory, and closes what another kernel had of static.
-  /// @throws std::bad_alloc when the operating system does not let it
+  /// Makes the launch's dynamic memory accessible, and the static memory of another kernel not.
+  /// @throws std::bad_alloc when the operating system refuses
   void begin_grid(const KernelCall& call);
-  /// Forgets all variables and poisons the dynamic part: a GPU clears neither.
+  /// Forgets all variables and poisons the dynamic part, because a GPU clears nothing.
   void begin_block();
 
   /// Gives a variable its place. @return false when the limit does not allow it
@@ -57,7 +57,7 @@ class SharedMemory {
 
   std::byte* region_ = nullptr;
   std::byte* static_begin_ = nullptr;
-  std::byte* static_end_ = nullptr;   ///< of what is in use, redzones included
+  std::byte* static_end_ = nullptr;   ///< end of what is in use, redzones included
   std::byte* static_open_ = nullptr;  ///< end of the pages that are accessible
   std::byte* dynamic_begin_ = nullptr;
   std::byte* dynamic_open_ = nullptr;  ///< start of the pages that are accessible

@@ -30,7 +30,7 @@ constexpr std::size_t kSignalStackBytes = std::size_t{64} * 1024;
 
 std::array<struct sigaction, kFaultSignals.size()> former_actions;
 
-/// The code of the system's libraries, as it was when the first kernel started.
+/// The code of the system's libraries that were loaded when the first kernel started.
 using Ranges = std::vector<std::pair<const std::byte*, const std::byte*>>;
 
 const Ranges& library_code() {
@@ -90,8 +90,8 @@ void record_frames(Fault& fault, void* context) {
   std::copy_n(begin, fault.frame_count, fault.frames.begin());
 }
 
-/// Whether an instruction of x86-64 takes memory only where it is aligned. It raises the same fault
-/// as any access to an address that no program has, and neither comes with the address.
+/// Whether an instruction of x86-64 demands an aligned address. A misaligned address and an address
+/// that no program can have raise the same fault, without the address; this tells them apart.
 /// Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, chapter 2 and
 /// appendix A (opcode maps).
 bool demands_alignment([[maybe_unused]] const void* instruction) {
@@ -149,7 +149,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   const auto* position = std::find(kFaultSignals.begin(), kFaultSignals.end(), signal);
   const struct sigaction& former =
       former_actions[static_cast<std::size_t>(position - kFaultSignals.begin())];
-  // What it raises itself must not come here again.
+  // A fault inside the former handler must not come here again.
   struct sigaction next = former;
   if ((former.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) next = {};
   sigaction(signal, &next, nullptr);
@@ -160,11 +160,11 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   } else if (info->si_code <= 0) {
     raise(signal);
   }
-  // Returning repeats the instruction, now with the former action.
+  // After the return the instruction faults again, and the former handler takes over.
 }
 
-/// The host used a device pointer. What called here is the instruction that did, which holds no
-/// lock of ours, so that a report can be made as anywhere else.
+/// The host used a device pointer. The faulting instruction is the program's and holds no lock of
+/// the runtime, so a report can be made here as anywhere else.
 void report_host_access(const void* address, void* context) {
   static std::atomic<bool> reported = false;
   if (reported.exchange(true)) return;
@@ -179,7 +179,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   BlockRunner* const runner = BlockRunner::current();
   if (runner == nullptr || !runner->inside_kernel()) {
     const bool memory = signal == SIGSEGV || signal == SIGBUS;
-    // Who makes device memory or runs a grid installs this, so that the instance exists.
+    // Handlers are installed by allocations and grids: device_memory() exists already.
     if (memory && info->si_code > 0 && device_memory().contains(info->si_addr))
       report_host_access(info->si_addr, context);
     hand_on(signal, info, context);
@@ -200,14 +200,14 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   if (runner == nullptr || !runner->inside_kernel()) return;
   static thread_local volatile sig_atomic_t leaving = 0;
   if (leaving != 0) return;
-  // A kernel that is stopped in printf or malloc would keep their locks for ever.
+  // A kernel that is stopped inside printf or malloc would hold their locks forever.
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
   fault.kind = EmulationFault::kTimeLimit;
   fault.error = KernelFault::kLaunchTimeout;
-  // The handler does not return, which would let the next signals through.
+  // The handler never returns, and a return would unblock the signal.
   leaving = 1;
   sigset_t signals;
   sigemptyset(&signals);
@@ -220,7 +220,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
 struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
   struct sigaction action = {};
   action.sa_sigaction = handler;
-  // The handler does not return but leaves for another stack: nothing may stay blocked.
+  // The handler leaves for another stack and never returns: no signal may stay blocked.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);
   return action;
@@ -230,7 +230,7 @@ struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
 
 void install_signal_handlers() {
   static const int first_backtrace = [] {
-    // The first one loads a library; a handler must not.
+    // The first call of backtrace() loads a library, which a handler must not do.
     std::array<void*, 1> frame;
     return backtrace(frame.data(), 1);
   }();
@@ -245,7 +245,7 @@ void install_signal_handlers() {
     sigaction(kFaultSignals[i], &fault, nullptr);
   }
   struct sigaction timeout = action_for(&on_timeout);
-  // The next signal must not find the kernel in the handler of this one.
+  // A second signal must not interrupt the handler of the first.
   timeout.sa_flags &= ~static_cast<int>(SA_NODEFER);
   timeout.sa_flags |= SA_RESTART;
   sigaction(timeout_signal(), &timeout, nullptr);

@@ -16,8 +16,7 @@ StreamScheduler& StreamScheduler::instance() {
 
 StreamScheduler::StreamScheduler() {
   streams_.push_back(std::make_unique<CUstream_st>());  // legacy
-  streams_.push_back(
-      std::make_unique<CUstream_st>());  // per thread: one, as one host thread is usual
+  streams_.push_back(std::make_unique<CUstream_st>());  // per thread: one for all host threads
 }
 
 CUstream_st* StreamScheduler::resolve(cudaStream_t handle) {
@@ -117,7 +116,7 @@ void StreamScheduler::wait_event(CUstream_st& stream, const CUevent_st& event) {
 
 void StreamScheduler::finish(CUstream_st& stream) {
   const std::lock_guard lock(mutex_);
-  // The legacy stream waits for all blocking ones, so its end includes theirs.
+  // New work in the legacy stream waits for all blocking streams, so this finishes them, too.
   if (&stream == streams_[0].get()) append(stream, [] {});
   if (stream.last) run(stream.last);
   for (const auto& event : std::exchange(stream.waits, {})) run(event);
@@ -145,7 +144,7 @@ void StreamScheduler::finish_all() {
 bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
   const std::lock_guard lock(mutex_);
   if (!operation || operation->done) return true;
-  // Who asks once and does not listen has not waited.
+  // A program that asks once and ignores the answer has not waited.
   if (std::exchange(operation->asked, true)) run(operation);
   return operation->done;
 }

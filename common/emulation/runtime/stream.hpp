@@ -26,12 +26,12 @@ class Capture {
   virtual void add(cudaGraphNodeType type, Action action) = 0;
 };
 
-/// Work in a stream, with what must come before it.
+/// A piece of work in a stream, and the work that must be done before it.
 struct Operation {
   Action action;
   std::vector<std::shared_ptr<Operation>> before;
   bool done = false;
-  bool asked = false;  ///< whether somebody has asked for it before it was done
+  bool asked = false;  ///< whether poll() has been asked for it
 };
 
 }  // namespace convlab::emulation
@@ -40,7 +40,8 @@ struct Operation {
 struct CUstream_st {
   bool blocking = true;  ///< keeps order with the legacy default stream
   std::shared_ptr<convlab::emulation::Operation> last;
-  std::vector<std::shared_ptr<convlab::emulation::Operation>> waits;  ///< events to come first
+  std::vector<std::shared_ptr<convlab::emulation::Operation>>
+      waits;  ///< the stream's next work waits for these
   std::shared_ptr<convlab::emulation::Capture> capture;
   bool capture_origin = false;
 };
@@ -60,7 +61,7 @@ class StreamScheduler {
  public:
   static StreamScheduler& instance();
 
-  /// A live stream, or null for a handle that is none.
+  /// The stream of a handle, or null if there is none.
   CUstream_st* resolve(cudaStream_t handle);
   cudaStream_t create(unsigned flags);
   cudaError_t destroy(cudaStream_t stream);
@@ -70,11 +71,11 @@ class StreamScheduler {
   void record(CUstream_st& stream, CUevent_st& event);
   void wait_event(CUstream_st& stream, const CUevent_st& event);
 
-  /// Does all work that the stream, the event or the whole device still has.
+  /// Does the pending work of the stream, before the event, or of the whole device.
   void finish(CUstream_st& stream);
   void finish(const CUevent_st& event);
   void finish_all();
-  /// Whether the operation is done; the first question finds it undone, the next one does it.
+  /// Whether the operation is done. An operation that is not is done at the second question.
   bool poll(const std::shared_ptr<Operation>& operation);
 
   /// Whether some stream still has work.
@@ -98,7 +99,7 @@ inline StreamScheduler& streams() {
   return StreamScheduler::instance();
 }
 
-/// Calls body(stream) for a usable stream; otherwise records the error there is.
+/// Calls body(stream) if the device works and the stream exists; otherwise records the error.
 template <typename Body>
 cudaError_t with_stream(cudaStream_t handle, Body body) {
   if (sticky_error() != cudaSuccess) return sticky_error();

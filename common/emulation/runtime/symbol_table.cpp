@@ -29,7 +29,7 @@ struct Table {
   }
 };
 
-/// Filled by constructors of static objects, so it must be there before all of them.
+/// Constructors of static objects fill it: it is made at its first use.
 Table& table() {
   static auto* const instance = new Table;
   return *instance;

@@ -15,8 +15,8 @@ struct Symbol {
   std::size_t bytes;
   SymbolKind kind;
   std::string module;  ///< the file that was compiled
-  /// Whether the host has asked for its address on the device. Before that, a GPU's host has only
-  /// the address of another variable of that name, unless it is managed.
+  /// Whether the host has asked for its address on the device. Until then the host has only the
+  /// address of a shadow variable of the same name, unless the variable is managed.
   bool address_known;
 };
 
@@ -26,7 +26,7 @@ std::optional<Symbol> find_symbol(const void* address);
 /// Notes that the host has asked for the address of the variable that contains this.
 void note_symbol_address(const void* address);
 
-/// Bytes of the __constant__ variables of the module that has the most of them.
+/// Bytes of __constant__ variables, in the module that has most of them.
 std::size_t constant_bytes();
 
 /// Whether the address lies in static storage of the program, where every symbol does.

@@ -22,8 +22,7 @@ std::string program_path() {
   return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
-/// Whether the place is not the user's: the runtime, its wrappers of CUDA's functions, the standard
-/// library.
+/// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
 bool is_common(const std::string& place) {
   return place.starts_with("/usr/") ||
          place.find("common/emulation/include/") != std::string::npos ||
@@ -53,7 +52,7 @@ ReportPlace source_place(void* const* frames, int count) {
       word << "0x" << std::hex << address - map->l_addr;
       words.push_back(word.str());
     }
-    // The fault may lie in a library (memcpy): what follows is then the user's.
+    // If the fault lies in a library (memcpy), the next frames are the program's.
     if (i == 0 && path != program) {
       object = program;
       words.clear();

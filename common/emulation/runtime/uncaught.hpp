@@ -2,9 +2,8 @@
 
 namespace convlab::emulation {
 
-/// A program with a main of its own catches no error of ours, and nothing else would tell its user:
-/// while one of these lives, an error that nobody catches ends it with a sentence and the exit
-/// code.
+/// While one of these lives, an uncaught convlab::Error ends the program with its sentence and its
+/// exit code. For programs with a main of their own, which do not catch our errors.
 class TellUncaughtErrors {
  public:
   TellUncaughtErrors();

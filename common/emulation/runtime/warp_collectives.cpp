@@ -25,7 +25,7 @@ void WarpCollectives::begin_block() {
   }
 }
 
-/// A lane that comes first, or while a part of its warp is in another operation.
+/// The slow path: the first lane, or a lane whose warp has other operations pending, too.
 [[gnu::noinline]] void WarpCollectives::meet(const WarpOperation& operation, std::uint32_t mask,
                                              const void* input, void* output, CallSite site) {
   BlockRunner& block = *BlockRunner::current();

@@ -46,7 +46,7 @@ class WarpCollectives {
 
   void post(Scheduler& scheduler, Warp& warp, Pending& pending, const void* input, void* output,
             const Wait& wait);
-  // Static, so that its arguments need no stack: it goes on where collective leaves off.
+  // The slow path of collective(). Static: with `this` its arguments would not fit into registers.
   static void meet(const WarpOperation& operation, std::uint32_t mask, const void* input,
                    void* output, CallSite site);
   void complete(Scheduler& scheduler, Warp& warp, Pending& pending);
@@ -73,8 +73,8 @@ class WarpCollectives {
     scheduler.wait();
 }
 
-// What a lane hands in goes through registers up to the switch, and only the usual case is in
-// collective itself: a stack frame would be touched by every lane.
+// Only the usual case is in collective itself, and all its values stay in registers: every lane
+// would touch a stack frame.
 [[gnu::always_inline]] inline void WarpCollectives::collective(Scheduler& scheduler,
                                                                const WarpOperation& operation,
                                                                std::uint32_t mask,

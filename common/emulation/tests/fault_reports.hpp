@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of bugs in kernels share. A bug is a kernel (or a few calls of the API), an error
-// code and words of the report; next to it stands a clean twin that must stay silent.
+// Helpers for the tests of bugs. A test runs a kernel (or API calls) with a bug and checks the
+// error code and the report; then it runs a correct twin, which must report nothing.
 
 #include <cuda_runtime.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Asynchronous copies into shared memory (cp.async), done as late as the interface allows: when the
-// thread waits for them. Whoever forgets to wait reads what was there before.
+// thread waits for them. A program that forgets to wait reads the old values.
 
 #include <algorithm>
 #include <cstddef>
@@ -75,8 +75,8 @@ class AsyncCopyQueue {
   std::deque<AsyncCopies> batches_;
 };
 
-/// The queue of the calling thread of the running block. What a block leaves behind is dropped: its
-/// destination, the shared memory, is gone as well.
+/// The queue of the calling thread. Copies that a block has not waited for are dropped at its end,
+/// with the shared memory that they would fill.
 inline AsyncCopyQueue& async_copies() {
   struct BlockCopies {
     std::uint64_t block = 0;
@@ -92,8 +92,8 @@ inline AsyncCopyQueue& async_copies() {
   return copies.queues[rank];
 }
 
-/// Copies of the running block that are due when something has happened to an object in its shared
-/// memory: a barrier that has opened, a stage of a pipeline that is complete.
+/// Copies of the running block that must be done when an object in its shared memory changes: when
+/// a barrier opens, or a stage of a pipeline is complete.
 class BoundCopies {
  public:
   /// Adds copies to those of (object, stage).

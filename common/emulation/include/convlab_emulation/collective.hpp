@@ -119,13 +119,13 @@ struct BarrierResult {
   int count;    ///< how many of them came with predicate != 0
 };
 
-/// Of the barrier that the calling thread has come out of. (Apart from block_barrier, which has
-/// nothing to do after it has switched to another thread.)
+/// The result of the last barrier of the calling thread. (block_barrier does not return it: it must
+/// end with the switch to another thread.)
 [[nodiscard]] BarrierResult barrier_result();
 
 /// Waits until another thread of the block calls wake_sleepers with the same reason, an address.
-/// What the caller waited for may have passed again by then: look once more. Threads that sleep
-/// while nobody is left to wake them are reported as a deadlock.
+/// By then the condition may be false again: the caller must check it once more. Threads that sleep
+/// while no thread is left to wake them are reported as a deadlock.
 /// @param name  as the student wrote it, for reports: "barrier::wait"
 void sleep_until_woken(const char* name, const void* reason, CallSite site);
 void wake_sleepers(const void* reason);
@@ -164,7 +164,7 @@ enum class KernelFault {
 /// can wait. Atomics on shared memory need no turn (see is_shared in shared_variable.hpp).
 void take_turn();
 
-/// Reports something doubtful without ending the kernel, once per place and process.
+/// Reports something doubtful and lets the kernel go on; once per place and process.
 void note_kernel(const char* message, CallSite site);
 
 /// Whether the caller runs inside an emulated kernel (and not on the host).

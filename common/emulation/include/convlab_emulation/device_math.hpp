@@ -31,8 +31,8 @@ class RoundingScope {
   int before_;
 };
 
-/// The value, of which the compiler no longer knows where it came from: it can neither compute with
-/// it beforehand nor move what is computed from it past another such call.
+/// The value, hidden from the optimiser: it can neither compute with the value at compile time nor
+/// move computations with it past another such call.
 template <class T>
 T opaque(T value) {
   asm volatile("" : "+m"(value) : : "memory");

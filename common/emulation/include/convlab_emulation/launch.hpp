@@ -28,7 +28,7 @@
 
 namespace convlab::emulation {
 
-/// What stands between <<< and >>>, and where.
+/// The configuration between <<< and >>>, and its place.
 struct Configuration {
   dim3 grid;
   dim3 block;
@@ -49,7 +49,7 @@ inline void configure(KernelCall& call, const Configuration& configuration) {
   call.dynamic_shared_bytes = configuration.dynamic_shared;
 }
 
-/// Everything about a launch but the kernel's body and arguments.
+/// A launch without the kernel's body and arguments.
 struct LaunchSetup {
   const char* name;
   const void* function;  ///< null where it is not known
@@ -67,7 +67,7 @@ struct PointerArgument {
 cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                           cudaStream_t stream);
 
-/// Ends a kernel out of which an exception came; a GPU has none.
+/// Ends a kernel that has thrown an exception. (A GPU knows none.)
 [[noreturn]] void fail_with_exception(std::exception_ptr thrown);
 
 template <typename Callable, typename... Arguments>
@@ -126,7 +126,7 @@ cudaError_t start_kernel(const LaunchSetup& setup, const Callable& callable,
   return submit_kernel(std::move(call), pointers, pointer_count, setup.configuration.stream);
 }
 
-/// A kernel of which only the address is left, with what the address no longer tells.
+/// A kernel that is known by its address only, with its name and parameters.
 struct UntypedKernel {
   const char* name;
   int parameters;

@@ -6,13 +6,12 @@
 //          magnitude, with k chosen so that the wide format's last place is the narrow one's, makes
 //          the processor's own round-to-nearest-even do the rounding; the integer is then read off
 //          the low bits. No branch, no table; subnormals are nothing special.
-// Exact    +, -, ·, / and sqrt of two narrow numbers may be done in float and rounded again: 24
-// bits
-//          are at least 2·11 + 2, so the second rounding never sees a false tie (Figueroa, 1995).
-//          A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
-// NaN      Every NaN that an operation yields is the GPU's canonical one, 0x7fff. Only the
-// conversion
-//          from double keeps a NaN's sign and upper bits, as an H200 does.
+// Exact    +, -, ·, / and sqrt of two narrow numbers may be done in float and rounded again: the 24
+//          bits are at least 2·11 + 2, so the second rounding never sees a false tie (Figueroa,
+//          1995). A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
+// NaN      Operations yield the GPU's canonical NaN, 0x7fff. Only the conversion from double keeps
+// a
+//          NaN's sign and upper bits, as an H200 does.
 //
 // Both ways of compiling, with F16C instructions and without, give the same bits.
 

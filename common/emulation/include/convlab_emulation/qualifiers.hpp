@@ -22,7 +22,7 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 
-// One compilation serves host and device; code that asks is a kernel's far more often than not.
+// Host and device share one compilation. Code that tests the macro is device code most of the time.
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define __CUDA_ARCH__ 800
