@@ -13,6 +13,8 @@
 //
 // Cost     one read of 512 bytes, four cycles of shared memory, for Rows matrix operations: with 4
 //          rows one cycle for each, of which mma.sync leaves 1.7.
+//
+// The image that comes next is loaded and converted between the products of this one.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -46,6 +48,9 @@ struct ManyMaps {
   static constexpr int kMapTiles = Maps / 8;  // 8 maps × 2 parities = 16
   static constexpr int kChannelPairs = Channels / 2;
   static constexpr int kFragments = kChannelPairs * Kernel * kMapTiles;
+  // Pairs of the next image that a thread converts for each channel pair.
+  static constexpr int kShare =
+      (Channels * kPlanePairs + kThreads * kChannelPairs - 1) / (kThreads * kChannelPairs);
   // Rows and columns beyond the output are computed, too; their taps lie up to here.
   static constexpr int kPadding =
       (kRowParts * Rows + Kernel - 1 - Size) * kRowPairs + kColumnTiles * kTileColumns / 2 + 4;
@@ -63,8 +68,19 @@ template <class Layer>
 struct ManyMapsShared {
   alignas(128) float staged[Layer::kOutputs];               // (map, row, column)
   alignas(16) LeftFragment left[Layer::kFragments][kWarp];  // (channel pair, kernel row, map tile)
-  alignas(16) HalfPair halves[Layer::kChannels * Layer::kPlanePairs + Layer::kPadding];
+  // (channel, row, pair), two images in turn
+  alignas(16) HalfPair halves[2][Layer::kChannels * Layer::kPlanePairs + Layer::kPadding];
 };
+
+// Pair i of an image whose rows may have an odd number of elements; the last one is followed by
+// zero.
+template <class Layer>
+__device__ float2 pair_of_row(const float* image, int i) {
+  const int first = i % Layer::kRowPairs * 2;
+  const float* pair = image + i / Layer::kRowPairs * Layer::kSize + first;
+  const bool full = Layer::kSize % 2 == 0 || first + 1 < Layer::kSize;
+  return make_float2(pair[0], full ? pair[1] : 0.0f);
+}
 
 template <class Layer>
 __global__ void __launch_bounds__(Layer::kThreads, 1)
@@ -73,7 +89,6 @@ __global__ void __launch_bounds__(Layer::kThreads, 1)
   extern __shared__ __align__(128) char memory[];
   auto& shared = *reinterpret_cast<ManyMapsShared<Layer>*>(memory);
   constexpr int kKernel = Layer::kKernel;
-  constexpr int kSize = Layer::kSize;
   constexpr int kRowPairs = Layer::kRowPairs;
   constexpr int kPlanePairs = Layer::kPlanePairs;
   constexpr int kOut = Layer::kOut;
@@ -96,34 +111,44 @@ __global__ void __launch_bounds__(Layer::kThreads, 1)
       shared.left[i][lane].pair[j] = round_to_halves(two.x, two.y);
     }
   }
-  for (int i = thread; i < Layer::kPadding; i += Layer::kThreads) shared.halves[kPairs + i] = 0;
+  for (int i = thread; i < 2 * Layer::kPadding; i += Layer::kThreads) {
+    shared.halves[i % 2][kPairs + i / 2] = 0;
+  }
+  if (static_cast<int>(blockIdx.x) < batch) {
+#pragma unroll 8
+    for (int i = thread; i < kPairs; i += Layer::kThreads) {
+      const float2 two = pair_of_row<Layer>(input + std::int64_t{blockIdx.x} * Layer::kInputs, i);
+      shared.halves[0][i] = round_to_halves(two.x, two.y);
+    }
+  }
+  __syncthreads();
 
   const int column = warp % Layer::kColumnTiles * kTileColumns;
   const int first_row = warp / Layer::kColumnTiles * Layer::kRows;
-  for (int image = blockIdx.x; image < batch; image += gridDim.x) {
-    const float* source = input + std::int64_t{image} * Layer::kInputs;
-    __syncthreads();  // the image before has been used
-#pragma unroll 8
-    for (int i = thread; i < kPairs; i += Layer::kThreads) {
-      const int row = i / kRowPairs;
-      const int first = i % kRowPairs * 2;
-      const float* pair = source + row * kSize + first;
-      const float second = kSize % 2 == 0 || first + 1 < kSize ? pair[1] : 0.0f;
-      shared.halves[i] = round_to_halves(pair[0], second);
-    }
-    __syncthreads();
-#if CONVLAB_BULK_COPY
+  int turn = 0;
+  for (int image = blockIdx.x; image < batch; image += gridDim.x, turn ^= 1) {
     const int next = image + gridDim.x;
-    if (thread == 0 && next < batch) {
-      bulk_fetch_ahead(input + std::int64_t{next} * Layer::kInputs, sizeof(float) * Layer::kInputs);
+    const float* next_source = input + std::int64_t{next} * Layer::kInputs;
+#if CONVLAB_BULK_COPY
+    const int after_next = next + gridDim.x;
+    if (thread == 0 && after_next < batch) {
+      bulk_fetch_ahead(input + std::int64_t{after_next} * Layer::kInputs,
+                       sizeof(float) * Layer::kInputs);
     }
 #endif
 
     SumFragment sums[Layer::kMapTiles][Layer::kRows] = {};
-    const HalfPair* taps = shared.halves + first_row * kRowPairs + column / 2 + g + q;
+    const HalfPair* taps = shared.halves[turn] + first_row * kRowPairs + column / 2 + g + q;
     const LeftFragment* left = &shared.left[0][lane];
 #pragma unroll 1
     for (int c = 0; c < Layer::kChannelPairs; ++c, taps += 2 * kPlanePairs) {
+      // A share of the next image is loaded before the products, and converted after them.
+      float2 ahead[Layer::kShare];
+#pragma unroll
+      for (int k = 0; k < Layer::kShare; ++k) {
+        const int i = (c * Layer::kShare + k) * Layer::kThreads + thread;
+        if (next < batch && i < kPairs) ahead[k] = pair_of_row<Layer>(next_source, i);
+      }
       RightFragment right[Layer::kRows + kKernel - 1];  // (2 channels × 8 taps, 8 pairs)
 #pragma unroll
       for (int y = 0; y < Layer::kRows + kKernel - 1; ++y) {
@@ -139,6 +164,13 @@ __global__ void __launch_bounds__(Layer::kThreads, 1)
           for (int y = 0; y < Layer::kRows; ++y) {
             multiply_add(sums[t][y], fragment, right[y + p]);
           }
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < Layer::kShare; ++k) {
+        const int i = (c * Layer::kShare + k) * Layer::kThreads + thread;
+        if (next < batch && i < kPairs) {
+          shared.halves[turn ^ 1][i] = round_to_halves(ahead[k].x, ahead[k].y);
         }
       }
     }
