@@ -6,6 +6,7 @@
 #include "common/result/result.hpp"
 #include "common/testing/address_sanitizer.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
 #include "grader/cli/tests/program.hpp"
 
 using namespace convlab;
