@@ -13,7 +13,7 @@
 
 #include <cuda_runtime.h>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
 #include "general_convolution.cuh"
 

@@ -26,7 +26,7 @@
 #include "column_pairs.cuh"
 #include "common/device/bulk_copy.cuh"
 #include "common/device/matrix_fragments.cuh"
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
 #include "general_convolution.cuh"
 #include "split_by_warpgroups.cuh"

@@ -21,7 +21,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "general_convolution.cuh"
 #include "half_convolution.cuh"
 #include "many_maps.cuh"

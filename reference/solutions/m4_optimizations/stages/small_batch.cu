@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "general_convolution.cuh"
 #include "half_convolution.cuh"
 
