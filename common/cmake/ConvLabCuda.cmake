@@ -16,6 +16,7 @@ function(convlab_add_cuda_executable name)
   endif()
   add_executable(${name}-emulated)
   convlab_add_emulated_sources(${name}-emulated ${arg_UNPARSED_ARGUMENTS})
+  convlab_precompile_runtime(${name}-emulated ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}-emulated PRIVATE ${arg_LINK})
 endfunction()
 
@@ -38,6 +39,7 @@ function(convlab_add_emulated_test name)
   # The object library comes first because the test must have a source when it is declared.
   add_library(${name}_cuda OBJECT)
   convlab_add_emulated_sources(${name}_cuda ${cuda_sources})
+  convlab_precompile_runtime(${name}_cuda)
   target_link_libraries(${name}_cuda PRIVATE Catch2::Catch2 ${arg_LINK})
   convlab_add_test(
     ${name} ${other_sources} $<TARGET_OBJECTS:${name}_cuda>
@@ -61,7 +63,7 @@ endfunction()
 
 # convlab_add_emulated_sources(TARGET SOURCES…)
 #
-# What both are made of: rewrites .cu SOURCES, compiles them into TARGET and links the runtime.
+# Used by all of the above: rewrites .cu SOURCES, compiles them into TARGET and links the runtime.
 function(convlab_add_emulated_sources target)
   set(emulation "${CMAKE_SOURCE_DIR}/common/emulation")
   foreach(source IN LISTS ARGN)
@@ -89,8 +91,8 @@ function(convlab_add_emulated_sources target)
 endfunction()
 
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
-# of addr2line name wrong files with DWARF 5), and without the warnings that CUDA code earns by
-# being CUDA code.
+# of addr2line name wrong files with DWARF 5), and without warnings that are usual for
+# CUDA code.
 add_library(convlab_emulated_code INTERFACE)
 target_compile_options(
   convlab_emulated_code
@@ -104,7 +106,7 @@ target_compile_options(
             # A local array larger than the guard pages must not step over them.
             -fstack-clash-protection
             -Wno-unknown-pragmas
-            # clang says so where it does not follow an #pragma unroll.
+            # clang warns if it does not follow an #pragma unroll.
             $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
             -Wno-conversion
             -Wno-shadow
@@ -113,3 +115,31 @@ target_compile_options(
             -Wno-deprecated
             -Wno-unused-function
             -Wno-unused-local-typedefs)
+
+# convlab_precompile_runtime(TARGET SOURCES…)
+#
+# The rewritten sources of TARGET read cuda_runtime.h precompiled: most of the time that a small
+# kernel takes to compile is that header. SOURCES: all of the target's; the others go without. Only
+# with GCC, and not with sanitizers, whose build clang-tidy reads.
+function(convlab_precompile_runtime target)
+  if(NOT TARGET convlab_precompiled_runtime)
+    return()
+  endif()
+  set(others ${ARGN})
+  list(FILTER others EXCLUDE REGEX "\\.cu$")
+  if(others)
+    set_source_files_properties(${others} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM convlab_precompiled_runtime)
+endfunction()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)
+  set(unit "${CMAKE_BINARY_DIR}/precompiled_runtime.cpp")
+  file(CONFIGURE OUTPUT "${unit}" CONTENT "// A target must have a source.\n")
+  # The same flags as rewritten sources, or GCC refuses the result.
+  add_library(convlab_precompiled_runtime OBJECT "${unit}")
+  target_include_directories(convlab_precompiled_runtime
+                             PRIVATE "${CMAKE_SOURCE_DIR}/common/emulation/include")
+  target_link_libraries(convlab_precompiled_runtime PRIVATE convlab_options convlab_emulated_code)
+  target_precompile_headers(convlab_precompiled_runtime PRIVATE <cuda_runtime.h>)
+endif()

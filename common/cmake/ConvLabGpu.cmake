@@ -2,12 +2,40 @@
 #
 # Everything else of the workbook does without: device emulation is in ConvLabCuda.cmake.
 
-option(CONVLAB_GPU "Build the GPU programs where a CUDA Toolkit (11.8 to 13) is found" ON)
+set(CONVLAB_GPU "auto" CACHE STRING
+    "Build the GPU programs with a CUDA Toolkit (11.8 to 13): ON, OFF, auto: where a GPU answers")
+set_property(CACHE CONVLAB_GPU PROPERTY STRINGS auto ON OFF)
 set(CONVLAB_CUDA_ARCHITECTURES "auto" CACHE STRING
     "GPUs to build for, such as \"80-real;90\"; auto: this machine's, or a list that fits all")
 
 set(CONVLAB_HAS_GPU_COMPILER OFF)
-if(NOT CONVLAB_GPU)
+# convlab_gpu_answers(ANSWER): whether the driver lists a GPU now.
+function(convlab_gpu_answers answer)
+  find_program(CONVLAB_NVIDIA_SMI nvidia-smi HINTS /usr/lib/wsl/lib)
+  mark_as_advanced(CONVLAB_NVIDIA_SMI)
+  set(gpus "")
+  if(CONVLAB_NVIDIA_SMI)
+    execute_process(COMMAND "${CONVLAB_NVIDIA_SMI}" --list-gpus OUTPUT_VARIABLE gpus ERROR_QUIET)
+  elseif(EXISTS /dev/nvidia0 OR EXISTS /dev/dxg)
+    set(gpus "GPU 0")  # a container may have the device without the program
+  endif()
+  if(gpus MATCHES "GPU [0-9]")
+    set(${answer} ON PARENT_SCOPE)
+  else()
+    set(${answer} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(gpu_wanted "${CONVLAB_GPU}")
+if(CONVLAB_GPU STREQUAL "auto")
+  convlab_gpu_answers(gpu_wanted)
+  if(NOT gpu_wanted)
+    # nvcc would take as long as all other compilers together.
+    message(STATUS "No GPU answers: kernels run emulated (-DCONVLAB_GPU=ON builds the GPU programs all the same)")
+    return()
+  endif()
+endif()
+if(NOT gpu_wanted)
   message(STATUS "GPU programs are switched off (CONVLAB_GPU)")
   return()
 endif()

@@ -78,3 +78,19 @@ if(CONVLAB_NATIVE)
 endif()
 add_library(convlab_native INTERFACE)
 target_link_libraries(convlab_native INTERFACE convlab_options convlab_native_flags)
+
+# convlab_optimise_less(LEVEL TARGETS…)
+#
+# For code that runs once and is waited for by nobody: a third to a half of the time to compile it.
+# Most of it is CLI11 and nlohmann-json, which are compiled into every file that uses them. In Release
+# only. The level stands behind that of the build type, and the options of a file behind both.
+function(convlab_optimise_less level)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+  endforeach()
+endfunction()
+
+# The same for files of the current folder.
+function(convlab_optimise_files_less level)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
+endfunction()

@@ -1,4 +1,4 @@
-# The few ways in which a target of the workbook comes to be.
+# The functions that make the targets of the workbook.
 
 # convlab_add_library(NAME SOURCES… [LINK LIBRARIES…])
 #
@@ -18,7 +18,8 @@ function(convlab_add_library name)
 endfunction()
 
 # Compiles every header of the current folder in a translation unit of its own, so that no
-# header leans on what its user happened to include before it.
+# header leans on what its user happened to include before it. Where NAME.cpp begins with NAME.hpp,
+# as clang-format orders it, that file is the proof.
 function(convlab_check_headers name)
   if(NOT CONVLAB_TESTS OR CONVLAB_SANITIZE)
     return()
@@ -26,6 +27,16 @@ function(convlab_check_headers name)
   file(GLOB headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.hpp")
   set(units "")
   foreach(header IN LISTS headers)
+    cmake_path(REPLACE_EXTENSION header LAST_ONLY .cpp OUTPUT_VARIABLE source)
+    set(first "")
+    if(EXISTS "${source}")
+      file(STRINGS "${source}" first REGEX "^#include" LIMIT_COUNT 1)
+    endif()
+    cmake_path(GET header FILENAME file)
+    string(FIND "${first}" "/${file}\"" at)
+    if(at GREATER -1)
+      continue()
+    endif()
     cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE relative)
     string(MAKE_C_IDENTIFIER "${relative}" identifier)
     set(unit "${CMAKE_BINARY_DIR}/header_selfcontained/${identifier}.cpp")
@@ -35,6 +46,7 @@ function(convlab_check_headers name)
   if(units)
     add_library(header_selfcontained_${name} OBJECT ${units})
     target_link_libraries(header_selfcontained_${name} PRIVATE ${name})
+    convlab_optimise_less(-O0 header_selfcontained_${name})
   endif()
 endfunction()
 
@@ -51,6 +63,7 @@ function(convlab_add_test name)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE convlab_options Catch2::Catch2WithMain ${arg_LINK})
+  convlab_optimise_less(-O1 ${name})
   target_compile_definitions(
     ${name} PRIVATE CONVLAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                     CONVLAB_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
@@ -152,6 +165,7 @@ function(convlab_add_cuda_milestone name solution)
 
   add_executable(${target}-emulated "${main}")
   convlab_add_emulated_sources(${target}-emulated ${ARGN})
+  convlab_precompile_runtime(${target}-emulated "${main}" ${ARGN})
   target_link_libraries(${target}-emulated PRIVATE convlab_program convlab_device_emulated)
   target_compile_definitions(${target}-emulated PRIVATE ${definitions} CONVLAB_DEVICE=kEmulated)
 

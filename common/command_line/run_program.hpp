@@ -9,11 +9,11 @@
 
 namespace convlab {
 
-/// What every `main` of the workbook does: parses the arguments, runs `body`, and turns whatever is
-/// thrown into one sentence on standard error, "NAME: …", and an exit code. `--help` prints the
+/// What every `main` of the workbook does: it parses the arguments, runs `body`, and turns an
+/// exception into one sentence on standard error, "NAME: …", and an exit code. `--help` prints the
 /// help on standard output and returns 0.
 ///
-/// @param app its name stands before every message
+/// @param app every message begins with its name
 /// @return the exit code for the shell: `body`'s, an Error's own, kUsage for a wrong command line,
 ///   kEnvironment for lack of memory and for any other exception
 int run_program(CLI::App& app, int argc, const char* const* argv,

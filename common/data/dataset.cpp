@@ -68,8 +68,8 @@ std::string hex(std::uint32_t value) {
   return text;
 }
 
-/// The folder to read from. Only the last of the three choices is a guess, so only it may be absent
-/// without the user's having named it.
+/// The folder to read from. The user named the first two choices; only the last one is a guess, so
+/// only there a missing folder means that no data is installed.
 fs::path data_folder(const std::optional<fs::path>& folder) {
   std::error_code ignored;
   if (folder) {
@@ -125,7 +125,7 @@ Checksum manifest_checksum(const nlohmann::json& manifest, const std::string& na
                          ": write the data set again.");
 }
 
-/// What the file must be, and who says so.
+/// What the file must be, and where that is written.
 struct Expectation {
   Checksum checksum;
   std::string source;

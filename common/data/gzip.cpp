@@ -47,8 +47,8 @@ std::vector<std::uint8_t> gunzip(std::vector<std::uint8_t> bytes, std::size_t ma
   (*stream).next_in = bytes.data();
   (*stream).avail_in = static_cast<uInt>(bytes.size());
 
-  // The output grows as it comes: the length that the file itself states is not to be trusted. One
-  // byte more than allowed is room enough to notice that there is too much.
+  // The output grows while data arrives, because the length stated in the file cannot be trusted.
+  // Room for one byte more than allowed is enough to notice that there is too much.
   std::vector<std::uint8_t> output;
   std::size_t filled = 0;
   int status = Z_OK;

@@ -1,13 +1,12 @@
-// Bilinear resize without a rounding error to argue about.
+// Bilinear resize with the same bits on every machine.
 //
 // Idea  Output pixel x looks at source position (x + ½)·S/N − ½, clamped into the image, between
 //       two neighbours. The share of the right one is rounded to 8 bits, likewise for rows, so the
 //       weighted sum of four pixels is an integer of at most 255·2¹⁶ < 2²⁴: every float below 2²⁴
 //       holds it exactly, whatever the order, vector width or fused operations. One division,
 //       correctly rounded by IEEE 754, is the only rounding.
-// Cost  Two passes per image: rows of the source are widened once (28·N), then mixed in pairs
-// (N·N).
-//       It is the write of count·N·N floats that takes the time.
+// Cost  Two passes per image: widen the rows of the source once (28·N), then mix them in pairs
+//       (N·N). Most of the time goes into writing count·N·N floats.
 
 #include "common/data/resize.hpp"
 

@@ -1,8 +1,8 @@
 // A data set made of shapes, for tests that need no file.
 //
 // Ten classes, one figure each, drawn 28×28 with a random shift of up to two pixels, a random
-// brightness and dark noise. Integer arithmetic and an own random generator: the same bytes for a
-// seed on every machine.
+// brightness and dark noise. Integer arithmetic and our own random generator give the same bytes
+// for a seed on every machine.
 
 #include <algorithm>
 #include <cstdlib>

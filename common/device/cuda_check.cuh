@@ -45,21 +45,24 @@ void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLi
 /// @throws DeviceError if a launch, or a kernel that ran meanwhile, failed without being noticed
 void check_device(const char* phase);
 
-/// Remembers how much was asked for, so that "out of memory" can name it.
+/// Remembers how much memory was asked for, so that the message "out of memory" can name it.
 void note_allocation(std::size_t bytes);
 
 // Inside CONVLAB_CUDA_CHECK these stand before CUDA's functions of the same names.
 namespace noted {
 
-template <class T>
-#ifdef __cpp_concepts
-requires true  // better than CUDA's own, which is found as well where T is half
-#endif
-    cudaError_t
-    cudaMalloc(T** pointer, std::size_t bytes) {
-  note_allocation(bytes);
-  return ::cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
-}
+// An object, not a function: for functions the compiler would also look into the namespace of the
+// elements' type and find CUDA's own, as good as this one, for float4.
+struct NotedMalloc {
+  template <class T>
+  cudaError_t operator()(T** pointer, std::size_t bytes) const {
+    note_allocation(bytes);
+    return ::cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
+  }
+};
+
+// NOLINTNEXTLINE(readability-identifier-naming): it takes that function's place
+[[maybe_unused]] inline constexpr NotedMalloc cudaMalloc{};
 
 }  // namespace noted
 

@@ -25,7 +25,7 @@ class CudaEvent {
 
   [[nodiscard]] cudaEvent_t get() const { return event_; }
 
-  /// Puts this point behind the work so far of `stream`; nullptr is the default stream.
+  /// Puts this point after the work so far of `stream`; nullptr is the default stream.
   void record(cudaStream_t stream = nullptr) {
     CONVLAB_CUDA_CHECK(cudaEventRecord(event_, stream));
   }

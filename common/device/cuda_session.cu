@@ -28,8 +28,8 @@ namespace {
 
 __global__ void do_nothing() {}
 
-// Reads the whole array. What it reads pushes everything else out of the cache, and unlike written
-// data it need not be written back while the next kernel is being timed.
+// Reads the whole array, which pushes everything else out of the cache. It writes nothing: written
+// data would go back to memory while the next kernel is timed.
 __global__ void read_all(const float* data, std::int64_t size, float* sink) {
   float sum = 0.0f;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -58,7 +58,7 @@ DeviceInfo describe(const cudaDeviceProp& properties) {
   info.multiprocessors = properties.multiProcessorCount;
   info.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   info.l2_bytes = properties.l2CacheSize;
-  // CUDA 13 took the clocks out of the properties.
+  // CUDA 13 removed the clocks from the properties.
   info.clock_mhz = attribute(cudaDevAttrClockRate) / 1000;
   info.memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate) / 1000;
   info.memory_bus_bits = properties.memoryBusWidth;
@@ -160,7 +160,7 @@ class CudaSession final : public DeviceSession {
 
   void overwrite(std::byte* place, const float* numbers, std::int64_t count) override {
     const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
-    // Where the memory was freed, nothing is left to say.
+    // Freed memory has no content any more.
     if (cudaMemcpy(place, numbers, bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
       cudaGetLastError();
     }
@@ -194,7 +194,7 @@ class CudaSession final : public DeviceSession {
   }
 
   OpSample time(const std::function<void()>& op) override {
-    if (!is_profiling_) flush_cache();  // whose kernel has no place in a profile
+    if (!is_profiling_) flush_cache();  // the kernel that flushes must not appear in a profile
     check_device("the preparation of a measurement");
     OpSample sample = measure(op, "convolve");
     sample.clock_mhz = clock_.mhz().value_or(0);
@@ -211,20 +211,20 @@ class CudaSession final : public DeviceSession {
   void flush_cache() {
     if (flush_.size() == 0) return;
 #if !CONVLAB_EMULATED
-    // Lines that a stage asked to persist would survive.
+    // Lines that a stage asked to persist would survive the flush.
     CONVLAB_CUDA_CHECK(cudaCtxResetPersistingL2Cache());
 #endif
     read_all<<<4 * info_.multiprocessors, 256>>>(flush_.data(), flush_.size(), sink_.data());
   }
 
-  // The events lie on the legacy default stream, which waits for all blocking streams; what runs on
-  // a non-blocking stream is seen by the host's clock, which waits for the whole device.
+  // The events lie on the legacy default stream, which waits for all blocking streams. Work on a
+  // non-blocking stream shows on the host's clock, because the host waits for the whole device.
   OpSample measure(const std::function<void()>& op, const char* name) {
     OpSample sample;
     start_.record();
     const Stopwatch host{};  // CUDA 11 wants the braces
     op();
-    // If a kernel failed, these two say so as well; check_device tells it better.
+    // If a kernel failed, these two return its error too; check_device has the better message.
     cudaEventRecord(stop_.get());
     cudaDeviceSynchronize();
     sample.host_ms = host.milliseconds();
@@ -266,7 +266,7 @@ class CudaSession final : public DeviceSession {
 }  // namespace
 
 std::unique_ptr<DeviceSession> open_cuda_session() {
-  // Otherwise a kernel is loaded when it is first called, within its first op time.
+  // Otherwise CUDA loads a kernel at its first call, within an op time.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const Stopwatch start_up{};
   int count = 0;

@@ -16,7 +16,7 @@ namespace convlab {
 
 namespace {
 
-// CUPTI asks for buffers and hands them back full, from a thread of its own.
+// CUPTI asks for buffers, and returns them filled from a thread of its own.
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
 constexpr std::size_t kAlignment = 8;
 
@@ -93,7 +93,7 @@ const char* direction_of(std::uint8_t kind) {
   }
 }
 
-// The records grew from version to version, at their ends: what is read here is in all of them.
+// Each version of a record appends fields. The fields read here are in all versions.
 void note(const CUpti_Activity& record) {
   Recording& r = recording();
   switch (record.kind) {

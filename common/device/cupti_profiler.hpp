@@ -8,9 +8,9 @@
 
 namespace convlab {
 
-/// Records kernels, copies and calls of the CUDA runtime from now on, through CUPTI, NVIDIA's
-/// profiling interface. The library is loaded when this is called.
-/// @throws EnvironmentError where CUPTI is missing or does not work
+/// Starts to record kernels, copies and calls of the CUDA runtime through CUPTI, NVIDIA's profiling
+/// interface. The library is loaded only now.
+/// @throws EnvironmentError if CUPTI is missing or does not work
 void start_cupti_profile();
 
 /// What has been recorded since start_cupti_profile.
@@ -22,7 +22,7 @@ struct MemoryRange {
   std::int64_t bytes = 0;
 };
 
-/// What was allocated in the last profile and not freed in it; none where there is no CUPTI.
+/// What the last profile saw allocated and not freed; nothing without CUPTI.
 std::vector<MemoryRange> profiled_memory();
 
 }  // namespace convlab

@@ -1,17 +1,11 @@
 #include "common/device/device_info.hpp"
 
+#include "common/error/enum_name.hpp"
+
 namespace convlab {
 
 const char* to_string(Device device) {
-  switch (device) {
-    case Device::kCpu:
-      return "cpu";
-    case Device::kGpu:
-      return "gpu";
-    case Device::kEmulated:
-      return "emulated";
-  }
-  return "unknown";
+  return enum_name(device, {"cpu", "gpu", "emulated"});
 }
 
 std::string to_string(ComputeCapability capability) {

@@ -32,7 +32,8 @@ DeviceLimits limits_of(const DeviceInfo& info) {
   DeviceLimits limits;
   if (info.device != Device::kGpu) return limits;
   constexpr double kMega = 1e6;
-  constexpr double kTransfersPerClock = 2.0;  // as CUDA tells the clock of every kind of memory
+  constexpr double kTransfersPerClock =
+      2.0;  // for every kind of memory, in terms of the clock that CUDA reports
   limits.bytes_per_second =
       kTransfersPerClock * info.memory_clock_mhz * kMega * info.memory_bus_bits / 8.0;
   const double clocks = kMega * info.clock_mhz * info.multiprocessors;  // of all, in a second
@@ -41,7 +42,7 @@ DeviceLimits limits_of(const DeviceInfo& info) {
   limits.cache_bytes = info.l2_bytes;
   const Units units = units_of(info.capability);
   limits.fp32_per_second = 2.0 * units.fp32 * clocks;
-  // Without tensor cores for a precision its products are made by the usual units.
+  // Without tensor cores for a precision the usual units compute its products.
   limits.tf32_per_second = 2.0 * (units.tf32 > 0 ? units.tf32 : units.fp32) * clocks;
   limits.fp16_per_second = 2.0 * (units.fp16 > 0 ? units.fp16 : units.fp32) * clocks;
   return limits;

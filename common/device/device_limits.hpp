@@ -6,8 +6,8 @@
 namespace convlab {
 
 /// The limits that a GPU's properties promise: memory clock × bus width, multiprocessors × units ×
-/// highest clock. Nothing runs faster; copies and kernels reach nine tenths or so of it. All zero
-/// for anything but a GPU.
+/// highest clock. Nothing runs faster; copies and kernels reach about nine tenths of it. All zero
+/// unless the device is a GPU.
 ///
 /// The units of a multiprocessor follow from the compute capability; a capability newer than this
 /// table counts as the newest that it knows.
@@ -15,8 +15,8 @@ namespace convlab {
 /// architecture white papers for the tensor cores (dense).
 DeviceLimits limits_of(const DeviceInfo& info);
 
-/// `promised`, with what was measured in its place where something was. A measurement above the
-/// promise is a mistake of the measurement and does not count.
+/// The measured limits, and the promised ones where none was measured. A measurement above the
+/// promise is wrong and does not count.
 DeviceLimits with_measured(DeviceLimits promised, const DeviceLimits& measured);
 
 }  // namespace convlab

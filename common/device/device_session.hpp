@@ -18,8 +18,8 @@ struct MemoryContent {
   std::vector<std::uint32_t> words{};
 };
 
-/// The device that a program was built for, opened: a GPU, or its emulation. What the milestones'
-/// main needs of it, so that the main itself needs no CUDA.
+/// The open device of a program: a GPU, or its emulation. Through this interface the milestones'
+/// main uses a device without CUDA headers.
 class DeviceSession {
  public:
   DeviceSession() = default;
@@ -29,11 +29,11 @@ class DeviceSession {
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
-  /// What opening took, in milliseconds: starting the driver, loading all kernels. Paid once and
-  /// part of no op time.
+  /// How long opening took, in milliseconds: starting the driver, loading all kernels. It happens
+  /// once and is in no op time.
   [[nodiscard]] virtual double start_up_ms() const = 0;
 
-  /// Times a kernel that does nothing: what no kernel can be faster than. Median of some calls.
+  /// Times a kernel that does nothing: no kernel is faster. Median of some calls.
   virtual OpSample time_empty_launch() = 0;
 
   /// Measures what the device reaches at most: copies, multiply-adds. Zeros where it is emulated.
@@ -41,14 +41,14 @@ class DeviceSession {
 
   /// Waits until the device is idle.
   /// @param phase  what started its work, for the message
-  /// @throws DeviceError if something failed that nobody noticed
+  /// @throws DeviceError if something failed unnoticed
   virtual void fence(const char* phase) = 0;
 
-  /// What device memory holds. The emulation knows all of its memory; a GPU what was allocated in
-  /// the last profile.
+  /// What device memory holds. The emulation knows all of its memory; on a GPU this covers the
+  /// allocations of the last profile.
   virtual std::vector<MemoryContent> memory() = 0;
 
-  /// Puts numbers into device memory; memory that is freed by now stays as it is.
+  /// Writes numbers into device memory. Skips memory that has been freed.
   virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;
 
   /// After an operation that was timed: whether streams still have work that an event on the
@@ -62,7 +62,7 @@ class DeviceSession {
   /// What ran since start_profile.
   virtual Profile stop_profile() = 0;
 
-  /// Times `op` between two fences of the whole device, with nothing of its data in the cache.
+  /// Times `op` between two fences of the whole device, with none of its data in the cache.
   virtual OpSample time(const std::function<void()>& op) = 0;
 };
 

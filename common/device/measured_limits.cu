@@ -19,7 +19,7 @@ constexpr int kThreads = 256;
 constexpr int kBlocksPerMultiprocessor = 8;  // all the threads that it holds
 constexpr int kRounds = 512;
 
-// Chains that do not wait for each other; each has its number of steps in a round.
+// Independent chains of multiply-adds, so that no unit waits.
 constexpr int kChains = 8;
 constexpr int kSteps = 16;
 
@@ -48,7 +48,7 @@ __global__ void multiply_add_half(float* sink, float factor) {
   wmma::fragment<wmma::accumulator, kEdge, kEdge, kEdge, float> sum[kFragments];
   wmma::fill_fragment(left, __float2half(factor));
   wmma::fill_fragment(right, __float2half(factor));
-  // All different, and all used: else the compiler makes one of them, or leaves a half of it out.
+  // All different and all used; otherwise the compiler merges or drops some.
   for (int i = 0; i < kFragments; ++i) wmma::fill_fragment(sum[i], static_cast<float>(i));
   for (int round = 0; round < kRounds; ++round) {
 #pragma unroll

@@ -5,8 +5,8 @@
 
 namespace convlab {
 
-/// What a copy within the device's memory, and kernels of nothing but multiply-adds reach on the
-/// open device: the ceilings of a roofline. What cannot be measured stays 0.
+/// Measures the open device: a copy within its memory, and kernels of nothing but multiply-adds.
+/// These are the ceilings of a roofline. A limit that cannot be measured stays 0.
 DeviceLimits measure_limits(const DeviceInfo& info);
 
 }  // namespace convlab

@@ -1,4 +1,4 @@
-// In place of cupti_profiler.cpp where the CUDA Toolkit came without CUPTI.
+// Replaces cupti_profiler.cpp if the CUDA Toolkit has no CUPTI.
 
 #include "common/device/cupti_profiler.hpp"
 #include "common/error/error.hpp"

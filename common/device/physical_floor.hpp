@@ -7,7 +7,7 @@
 
 namespace convlab {
 
-/// What a device can do at most; 0 where nobody knows. A multiply-add counts as two operations.
+/// What a device can do at most; 0 if unknown. A multiply-add counts as two operations.
 struct DeviceLimits {
   double bytes_per_second = 0.0;        ///< of the device's memory, reads and writes together
   double cache_bytes_per_second = 0.0;  ///< between the L2 cache and all multiprocessors
@@ -39,24 +39,24 @@ CompulsoryTraffic compulsory_traffic(const ConvShape& shape);
 
 /// The least time of one convolution, in milliseconds; 0 where a limit is unknown.
 struct PhysicalFloor {
-  /// All compulsory traffic at the memory's full speed: what a convolution needs whose data is in
-  /// no cache before and must be in memory afterwards.
+  /// All compulsory traffic at the memory's full speed: the time for data that is in no cache
+  /// before and must be in memory afterwards.
   double memory_ms = 0.0;
   /// All operations of the direct sum at the peak of the units of that precision.
   double arithmetic_ms = 0.0;
-  /// No honest time is below this, whatever the method; see physical_floor.
+  /// No honest time is shorter, whatever the method; see physical_floor.
   double impossible_ms = 0.0;
 
   /// The floor to draw and to aim at.
   [[nodiscard]] double ms() const { return memory_ms > arithmetic_ms ? memory_ms : arithmetic_ms; }
 };
 
-/// ms() is for comparison, and an exceptional stage may pass below it: at small batches the L2
-/// cache still holds inputs or keeps outputs, and Winograd's or a Fourier transform replace most of
-/// the direct sum's operations. impossible_ms counts only what no method avoids. Inputs beyond the
-/// size of the cache must come from memory; outputs beyond its size must reach memory before the
-/// kernel ends; and everything must pass between the cache and the multiprocessors. So it is
-/// smaller than memory_ms, and says little where all data fits into the cache.
+/// ms() is a value to compare with. An honest stage may be faster: at small batches the L2 cache
+/// still holds inputs or keeps outputs, and Winograd's method or a Fourier transform replaces most
+/// of the operations. impossible_ms counts only what no method avoids. Inputs beyond the size of
+/// the cache must come from memory; outputs beyond its size must reach memory before the kernel
+/// ends; and everything must pass between the cache and the multiprocessors. So it is smaller than
+/// memory_ms, and says little if all data fits into the cache.
 ///
 /// Source of the idea: Williams, Waterman, Patterson, Roofline, CACM 52 (2009).
 PhysicalFloor physical_floor(const ConvShape& shape, const DeviceLimits& limits,

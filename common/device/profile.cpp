@@ -57,7 +57,7 @@ std::string table_of_counts(const char* title, std::vector<ProfileEntry> entries
   return text;
 }
 
-// What is known of an emulated device.
+// All that an emulated device knows.
 std::string counts(const Profile& profile) {
   std::string text =
       table_of_counts("Kernels (emulated: launches, no times)", profile.kernels) + "\n" +

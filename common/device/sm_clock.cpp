@@ -4,7 +4,7 @@
 
 namespace convlab {
 
-// The part of NVML that is used, declared here because its header comes with the CUDA Toolkit only.
+// The used part of NVML, declared here because only the CUDA Toolkit has its header.
 // Source: NVML API reference.
 struct SmClock::Library {
   using Init = int (*)();

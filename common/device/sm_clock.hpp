@@ -6,8 +6,8 @@
 
 namespace convlab {
 
-/// The present clock of a GPU's multiprocessors, from the driver's management library (NVML). It is
-/// loaded when asked for: neither building nor running needs it.
+/// The current clock of a GPU's multiprocessors, from the driver's management library (NVML). It is
+/// loaded at run time, so neither building nor running needs it.
 class SmClock {
  public:
   /// @param pci_bus_id  "00000000:3b:00.0"
@@ -16,10 +16,10 @@ class SmClock {
   SmClock(const SmClock&) = delete;
   SmClock& operator=(const SmClock&) = delete;
 
-  /// In MHz; nothing where there is no NVML or it does not tell.
+  /// In MHz; nothing without NVML, or if it gives no answer.
   [[nodiscard]] std::optional<int> mhz() const;
 
-  /// The highest that it may reach; nothing likewise.
+  /// The highest clock, in MHz; nothing in the same cases.
   [[nodiscard]] std::optional<int> highest_mhz() const;
 
  private:

@@ -14,8 +14,8 @@ enum class ExitCode : int {
   kInterrupted = 130,  ///< Ctrl-C, as shells report it
 };
 
-/// Base of the errors that a user may meet. The message is one sentence for a person: what is
-/// wrong, with the names and numbers, and how to mend it. Libraries throw, only a main prints.
+/// Base of the errors that a user may meet. The message is one sentence: what is wrong, with names
+/// and numbers, and what to do. Libraries throw; only a main prints.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode exit_code, const std::string& message)

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "common/error/enum_name.hpp"
+
 namespace convlab {
 
 /// What kind of fault ended a stage. A finding of the grader follows from it, never from wording.
@@ -25,11 +27,8 @@ enum class FaultKind {
 
 /// "exception", "out-of-memory", …
 inline const char* to_string(FaultKind kind) {
-  constexpr std::array<const char*, 11> kNames = {
-      "exception", "out-of-memory", "launch", "device-memory", "device-pointer", "outside",
-      "read-only", "null",          "stack",  "system-call",   "signal"};
-  const auto index = static_cast<std::size_t>(kind);
-  return index < kNames.size() ? kNames[index] : "unknown";
+  return enum_name(kind, {"exception", "out-of-memory", "launch", "device-memory", "device-pointer",
+                          "outside", "read-only", "null", "stack", "system-call", "signal"});
 }
 
 /// Why a stage gave no output. Fields that say nothing about a kind are empty.

@@ -38,8 +38,8 @@ std::string mend_of(int error) {
                          mend_of(error) + ".");
 }
 
-/// While it lives, a file that grows beyond the limit of this process (ulimit -f) is an error of
-/// write(), not a signal that ends the program.
+/// While this object lives, write() returns an error for a file beyond the limit of this process
+/// (ulimit -f), instead of a signal that ends the program.
 class NoSizeSignal {
  public:
   NoSizeSignal() {
@@ -50,7 +50,7 @@ class NoSizeSignal {
   NoSizeSignal(const NoSizeSignal&) = delete;
   NoSizeSignal& operator=(const NoSizeSignal&) = delete;
   ~NoSizeSignal() {
-    const int reason = errno;  // of write(); what follows has reasons of its own
+    const int reason = errno;  // of write(), before the calls below change it
     const std::timespec at_once{};
     ::sigtimedwait(&signal_, nullptr, &at_once);
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
@@ -74,8 +74,8 @@ bool write_all(int descriptor, const char* text, std::size_t size) {
   return true;
 }
 
-// A device or a pipe (/dev/stdout, /dev/full) cannot be renamed over: it takes the text as it
-// comes.
+// A device or a pipe (/dev/stdout, /dev/full) cannot be renamed over, so the text is written to it
+// directly.
 void write_in_place(const std::filesystem::path& file, std::string_view text) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) fail(file, errno);
@@ -125,7 +125,7 @@ void write_atomically(const std::filesystem::path& file, std::string_view text) 
     return;
   }
   const auto [temporary, descriptor] = open_beside(file);
-  // mkostemp makes the file private; a result is for everybody who may read the folder.
+  // mkostemp makes the file private, but everybody who may read the folder may read a result.
   const bool written = ::fchmod(descriptor, 0644) == 0 &&
                        write_all(descriptor, text.data(), text.size()) && ::fsync(descriptor) == 0;
   const int reason = errno;

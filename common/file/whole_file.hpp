@@ -11,15 +11,15 @@
 namespace convlab {
 
 /// Replaces `file` by one with this content, or leaves it as it was: writes a temporary file beside
-/// it, flushes it to the disk and renames. Whoever opens `file` at any moment, or after an
-/// interruption, sees the old content or the new, never a part. Creates the folder. A device, such
-/// as /dev/stdout, is written to.
-/// @throws EnvironmentError with the system's reason (no space, no permission, …) and its mend
+/// it, flushes it to the disk and renames. A reader at any moment, also after an interruption, sees
+/// the old content or the new, never a part. Creates the folder. Writes directly to a device such
+/// as /dev/stdout.
+/// @throws EnvironmentError with the system's reason (no space, no permission, …) and what to do
 void write_atomically(const std::filesystem::path& file, std::string_view text);
 void write_atomically(const std::filesystem::path& file, std::span<const std::uint8_t> bytes);
 
-/// Does nothing but see whether write_atomically may write `file`: for programs that work long
-/// before they do. Creates the folder.
+/// Tests whether write_atomically may write `file`, for programs that work for a long time before
+/// they write. Creates the folder.
 /// @throws EnvironmentError as write_atomically
 void require_writable(const std::filesystem::path& file);
 

@@ -1,5 +1,6 @@
-// Compiled once per instruction set. Vectors are the compilers' own vector extension, so that one
-// text serves SSE2, AVX2, AVX-512 and NEON. No standard header with inline functions belongs here.
+// Compiled once per instruction set. The compilers' vector extension lets one source serve SSE2,
+// AVX2, AVX-512 and NEON. Include no standard header with inline functions: the linker could keep
+// the copy for the wrong instruction set.
 #include "common/network/layer_kernels.hpp"
 
 namespace convlab::CONVLAB_ISA {
@@ -149,7 +150,7 @@ inline void dot_tile(const float* inputs, const float* weights, std::int64_t pit
 }  // namespace
 
 void relu(float* values, std::int64_t size) {
-  // Written so that NaN passes through: a wrong convolution must stay visible.
+  // NaN passes through, because a wrong convolution must stay visible.
   for (std::int64_t i = 0; i < size; ++i) values[i] = values[i] < 0.0f ? 0.0f : values[i];
 }
 

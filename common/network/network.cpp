@@ -13,8 +13,8 @@ namespace convlab {
 
 namespace {
 
-// Images that one thread takes through a dense layer together: their slice of the inputs and the
-// slice of the weights share the second-level cache.
+// Images that one thread takes through a dense layer together. Their slice of the inputs and the
+// slice of the weights fit into the second-level cache.
 constexpr int kDenseChunk = 64;
 
 void activate(ActivationFunction function, float* values, std::int64_t size) {
@@ -87,7 +87,7 @@ class Pass {
                           .kernel = conv.kernel,
                           .stride = conv.stride};
     const Parameter& parameter = weights_.at("conv" + std::to_string(convs_ + 1) + ".weights");
-    // What the convolution forgets to write must not look like a result.
+    // An element that the convolution forgets to write must not look like a result.
     Buffer output = output_of(layer, std::numeric_limits<float>::quiet_NaN());
     run_convolution_(convs_++, shape, input, parameter.values.data(), output.data());
     return output;

@@ -15,7 +15,7 @@ namespace convlab {
 using ConvRunner = std::function<void(int conv_index, const ConvShape& shape, const float* input,
                                       const float* weights, float* output)>;
 
-/// A preset with its weights: everything but the convolutions is computed here, multithreaded.
+/// A preset with its weights. Computes everything but the convolutions, on all threads.
 class Network {
  public:
   /// @throws EnvironmentError if the weights do not fit the preset.
@@ -37,11 +37,11 @@ class Network {
 /// load_preset plus its weight file weights/NAME.clw.
 Network load_network(const std::string& name);
 
-/// The layers in the order of computing: an activation in front of a maximum moves behind it. Both
-/// activations never decrease, so the result is the same and there are fewer values to compute.
+/// The layers in the order of computation: an activation before a maximum moves after it. Both
+/// activations are monotone, so the result is the same and there are fewer values to compute.
 std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers);
 
-/// Index of the largest logit of each image; the first one wins a tie, a NaN never wins.
+/// Index of the largest logit of each image. The first one wins a tie; a NaN never wins.
 std::vector<int> argmax(const std::vector<float>& logits, int classes);
 
 }  // namespace convlab

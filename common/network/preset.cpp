@@ -26,7 +26,7 @@ struct PresetProblem {
   std::string what;
 };
 
-// Refuses keys that nobody reads: a misspelt "strde" must not silently mean stride 1.
+// Refuses unknown keys: a misspelt "strde" must not silently mean stride 1.
 void check_keys(const json& object, const std::set<std::string>& known) {
   for (const auto& item : object.items()) {
     if (!known.contains(item.key())) throw PresetProblem{"has an unknown key '" + item.key() + "'"};

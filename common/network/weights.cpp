@@ -30,7 +30,7 @@ std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size) {
   return static_cast<std::uint32_t>(crc32_z(0, bytes, size));
 }
 
-/// Reads little-endian values off a byte range and never past its end.
+/// Reads little-endian values from a byte range, never past its end.
 class Reader {
  public:
   Reader(const std::uint8_t* begin, std::size_t size, const std::string& name)
@@ -223,7 +223,7 @@ Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string&
   Reader tail(bytes.data() + body, kChecksumBytes, name);
   Reader reader(bytes.data(), body, name);
   reader.take(sizeof kMagic);
-  // The checksum comes before the sizes: past this line only a file made wrong on purpose is wrong.
+  // The checksum comes first: after it, only a file that was made wrong on purpose can be wrong.
   if (tail.u32() != crc_of(bytes.data(), body)) whole.fail("is damaged or truncated (checksum)");
 
   const std::uint32_t count = reader.u32();

@@ -22,7 +22,7 @@ struct Parameter {
   std::string name;
   Encoding encoding = Encoding::kFloat32;
   std::vector<int> dims;
-  std::vector<float> values;  ///< for kInt8PerRow exactly the values that the file stands for
+  std::vector<float> values;  ///< for kInt8PerRow exactly the values that the file encodes
 };
 
 /// The parameters of a network, in the order of its layers.
@@ -43,11 +43,11 @@ Weights read_weights(const std::filesystem::path& file);
 /// The same from bytes; `name` stands for the file in messages.
 Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string& name);
 
-/// Writes to a temporary file beside `file` and renames, so that an interrupted write loses
-/// nothing. kInt8PerRow values are quantised to the nearest step.
+/// Writes to a temporary file beside `file` and renames, so an interrupted write loses nothing.
+/// kInt8PerRow values are quantised to the nearest step.
 void write_weights(const std::filesystem::path& file, const Weights& weights);
 
-/// The values that a round trip through the disk would leave.
+/// The values after a round trip through the disk.
 Weights as_stored(const Weights& weights);
 
 /// @throws EnvironmentError naming the first parameter that does not fit the preset.

@@ -12,7 +12,7 @@ inline constexpr int kMaxBatch = 10'000;
 /// 1 to kMaxBatch.
 int parse_batch(const std::string& text);
 
-/// "100,1000": as many batches as there are commas, and one more. @throws UsageError likewise
+/// "100,1000": batches separated by commas. @throws UsageError as parse_batch
 std::vector<int> parse_batches(const std::string& text);
 
 }  // namespace convlab

@@ -30,7 +30,7 @@ void explain(int signal) {
       write_text(
           ": it touched memory that is not its own (segmentation fault).\n"
           "Usually an index is outside its array: check the bounds of your loops against\n"
-          "H, W, Hout and Wout. The sanitize build names the line:\n"
+          "H, W, H_out and W_out. The sanitize build names the line:\n"
           "  cmake --preset sanitize && cmake --build --preset sanitize\n");
       break;
     case SIGFPE:
@@ -40,7 +40,7 @@ void explain(int signal) {
       write_text(": it was aborted. The lines above say why.\n");
       break;
   }
-  // The handler was installed for one shot, so this takes the default action.
+  // The handler works once, so this signal takes the default action.
   raise(signal);
 }
 
@@ -57,8 +57,8 @@ void give_up(int /*signal*/) {
 }  // namespace
 
 void explain_crashes() {
-  // A stack of its own, because a stack overflow is one of the crashes.
-  // The emulated device makes its report on it, too.
+  // A separate stack, because a stack overflow is one of the crashes. The emulated device writes
+  // its report on it, too.
   static char stack[65536];
   stack_t alternative{};
   alternative.ss_sp = stack;

@@ -1,5 +1,5 @@
-// The main of every milestone's executable; the CMake function that makes it defines the names in
-// capitals.
+// The main of every milestone's executable. convlab_add_…_milestone (ConvLabTargets.cmake) defines
+// the names in capitals.
 #include "common/program/milestone_main.hpp"
 #if CONVLAB_USES_DEVICE
 #include "common/device/cuda_session.hpp"

@@ -75,7 +75,7 @@ std::string examples(const Milestone& milestone) {
          "  " + program + " 1000 --all --json build/" + id +
          ".json\n\n"
          "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"
-         "Whether the result is right, and not only fast, says: build/bin/grader check " +
+         "To check that the result is right: build/bin/grader check " +
          id;
 }
 
@@ -118,7 +118,7 @@ void list_stages() {
   }
 }
 
-// The device that --device asks for; null for stages on the CPU. Where it takes another executable,
+// The device that --device asks for; null for stages on the CPU. If it needs another executable,
 // that one replaces this process.
 std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Options& options,
                                            char** argv) {
@@ -257,7 +257,7 @@ std::string sum_text(const std::vector<double>& summands) {
   return text;
 }
 
-// What a reader of the times must know: the GPU, and what the times leave out.
+// Prints what a reader of the times must know: the GPU, and what the times leave out.
 void describe_gpu(DeviceSession& device, Result& result) {
   const MeasuredDevice measured = measure(device);
   add_device(result, measured);
@@ -280,7 +280,7 @@ void describe_gpu(DeviceSession& device, Result& result) {
   std::printf(".\n");
   std::printf("An empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
   for (const ReferenceLine& line : result.references) {
-    std::printf("Physical limit, %s: %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
+    std::printf("The %s is %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
   }
   if (slowed > 0) {
     std::printf("%d of %d samples ran at a lower clock than the others: the GPU was hot or busy.\n",
@@ -295,7 +295,7 @@ std::vector<Stage> chosen_stages(const Options& options) {
   return stages;
 }
 
-// What the images, and input and output of the largest convolution, take.
+// The memory of the images, and of input and output of the largest convolution.
 std::string gigabytes_needed(const Options& options) {
   const Preset preset = load_preset(options.network);
   const int batch = parse_batch(options.batch);
@@ -310,7 +310,7 @@ std::string gigabytes_needed(const Options& options) {
   return text.data();
 }
 
-// "What...Done", or "What...failed" before the error itself is told.
+// Prints "What...Done", or "What...failed" before the error.
 template <class Work>
 auto announced(const char* what, Work work) {
   std::printf("%s...", what);

@@ -7,7 +7,7 @@
 
 namespace convlab {
 
-/// What tells the executables of the milestones apart.
+/// How the executables of the milestones differ.
 struct Milestone {
   std::string id{};              ///< "m1"
   std::string solution{};        ///< "student" or "reference": whose stages this executable links
@@ -16,8 +16,8 @@ struct Milestone {
   std::unique_ptr<DeviceSession> (*open_device)() = nullptr;
 };
 
-/// The main program that all milestones share: reads the command line, loads data and network, runs
-/// the registered stages, prints what the course's programs print.
+/// The main program that all milestones share. Reads the command line, loads data and network, runs
+/// the registered stages, and prints in the format of the course.
 /// @return an ExitCode
 int milestone_main(const Milestone& milestone, int argc, char** argv);
 

@@ -22,7 +22,7 @@ std::string cpu_name() {
   return "unknown processor";
 }
 
-// Counts what taskset, containers and batch systems leave to this process.
+// Counts only the processors that taskset, containers and batch systems leave to this process.
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -8,11 +8,11 @@ namespace convlab {
 
 /// What a reader must know to compare two times.
 struct MachineInfo {
-  std::string cpu{};  ///< the name that the processor gives itself
+  std::string cpu{};  ///< the processor's name
   int cores = 0;      ///< threads that this process may use
   int memory_mib = 0;
-  std::string gpu{};        ///< empty where no GPU took part
-  std::string driver{};     ///< of the GPU: the highest CUDA version that it serves, "13.0"
+  std::string gpu{};        ///< empty without a GPU
+  std::string driver{};     ///< the highest CUDA version that the driver supports, "13.0"
   std::string cuda{};       ///< version of the CUDA Toolkit that the program was built with
   int gpu_clock_mhz = 0;    ///< highest clock of the GPU's multiprocessors
   DeviceLimits promised{};  ///< by the GPU's properties

@@ -3,21 +3,14 @@
 #include <array>
 #include <ctime>
 
+#include "common/error/enum_name.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/result/result_json.hpp"
 
 namespace convlab {
 
 const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kMeasured:
-      return "measured";
-    case Verdict::kPassed:
-      return "passed";
-    case Verdict::kFailed:
-      return "failed";
-  }
-  return "unknown";
+  return enum_name(verdict, {"measured", "passed", "failed"});
 }
 
 StageInfo info_of(const Stage& stage) {

@@ -15,8 +15,8 @@
 
 namespace convlab {
 
-/// What one run, or one check, left behind: the only source of tables, plots and reports.
-/// The file format is described in docs/results.md.
+/// What one run, or one check, leaves behind: the only source of tables, plots and reports.
+/// docs/results.md describes the file format.
 inline constexpr const char* kResultSchema = "convlab-result-1";
 
 enum class Verdict {
@@ -28,7 +28,7 @@ enum class Verdict {
 /// "measured", "passed", "failed".
 const char* to_string(Verdict verdict);
 
-/// A stage as a result names it: Stage without the code.
+/// A stage in a result: Stage without the code.
 struct StageInfo {
   std::string id{};
   std::string title{};
@@ -67,7 +67,7 @@ struct AccuracyResult {
   int correct = 0;
   int total = 0;
   std::optional<int> expected{};  ///< the count that the double-precision network reaches
-  int undecided = 0;              ///< images too close to call; they fail nobody
+  int undecided = 0;              ///< undecided images, too close to call; they fail nobody
 
   friend bool operator==(const AccuracyResult&, const AccuracyResult&) = default;
 };
@@ -82,7 +82,7 @@ struct RunResult {
   std::optional<ProcessUsage> total{};  ///< of m1, m2, …, or in a check of the submission
   std::optional<AccuracyResult> accuracy{};
   Verdict verdict = Verdict::kMeasured;
-  double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels, in no time above
+  double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels; in no time above
   double empty_launch_ms = 0.0;  ///< on a GPU: a kernel that does nothing, by the same clock
 
   friend bool operator==(const RunResult&, const RunResult&) = default;

@@ -14,7 +14,7 @@ struct Message {
   std::vector<Descriptor> descriptors;
 };
 
-/// The longest text of a message, in bytes; what is longer is no message of ours.
+/// The longest text of a message, in bytes. A longer one is refused.
 inline constexpr std::size_t kMaxMessage = 65536;
 
 /// Sends one whole message over a SOCK_SEQPACKET socket.

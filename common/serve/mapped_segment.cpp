@@ -35,7 +35,7 @@ void MappedSegment::map(int descriptor, bool writable) {
     throw EnvironmentError("No address space for " + std::to_string(size) + " bytes.");
   }
   std::byte* begin = static_cast<std::byte*>(reserved) + kGuardBytes;
-  // Pages are present before anything is timed: their first touch is no part of a convolution.
+  // All pages are present before anything is timed, so that no page fault falls into a convolution.
   void* mapped = ::mmap(begin, mapped_size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
                         MAP_SHARED | MAP_FIXED | MAP_POPULATE, descriptor, 0);
   if (mapped == MAP_FAILED) {

@@ -5,8 +5,8 @@
 
 namespace convlab {
 
-/// Shared memory as a submission sees it: the segment between two stretches of pages that nobody
-/// may touch, so that a stray index ends in a signal whose address tells where it went.
+/// Shared memory as a submission sees it: the segment between guard pages. An index outside the
+/// array ends in a signal, whose address tells where it went.
 class MappedSegment {
  public:
   static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
@@ -16,7 +16,7 @@ class MappedSegment {
   MappedSegment& operator=(const MappedSegment&) = delete;
   ~MappedSegment();
 
-  /// Maps the whole memory file, all pages present, in place of what was mapped before.
+  /// Maps the whole memory file, all pages present, and replaces the earlier mapping.
   /// @throws EnvironmentError if there is no memory for it
   void map(int descriptor, bool writable);
 

@@ -81,9 +81,9 @@ CrashPlace place_of(std::uintptr_t address) {
   return {address < kNullPages ? FaultKind::kNull : FaultKind::kSignal};
 }
 
-// Tells the grader where the program died, then dies of the same signal. The process is lost
-// already: snprintf with integers, though not promised to work here, does in practice, and if it
-// does not, the grader still sees the signal.
+// Tells the grader where the program died, then dies of the same signal. snprintf is not promised
+// to work in a signal handler. With integers it does in practice; if not, the grader still sees the
+// signal.
 void on_crash(int signal, siginfo_t* info, void* /*context*/) {
   CrashPlace place;
   const bool of_memory = signal == SIGSEGV || signal == SIGBUS;
@@ -97,14 +97,14 @@ void on_crash(int signal, siginfo_t* info, void* /*context*/) {
       R"({"token":%llu,"status":"crash","fault":{"kind":"%s","array":"%s","element":%lld}})",
       static_cast<unsigned long long>(session().token), to_string(place.kind), place.array,
       place.element);
-  if (!of_memory || place.kind != FaultKind::kSignal) {
-    ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
+  // The emulated device knows its own memory; what it tells was made in a handler as well.
+  if (const auto fault =
+          of_memory && place.kind == FaultKind::kSignal ? take_noted_fault() : std::nullopt) {
+    send_message(session().channel,
+                 encode(ServeReply{
+                     .token = session().token, .status = ServeStatus::kCrash, .fault = fault}));
   } else {
-    // The emulated device knows its own memory. What it noted was made in a handler as well.
-    const ServeReply reply{.token = session().token,
-                           .status = ServeStatus::kCrash,
-                           .fault = take_noted_fault().value_or(FaultRecord{place.kind})};
-    send_message(session().channel, encode(reply));
+    ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
   }
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -119,7 +119,7 @@ void install_crash_handler() {
     session().stack_end = reinterpret_cast<std::uintptr_t>(lowest);
     ::pthread_attr_destroy(&attributes);
   }
-  // A stack of its own: the overflow of the usual one is among the things to report.
+  // A separate stack, because a stack overflow is one of the crashes to report.
   constexpr std::size_t kHandlerStack = std::size_t{64} << 10;
   static std::array<std::byte, kHandlerStack> handler_stack;
   const stack_t stack{.ss_sp = handler_stack.data(), .ss_flags = 0, .ss_size = kHandlerStack};
@@ -131,8 +131,9 @@ void install_crash_handler() {
     ::sigaction(signal, &action, nullptr);
 }
 
-// More than there is ends in std::bad_alloc here instead of in the system's choice of a victim. Not
-// with a device: drivers, the emulation and AddressSanitizer reserve terabytes that they never use.
+// With this limit a too large allocation ends in std::bad_alloc, not in the system killing some
+// process. Not with a device: drivers, the emulation and AddressSanitizer reserve terabytes that
+// they never use.
 void limit_memory() {
 #if !CONVLAB_ADDRESS_SANITIZER
   const auto available = static_cast<rlim_t>(available_memory());
@@ -250,7 +251,7 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
 }  // namespace convlab
 
 #if CONVLAB_ADDRESS_SANITIZER
-// Searching for leaks at the end means tracing the process, which no submission may.
+// The search for leaks at the end traces the process, which the isolation forbids.
 // NOLINTNEXTLINE(readability-identifier-naming): LeakSanitizer asks this function
 extern "C" int __lsan_is_turned_off() {
   return convlab::is_serving ? 1 : 0;

@@ -19,11 +19,11 @@ namespace convlab {
 /// The grader and a submission are two processes. The grader starts `m1 --serve` with a
 /// SOCK_SEQPACKET socket on this descriptor, asks for one convolution after the other, and judges
 /// the raw outputs itself: it owns labels, seeds, expected values and the result file. The
-/// submission sees inputs and returns outputs; nothing that it prints is a verdict.
+/// submission sees inputs and returns outputs; the grader ignores what it prints.
 inline constexpr int kServeDescriptor = 3;
 
-/// A program for a GPU that finds none becomes the emulated one, and leaves the reason in this
-/// environment variable: the grader must know of it.
+/// A program for a GPU that finds none becomes the emulated one. It leaves the reason in this
+/// environment variable, for the grader.
 inline constexpr const char* kNoGpuVariable = "CONVLAB_NO_GPU";
 
 /// What the hidden option --serve of a milestone's program runs: answers requests until the other

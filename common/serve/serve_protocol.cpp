@@ -1,5 +1,6 @@
 // The messages between the grader and a submission, as JSON.
 
+#include "common/error/enum_name.hpp"
 #include "common/result/result_json.hpp"
 #include "common/serve/serve.hpp"
 
@@ -30,21 +31,7 @@ std::optional<Message> decoded(const std::string& text) {
 }  // namespace
 
 const char* to_string(ServeStatus status) {
-  switch (status) {
-    case ServeStatus::kDone:
-      return "done";
-    case ServeStatus::kNotImplemented:
-      return "not-implemented";
-    case ServeStatus::kException:
-      return "exception";
-    case ServeStatus::kCrash:
-      return "crash";
-    case ServeStatus::kRefused:
-      return "refused";
-    case ServeStatus::kPaused:
-      return "paused";
-  }
-  return "unknown";
+  return enum_name(status, {"done", "not-implemented", "exception", "crash", "refused", "paused"});
 }
 
 static void json_fields(JsonFields& fields, FaultRecord& fault) {

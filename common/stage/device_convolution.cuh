@@ -7,9 +7,8 @@
 
 namespace convlab {
 
-/// A convolution whose prolog and epilog are the usual ones: input and weights travel to the
-/// device, the output travels back. A stage that only brings another kernel derives from it and
-/// writes launch().
+/// A convolution with the usual prolog and epilog: input and weights are copied to the device, the
+/// output is copied back. A stage that only has another kernel derives from it and writes launch().
 class DeviceConvolution : public Convolution {
  public:
   void prolog(const ConvShape& shape, const float* input, const float* weights,
@@ -36,7 +35,7 @@ class DeviceConvolution : public Convolution {
   }
 
  protected:
-  /// Allocates what else the kernels need, once the three arrays are on the device.
+  /// Allocates what else the kernels need, after the three arrays are on the device.
   virtual void prepare() {}
 
   /// Frees what prepare allocated.

@@ -12,7 +12,7 @@ namespace convlab {
 
 namespace {
 
-// On a device nothing of a phase may be left over for the next one.
+// On a device every phase must be complete before the next one begins.
 double time_phase(DeviceSession* device, const char* name, const std::function<void()>& phase) {
   const Stopwatch watch;
   phase();

@@ -17,7 +17,7 @@ struct RunPlan {
   int samples = 1;                  ///< calls of convolve between one prolog and one epilog
 };
 
-/// What a stage did in its phases; counts of kernels are -1 where nobody counts.
+/// What a stage did in its phases. Counts of kernels are -1 if nothing counts them.
 struct PhaseKernels {
   int prolog = -1;
   int convolve = -1;
@@ -29,8 +29,8 @@ struct PhaseKernels {
   friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
 };
 
-/// Durations of one run of a convolution, in milliseconds. On an emulated device nothing is
-/// measured: there convolve runs once, and all of this stays as it is here.
+/// Durations of one run of a convolution, in milliseconds. On an emulated device convolve runs
+/// once, nothing is measured, and all members keep these values.
 struct PhaseTimes {
   std::vector<OpSample> samples{};
   double op_ms = 0.0;        ///< convolve alone: median score of the samples
@@ -45,9 +45,9 @@ struct PhaseTimes {
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan = {});
 
-/// Runs the phases once, with a pause after prolog and one after convolve in which `pause` may put
-/// other numbers into the input array. Device memory that holds exactly the input is then changed
-/// with it, where the device knows its memory. So the output tells which phase computed it.
+/// Runs the phases once, with a pause after prolog and one after convolve, in which `pause` may put
+/// other numbers into the input array. If the device knows its memory, copies of the input there
+/// change with it. So the output tells which phase computed it.
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause);

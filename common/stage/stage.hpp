@@ -12,8 +12,8 @@
 
 namespace convlab {
 
-/// One convolution in its three phases. The driver calls prolog, convolve, epilog in this order,
-/// once each or convolve several times, and may start again with another shape.
+/// One convolution in its three phases. The program calls prolog, convolve and epilog in this
+/// order, convolve once or several times, and may start again with another shape.
 class Convolution {
  public:
   Convolution() = default;
@@ -28,7 +28,7 @@ class Convolution {
   /// The convolution alone: its duration is the op time.
   virtual void convolve() = 0;
 
-  /// Copies out and frees. Afterwards every element of prolog's `output` is written.
+  /// Copies out and frees. After it, every element of prolog's `output` is written.
   virtual void epilog() = 0;
 };
 
@@ -42,7 +42,7 @@ struct Stage {
   std::string baseline = "";  ///< the stage that it is compared with; none for the first
   int order = 0;              ///< position on the ladder
   Precision precision = Precision::kFp32;
-  ComputeCapability needs{};  ///< the least that a GPU must have; none for the CPU
+  ComputeCapability needs{};  ///< the least capability of the GPU; none for the CPU
   std::function<std::unique_ptr<Convolution>()> make = nullptr;
 };
 

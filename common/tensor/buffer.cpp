@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kVectorBytes = 64;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-// Below this an allocation is not worth a look at the system's memory.
+// Smaller allocations are made without looking at the system's memory.
 constexpr std::int64_t kLargeBytes = std::int64_t{64} << 20;
 
 std::string gigabytes(std::int64_t bytes) {
@@ -36,7 +36,7 @@ std::string gigabytes(std::int64_t bytes) {
 
 Buffer::Buffer(std::int64_t size, float fill) : size_(size) {
   const std::int64_t bytes = size * static_cast<std::int64_t>(sizeof(float));
-  // Linux grants more than it has and kills the program later: look before.
+  // Linux grants more memory than it has and kills the program later, so check first.
   if (bytes > kLargeBytes && bytes > available_memory()) out_of_memory(bytes);
   const std::size_t alignment = bytes > kLargeBytes ? kHugePageBytes : kVectorBytes;
   const std::size_t rounded =

@@ -6,8 +6,8 @@
 
 namespace convlab {
 
-/// A large array of floats on the host: aligned for vectors, on huge pages where the system has
-/// them, and touched by all threads at once, so that page faults fall into no timed phase.
+/// A large array of floats on the host, aligned for vectors, on huge pages if the system has them.
+/// All threads touch it at once when it is made, so that no page fault falls into a timed phase.
 class Buffer {
  public:
   Buffer() = default;
@@ -36,7 +36,7 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
-/// Bytes that the system can still hand out; a very large number where it does not tell.
+/// Bytes that the system can still hand out; a very large number if it does not say.
 std::int64_t available_memory();
 
 }  // namespace convlab

@@ -1,19 +1,11 @@
 #include "common/tensor/precision.hpp"
 
+#include "common/error/enum_name.hpp"
+
 namespace convlab {
 
 const char* to_string(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kFp16:
-      return "fp16";
-    case Precision::kFp16Sums:
-      return "fp16-sums";
-  }
-  return "unknown";
+  return enum_name(precision, {"fp32", "tf32", "fp16", "fp16-sums"});
 }
 
 }  // namespace convlab

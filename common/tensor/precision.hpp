@@ -10,10 +10,6 @@ enum class Precision {
   kFp16Sums,  ///< inputs, products and sums in half precision
 };
 
-/// All of them.
-inline constexpr Precision kPrecisions[] = {Precision::kFp32, Precision::kTf32, Precision::kFp16,
-                                            Precision::kFp16Sums};
-
 /// "fp32", "tf32", "fp16", "fp16-sums".
 const char* to_string(Precision precision);
 

@@ -9,10 +9,10 @@ namespace convlab {
 struct OpSample {
   double host_ms = 0.0;   ///< on the host's clock, until the whole device is idle again
   double event_ms = 0.0;  ///< between two events of the device; 0 on the CPU
-  int clock_mhz = 0;      ///< of the multiprocessors right after it; 0 where nothing tells
+  int clock_mhz = 0;      ///< of the multiprocessors right after it; 0 if unknown
   bool slowed = false;    ///< the clock was lower than in the other samples: see mark_slowed
 
-  /// The time that counts: work hidden from one of the two clocks is seen by the other.
+  /// The time that counts: work that hides from one clock shows on the other.
   [[nodiscard]] double score_ms() const { return std::max(host_ms, event_ms); }
 
   // By hand, because CUDA 11 compiles C++17.
@@ -22,8 +22,8 @@ struct OpSample {
   }
 };
 
-/// Marks the samples whose clock lay more than 3 % below the highest of the series: the device was
-/// hot, or at its power limit, so these times say little about the code.
+/// Marks the samples whose clock was more than 3 % below the highest of the series. The device was
+/// hot or at its power limit, so these times say little about the code.
 void mark_slowed(std::vector<OpSample>& samples);
 
 }  // namespace convlab

@@ -15,7 +15,7 @@
 #include "common/process/run_process.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/findings/catalogue.hpp"
-#include "grader/submission/compiler_output.hpp"
+#include "grader/submission/machine_faults.hpp"
 
 namespace convlab::grader {
 
@@ -96,13 +96,13 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
   if (run.exit_code == kNoSuchProgram) {
     throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
   }
-  if (const std::string fault = fault_of_machine(run.output); !fault.empty()) {
+  if (const std::string fault = fault_of_storage(build_folder()); !fault.empty()) {
     throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
                            ".");
   }
   const std::string words = from_root(first_error(run.output));
-  if (misses_compiler(run.output)) {
-    throw EnvironmentError("The compiler that this build was configured with is gone (" + words +
+  if (const std::string tool = missing_tool(build_folder(), "cpu"); !tool.empty()) {
+    throw EnvironmentError("The compiler that this build was configured with is gone (" + tool +
                            "); common/setup/lab setup installs one, cmake --preset lab --fresh "
                            "looks for it again.");
   }

@@ -224,7 +224,7 @@ ExitCode run(bool as_json) {
     print_json({{"well", well}, {"items", items}});
     return well ? ExitCode::kPassed : ExitCode::kEnvironment;
   }
-  std::cout << (well ? "Everything that is needed is there.\n" : "Mend what is marked ILL.\n");
+  std::cout << (well ? "Nothing that is needed is missing.\n" : "Fix what is marked ILL.\n");
   return well ? ExitCode::kPassed : ExitCode::kEnvironment;
 }
 
@@ -232,9 +232,9 @@ ExitCode run(bool as_json) {
 
 void add_doctor(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command =
-      app.add_subcommand("doctor", "Examines the machine and says how to mend what is missing");
+      app.add_subcommand("doctor", "Examines the machine and says what is missing");
   auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "For programs, on standard output");
+  command->add_flag("--json", *as_json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader doctor");
   command->callback([as_json, &exit_code] { exit_code = run(*as_json); });
 }

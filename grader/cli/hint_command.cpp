@@ -75,7 +75,7 @@ ExitCode run(const Options& options) {
   }
   if (options.again && count == 0) std::cout << "You have not asked for a hint yet.\n";
   if (!options.again && was_last) {
-    std::cout << "That was the last one, again; the chapter and your instructor know more.\n";
+    std::cout << "That was the last hint. Read the chapter again, or ask your instructor.\n";
   }
   if (!stage && count == hints.size() && !all.stages.empty()) {
     std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone.id
@@ -92,7 +92,7 @@ void add_hint(CLI::App& app, ExitCode& exit_code) {
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_option("--stage", options->stage, "The hints for this stage");
   command->add_flag("--again", options->again, "Show the hints so far, and no new one");
-  command->add_flag("--json", options->json, "For programs, all hints so far on standard output");
+  command->add_flag("--json", options->json, "Print all hints so far as JSON");
   command->add_option("--state", options->state)->group("");  // for tests: another memory
   command->footer(
       "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");

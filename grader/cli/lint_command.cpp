@@ -121,7 +121,7 @@ std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
     if (!is_as_handed_out(file)) {
       problems.push_back(file.path +
                          " is not as milestones/handout.sha256 says; if it should be, "
-                         "build/bin/grader lint --update writes that file anew.");
+                         "build/bin/grader lint --update renews that file.");
     }
   }
   for (const auto& file : source_files(milestone)) {
@@ -201,7 +201,7 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Repo
                        " instead of E-not-implemented: " + finding.seen);
   }
   if (result.findings.size() != std::max<std::size_t>(1, stages.size())) {
-    problems.push_back("A stage passes, as handed out.");
+    problems.push_back("A stage passes as it is handed out.");
   }
   const auto optional = optional_stages(milestone);
   for (const HandoutFile& file : handout_files(milestone)) {
@@ -267,10 +267,10 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
   std::set<std::string> references;
   examined("chapter", [&] { return chapter_problems(milestone); });
   examined("hints", [&] { return hint_problems(milestone); });
-  examined("hand-out as in milestones/handout.sha256",
+  examined("exercises as in milestones/handout.sha256",
            [&] { return manifest_problems(milestone); });
-  examined("hand-out tells its task", [&] { return task_problems(milestone); });
-  examined("hand-out compiles and fails politely",
+  examined("exercises say what to do", [&] { return task_problems(milestone); });
+  examined("exercises compile and fail politely",
            [&] { return handout_problems(milestone, report, stages); });
   const bool has_reference = std::filesystem::exists(program_of(milestone.id, "reference"));
   if (has_reference && !options.skip_references) {
@@ -310,7 +310,7 @@ ExitCode run(const Options& options) {
     print_json({{"whole", good}, {"items", items}});
     return good ? ExitCode::kPassed : ExitCode::kFallsShort;
   }
-  std::cout << (good ? "The course is whole.\n" : "Mend what is marked WRONG.\n");
+  std::cout << (good ? "The course is complete.\n" : "Fix what is marked WRONG.\n");
   return good ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
 
@@ -319,16 +319,16 @@ ExitCode run(const Options& options) {
 void add_lint(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("lint", "For instructors: is the course whole? (also a test in CI)");
+      app.add_subcommand("lint", "For instructors: is the course complete? (also a test in CI)");
   command->add_option("MILESTONE", options->milestone, "Only this one");
-  command->add_option("--batch", options->batch, "Images that the references classify")
+  command->add_option("--batch", options->batch, "Images that the reference stages classify")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   command->add_flag("--no-references", options->skip_references,
                     "Leave the reference solutions out");
   command->add_flag("--update", options->update,
                     "First write milestones/handout.sha256 from the files as they are");
-  command->add_flag("--json", options->json, "For programs, on standard output");
+  command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader lint");
   command->callback([options, &exit_code] {
     if (!options->milestone.empty()) find_milestone(options->milestone);

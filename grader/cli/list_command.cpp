@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "common/error/enum_name.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
@@ -160,17 +161,7 @@ std::string joined(const std::vector<int>& batches) {
 }
 
 const char* to_string(State state) {
-  switch (state) {
-    case State::kHandedOut:
-      return "as handed out";
-    case State::kUnchecked:
-      return "not checked yet";
-    case State::kPassed:
-      return "passed";
-    case State::kFailed:
-      return "not passed";
-  }
-  return "unknown";
+  return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
 }
 
 std::string state_text(const Progress& progress) {
@@ -256,8 +247,8 @@ void add_list(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("list", "Lists milestones and stages, and how far you are");
-  command->add_flag("--reference", options->reference, "Those of the reference solutions");
-  command->add_flag("--json", options->json, "For programs, on standard output");
+  command->add_flag("--reference", options->reference, "List the stages of the reference solutions");
+  command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader list");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

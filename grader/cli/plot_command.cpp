@@ -57,13 +57,13 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand("plot", "Draws op times, speed-ups and a roofline");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
   command->add_option("--output", options->output, "Folder of the plots (default: build/plots)");
-  command->add_flag("--json", options->json, "For programs: the files, on standard output");
+  command->add_flag("--json", options->json, "Print the names of the files as JSON");
   command->footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
       "  op-time-NETWORK      op times, stage by stage\n"
       "  speed-up-NETWORK     every stage against its baseline\n"
-      "  op-by-batch-NETWORK  op time against batch, where there are several\n"
-      "  roofline-NETWORK     stages under the limits of the GPU, where known\n\n"
+      "  op-by-batch-NETWORK  op time against batch, if there are several\n"
+      "  roofline-NETWORK     stages under the limits of the GPU, if known\n\n"
       "Examples:\n"
       "  build/bin/m1 1000 --all --solution reference --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"

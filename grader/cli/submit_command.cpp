@@ -189,7 +189,7 @@ void add_submit(CLI::App& app, ExitCode& exit_code) {
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_option("--output", options->output,
                       "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
-  command->add_flag("--json", options->json, "For programs: what was packed, on standard output");
+  command->add_flag("--json", options->json, "Print what was packed as JSON");
   command->footer("Example:\n  build/bin/grader submit m1");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
+#include "common/text/printable.hpp"
 #include "grader/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
@@ -19,26 +19,26 @@ const std::vector<Diagnosis>& catalogue() {
        "Read the chapter beside it, write the loops, build and check again; "
        "build/bin/grader hint and the milestone's name give one hint at a time."},
       {"E-no-stage", "the file registers no stage",
-       "The object at the end of the hand-out, CpuStage or ConvolutionStage, is gone, a static "
-       "constructor ended early, or a file for the course's own interface does not define its "
+       "The object at the end of the exercise, CpuStage or ConvolutionStage, is gone, a static "
+       "constructor ended early, or a file for the course interface does not define its "
        "functions.",
-       "Take the last lines of the hand-out's file again; for the course's interface, compare "
-       "names and parameters with the headers in common/given_file/course_interface."},
+       "Restore the last lines of the exercise; for the course interface, compare names and "
+       "parameters with the headers in common/given_file/course_interface."},
       {"E-library", "the file calls a library that does the exercise",
-       "A library's convolution or matrix product is fast because others wrote it.",
-       "Write the kernel yourself; compare it with the library in reference/peers."},
+       "The exercise is to write the convolution yourself.",
+       "Write the kernel, then compare it with the library (reference/peers)."},
       {"E-forbidden-call", "the file calls a function that no convolution needs",
        "It reaches for processes, sockets, other programs' memory or the grader's own functions.",
        "Remove the call; mathematics, memory, threads, printing and the CUDA runtime are allowed."},
       {"E-replaces", "the file replaces a function that is not its own",
        "A clock, an allocator or a CUDA function of its own would change what is measured. This is "
        "no accident.",
-       "Remove the definition. The grader keeps such functions apart, so it has no effect here."},
+       "Remove the definition. The grader keeps it out of reach, so it has no effect."},
       {"E-no-program", "there is no program to check",
        "The milestone was not built, or building it failed.",
-       "Build it: cmake --build --preset lab"},
+       "Build it, for example: cmake --build --preset lab --target m1"},
       {"E-build", "it does not compile", "The compiler does not understand the file.",
-       "Mend the first error, the lines after it often follow from it; then check again."},
+       "Fix the first error, because later ones often follow from it; then check again."},
       {"E-exception", "the program threw an exception",
        "A container was used with an index that it does not have, or something it needs is "
        "missing.",
@@ -47,9 +47,8 @@ const std::vector<Diagnosis>& catalogue() {
        "An array grows with the batch: an unrolled input of 10 000 images takes gigabytes.",
        "Work out the array's size in bytes at batch 10 000, and process the images in portions."},
       {"E-outside", "the program touches memory outside its arrays",
-       "An index runs past the end of the array, or before its beginning: a loop's bound is one "
-       "too "
-       "large, or a size of another array is used.",
+       "An index lies past the end of the array, or before its beginning: a loop's bound is one "
+       "too large, or it is the size of another array.",
        "Compare each loop's bound with the sizes in the chapter's table, then run the sanitize "
        "preset: it names the line."},
       {"E-writes-input", "the program writes into its input or weights",
@@ -70,8 +69,7 @@ const std::vector<Diagnosis>& catalogue() {
        "Build and run the sanitize preset: cmake --preset sanitize, then build/sanitize/bin/m1 2"},
       {"E-forbidden", "the program asks the system for what no convolution needs",
        "It starts processes, opens connections, reaches for other programs or touches files "
-       "outside "
-       "its folder.",
+       "outside its folder.",
        "Remove the call; threads, memory and files in the current folder are yours to use."},
       {"E-exit", "the program ended before it gave an answer",
        "exit() or _exit() was called. A convolution returns; what the program prints is not a "
@@ -81,7 +79,7 @@ const std::vector<Diagnosis>& catalogue() {
        "A loop has no end (its counter is not increased, or overflows), or the work grows much "
        "faster than the image.",
        "Look at the condition and the step of every loop; gdb -p PID shows where it is."},
-      {"E-flood", "the program prints without end", "A print statement inside the loops.",
+      {"E-flood", "the program prints without end", "There is a print statement inside the loops.",
        "Remove it, or print for one element only."},
       {"E-channel", "the program's answer makes no sense",
        "Something wrote to a file descriptor that is not its own.",
@@ -104,7 +102,7 @@ const std::vector<Diagnosis>& catalogue() {
        "instead of out_width().",
        "Print the largest index that you store to and compare it with the size of the output."},
       {"E-transposed-weights", "rows and columns of the filter are exchanged",
-       "The weights' index is …·K + q for row p and column q; here it was the other way round.",
+       "The weights' index is …·K + q for row p and column q; here the two are exchanged.",
        "Let p go with the row of the image and of the filter, q with the column of both."},
       {"E-flipped-weights", "the filter is turned round",
        "Signal processing turns a filter before it slides it; neural networks do not.",
@@ -133,27 +131,26 @@ const std::vector<Diagnosis>& catalogue() {
        "The loops over the outputs, or over the filter, end one too early or too late there.",
        "The outputs number out_height() × out_width(); the last window ends at the last pixel."},
       {"E-images", "right for the first images, wrong for later ones",
-       "An index that contains b is wrong, or too large for an int: 2^31 elements are reached "
-       "sooner than one thinks.",
+       "An index that contains b is wrong, or too large for an int: 10 000 images soon have 2^31 "
+       "elements.",
        "Compute indices in std::size_t, and check the sizes that b is multiplied with."},
       {"E-maps", "right for some maps, wrong for others",
-       "An index that contains m is wrong, or the maps are worked on in blocks that do not divide "
+       "An index that contains m is wrong, or the code works on blocks of maps that do not divide "
        "their number.",
        "Check the index of weights and output, and what happens to the last, incomplete block."},
       {"E-blocks", "some rows or columns are wrong",
-       "The rows or columns are worked on in tiles or vectors, and one that is not full goes "
-       "wrong.",
+       "The code works in tiles or vectors, and the last, incomplete one is wrong.",
        "Look at the sizes that are no multiple of the tile: the last tile must stop at the "
        "border."},
       {"E-precision", "less precise than single precision",
        "Inputs or sums went through a smaller type (half, TF32, an int), or fast-math changed the "
        "arithmetic.",
        "Keep every value in float. A stage that means to use less declares its precision."},
-      {"E-replay", "a later call gives another answer than its input asks for",
+      {"E-replay", "a later call does not follow its input",
        "Something of an earlier call is reused: a static buffer, a cached result, memory that was "
        "not cleared.",
        "Compute every call from its own input."},
-      {"E-shapes", "right only for sizes that are announced",
+      {"E-shapes", "right only for published sizes",
        "A size is written into the code, or the answer is chosen by the size.",
        "Take every size from the shape: any batch, any height and width, any kernel and stride."},
       {"E-race", "the result depends on the order of threads",
@@ -161,8 +158,8 @@ const std::vector<Diagnosis>& catalogue() {
        "same place.",
        "Look at each __shared__ array: __syncthreads() after it is filled and before it is filled "
        "again."},
-      {"E-unsynchronised", "the result is used before it is there",
-       "A copy or kernel in a stream was not waited for.",
+      {"E-unsynchronised", "the result is used before it is ready",
+       "The host did not wait for a copy or a kernel in a stream.",
        "Call cudaStreamSynchronize, or wait for an event, before the host reads."},
       {"E-still-working", "work goes on after the function has returned",
        "A thread was started and not joined.",
@@ -175,14 +172,14 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-no-kernel", "no kernel was launched", "The convolution was computed on the CPU.",
        "Launch your kernel in convolve(); the CPU only prepares and copies."},
       {"E-timed-phase-empty", "the convolution is not computed in the timed phase",
-       "Op time is that of convolve(); here prolog() or epilog() did its work.",
+       "Op time is that of convolve(); here prolog() or epilog() did the work.",
        "Move the kernels into convolve(). prolog() allocates and copies in, epilog() copies out."},
       {"E-side-stream", "a stream is not joined",
        "Kernels run in a non-blocking stream, and convolve() returns without waiting for it.",
-       "Let the default stream wait for an event of yours, or synchronise the stream in "
+       "Let the default stream wait for an event in that stream, or synchronise the stream in "
        "convolve()."},
       {"E-impossible-time", "the time is shorter than physics allows",
-       "The work happens elsewhere, before or after what is timed, or a clock was replaced.",
+       "The work happens before or after the timed call, or a clock was replaced.",
        "Do the whole convolution in the timed phase; the floor is bytes over bandwidth and "
        "operations over peak."},
       {"E-wrong", "the output is wrong",
@@ -193,20 +190,20 @@ const std::vector<Diagnosis>& catalogue() {
        "Every convolution was right, so the weights or the data changed during the run.",
        "Run the check again; if it repeats, run: build/bin/grader doctor"},
       {"E-clock", "the measured time contradicts the clock of the grader",
-       "The convolution takes far longer than it says: work is hidden, or a clock was replaced.",
+       "The convolution takes far longer than it reports: work is hidden, or a clock was replaced.",
        "Do the work inside the convolution, and leave the clock functions alone."},
   };
   return diagnoses;
 }
 
-Finding finding(const std::string& id, std::string seen) {
+Finding finding(const std::string& id, const std::string& seen) {
   const auto& all = catalogue();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Diagnosis& diagnosis) { return diagnosis.id == id; });
   if (found == all.end()) throw std::out_of_range("no diagnosis " + id);
   return {.id = found->id,
           .title = found->title,
-          .seen = std::move(seen),
+          .seen = printable(seen),
           .cause = found->cause,
           .next = found->next};
 }
@@ -309,6 +306,9 @@ Finding explain(const Failure& failure, const std::string& where) {
                      std::string("It cannot be started: ") + std::strerror(failure.code) + ".");
     case Failure::Kind::kProtocol:
       return finding("E-channel", "In " + where + ".");
+    case Failure::Kind::kSettings:
+      return finding("E-forbidden",
+                     "In " + where + ": it changed the settings that the grader gave it.");
     case Failure::Kind::kRefused:
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }

@@ -8,7 +8,7 @@
 
 namespace convlab::grader {
 
-/// A finding without its place: what it is called, what it usually means, what to do next.
+/// The part of a finding that is always the same: its name, what it usually means, what to do next.
 /// docs/diagnoses.md explains each one at length.
 struct Diagnosis {
   const char* id;
@@ -17,14 +17,14 @@ struct Diagnosis {
   const char* next;
 };
 
-/// Every diagnosis that this grader can give.
+/// Every finding that this grader can give.
 const std::vector<Diagnosis>& catalogue();
 
-/// The diagnosis `id` with what was seen. @throws std::out_of_range for an id that is not in the
+/// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
 /// catalogue
-Finding finding(const std::string& id, std::string seen);
+Finding finding(const std::string& id, const std::string& seen);
 
-/// Why there is no output. `where` says what was asked: "case 'stride 2' (B=1 …)".
+/// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".
 Finding explain(const Failure& failure, const std::string& where);
 
 }  // namespace convlab::grader

@@ -24,10 +24,11 @@ std::string number(double value) {
   return text;
 }
 
-/// A usual mistake: what the loops would have worked on had they been right.
+/// A usual mistake, as other arrays or another shape: right loops over those give the wrong output.
 struct Mistake {
   const char* id;
-  std::function<bool(const ConvShape&)> shows;  ///< on this shape the mistake makes a difference
+  std::function<bool(const ConvShape&)>
+      shows;  ///< whether the mistake changes the output at this shape
   std::function<void(const ConvShape&, Floats& input, Floats& weights)> make;
 };
 
@@ -129,7 +130,7 @@ bool explains(const Mistake& mistake, const WrongOutput& wrong) {
       .passed(shape);
 }
 
-// The window moved by one pixel: the output is the corner of the output at stride 1.
+// The window moves by one pixel, so the output is a corner of the output at stride 1.
 bool ignores_stride(const WrongOutput& wrong) {
   const ConvShape& shape = wrong.shape;
   if (shape.stride == 1) return false;
@@ -165,7 +166,7 @@ std::int64_t sum(const Counts& counts, std::size_t begin, std::size_t end) {
                          counts.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{0});
 }
 
-// Something wrong only in the last one or two rows, or columns, and nearly all of that.
+// Wrong only in the last one or two rows or columns, and nearly everywhere there.
 bool at_the_end(const Counts& counts, std::int64_t per_line) {
   if (counts.size() < 4) return false;
   const std::int64_t inner = sum(counts, 0, counts.size() - 2);
@@ -184,7 +185,7 @@ bool only_at_borders(const ConvShape& shape, const oracle::ErrorReport& report) 
   if (at_the_end(report.wrong_in_row, row) || at_the_end(report.wrong_in_column, column)) {
     return true;
   }
-  // Both: but for the corner, which counts twice, nothing else is wrong.
+  // Both: nothing else is wrong. The corner counts twice.
   const std::int64_t in_last_row = report.wrong_in_row.back();
   const std::int64_t in_last_column = report.wrong_in_column.back();
   const std::int64_t corner = std::int64_t{shape.batch} * shape.out_channels;
@@ -193,7 +194,7 @@ bool only_at_borders(const ConvShape& shape, const oracle::ErrorReport& report) 
          report.wrong >= both - corner;
 }
 
-// One number for the whole report: which id its pattern suggests.
+// The id that the pattern of the whole report suggests.
 std::string id_of_pattern(const WrongOutput& wrong) {
   const ConvShape& shape = wrong.shape;
   const oracle::ErrorReport& report = wrong.report;
@@ -232,7 +233,7 @@ std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) 
 
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
   const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
-  // Each guess costs a convolution.
+  // Each try costs a convolution.
   constexpr std::int64_t kAffordable = 200'000'000;
   if (wrong.report.not_finite == 0 && wrong.shape.multiply_adds() < kAffordable) {
     for (const Mistake& mistake : usual_mistakes()) {

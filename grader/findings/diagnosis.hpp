@@ -17,10 +17,10 @@ struct WrongOutput {
   oracle::ErrorReport report;
 };
 
-/// Names the likely mistake. First it tries the usual ones: computes what each of them would have
-/// given and looks whether that is what came out. Then it looks at where the wrong elements lie.
+/// Names the likely mistake. First it computes the output of each usual mistake and compares. If
+/// none matches, it looks at where the wrong elements lie.
 ///
-/// @param where  what was asked: "case 'stride 2' (B=1 …)"
+/// @param where  what was computed: "case 'stride 2' (B=1 …)"
 Finding diagnose(const WrongOutput& wrong, const std::string& where);
 
 /// "120 of 300 elements are wrong. The first: image b=0, map m=1, row h=2, column w=3: expected

@@ -1,8 +1,8 @@
 // Writes a ladder as a gnuplot program and lets gnuplot draw it.
 //
-// All rows stand on one y axis that counts downwards: a heading line per panel, a line for the
-// label of each reference, then the stages. Positions are chosen here, so that nothing overlaps:
-// texts stand to the right of what they name, and the x axis ends where the longest of them does.
+// All rows share one y axis that counts downwards: a heading line for each panel, a line for the
+// label of each reference line, then the stages. This file chooses all positions, so that nothing
+// overlaps: texts stand to the right of their points, and the x axis ends after the longest text.
 
 #include <algorithm>
 #include <array>
@@ -51,7 +51,7 @@ PlottedPoint extent_of(const LadderRow& row) {
   return extent;
 }
 
-/// Where everything goes.
+/// The positions of everything.
 class Layout {
  public:
   explicit Layout(const Ladder& ladder) {
@@ -80,7 +80,7 @@ class Layout {
     left_ = 36.0 + kCharacterWidth * longest_title;
     low_ = smallest / 1.6;
     high_ = largest * 1.2;
-    // Widening the axis shifts the texts, so a few rounds are needed.
+    // A wider axis shifts the texts, so this takes a few rounds.
     for (int round = 0; round < 20; ++round) {
       for (const auto& [text, at] : texts_) {
         const double decades_per_pixel = std::log10(high_ / low_) / plot_width();

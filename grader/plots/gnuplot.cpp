@@ -19,13 +19,13 @@ namespace {
 constexpr double kPoint = 0.72;       // points to a pixel of the PDF
 constexpr double kPixel = 4.0 / 3.0;  // pixels to a point: the SVG's font sizes are pixels
 
-/// What gnuplot made of a program.
+/// The output of gnuplot for a program.
 struct Drawing {
   std::string bytes{};
   std::string complaints{};  ///< empty if it went well
 };
 
-// The picture comes through a pipe: gnuplot does not notice when a disk is full.
+// The picture comes through a pipe, because gnuplot does not notice a full disk.
 Drawing run_gnuplot(const std::string& program) {
   const FinishedProcess run = run_process({.words = {"gnuplot", "-"}, .input = program});
   Drawing drawing{.bytes = run.output, .complaints = {}};
@@ -34,7 +34,7 @@ Drawing run_gnuplot(const std::string& program) {
   return drawing;
 }
 
-// gnuplot quotes the line that it does not understand first, and says what is wrong last.
+// gnuplot first quotes the line that it does not understand, and names the error last.
 std::string last_line(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
     text.pop_back();
@@ -129,7 +129,7 @@ std::string heading(const std::string& title, const std::string& caption, PlotFo
          screen_label(caption, kMargin, 58.0, height, size * scale, "#666666");
 }
 
-// gnuplot's own titles keep a distance that differs between formats, and fall out of the picture.
+// gnuplot's own titles have another distance in each format, and may fall out of the picture.
 std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
                        int height) {
   const bool along_x = axis == Axis::kX;
@@ -142,7 +142,7 @@ std::string axis_title(Axis axis, const std::string& text, double centre, PlotFo
   return line.str();
 }
 
-// Neighbours that are too close push each other apart, again and again.
+// Labels that are too close push each other apart, in several rounds.
 std::vector<double> spread_labels(std::vector<double> heights, double distance) {
   for (int round = 0; round < 200; ++round) {
     for (std::size_t i = 0; i + 1 < heights.size(); ++i) {

@@ -13,7 +13,7 @@ enum class PlotFormat { kSvg, kPdf, kPng };
 /// Width of every plot, in pixels of the PNG; the other formats scale.
 inline constexpr int kPlotWidth = 1280;
 
-/// Where gnuplot's sizes differ between formats: of fonts and of points.
+/// How gnuplot's sizes of fonts and points differ between formats.
 double font_scale(PlotFormat format);
 double point_scale(PlotFormat format);
 
@@ -27,10 +27,10 @@ inline constexpr double kCharacterWidth = 9.4;
 inline constexpr double kNameCharacterWidth = 10.4;
 inline constexpr double kDigitWidth = 12.0;
 
-/// `text` as a gnuplot string, in one line whatever it holds.
+/// `text` as a gnuplot string, always in one line.
 std::string quoted(const std::string& text);
 
-/// At most `width` characters of UTF-8 text; "…" is the last one where some are missing.
+/// At most `width` characters of UTF-8 text. A shortened text ends in "…".
 std::string shortened(const std::string& text, int width);
 
 /// "10 000".
@@ -43,7 +43,7 @@ std::string terminal_text(PlotFormat format, int height, const std::filesystem::
 std::string screen_label(const std::string& text, double x, double y, int height, double size,
                          const char* colour);
 
-/// The lines that put a heading and below it a caption, smaller where it is too long, at the top.
+/// The lines that put a heading at the top, and below it a caption, smaller if it is too long.
 std::string heading(const std::string& title, const std::string& caption, PlotFormat format,
                     int height);
 
@@ -54,15 +54,15 @@ enum class Axis { kX, kY };
 std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
                        int height);
 
-/// Heights for labels that keep their distance and stay near their points, which are sorted from
-/// above.
+/// Heights for labels that keep a distance from each other and stay near their points. The points
+/// are sorted from above.
 std::vector<double> spread_labels(std::vector<double> heights, double distance);
 
 /// Writes the program that draws into `output`.
 using ProgramText = std::function<std::string(PlotFormat, const std::filesystem::path& output)>;
 
-/// Draws FOLDER/STEM.svg, .pdf and .png. Who looks at one meanwhile sees a whole picture. What a
-/// file name should not hold becomes '-' in the stem.
+/// Draws FOLDER/STEM.svg, .pdf and .png. A reader at any moment sees a whole picture. Characters
+/// that a file name should not have become '-' in the stem.
 /// @return the three files
 /// @throws EnvironmentError if gnuplot is missing or fails, or the folder cannot be created
 std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const std::string& stem,

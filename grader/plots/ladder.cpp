@@ -20,7 +20,7 @@ LadderPanel& panel_of(Ladder& ladder, int batch) {
   return ladder.panels.back();
 }
 
-// The run that runs[index] is compared with, or null: the nearest before it that will do.
+// The run that runs[index] is compared with: the nearest suitable one before it, or null.
 const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
   const PlottedRun& run = runs[index];
   const std::string& named = run.run->stage.baseline;

@@ -36,23 +36,22 @@ struct Ladder {
   std::string axis;
   std::string file_stem;
   std::string caption;
-  double origin = 0.0;  ///< where each row's bar begins; 0: at its least point
+  double origin = 0.0;  ///< where each row's bar begins; 0: at its smallest point
   std::vector<LadderPanel> panels;
 };
 
 /// Op-time progression. @return nothing if there is no time to draw
 std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std::string& network);
 
-/// What each step bought: the op time of the stage that a stage is compared with, divided by its
-/// own, from medians at the same batch. It is compared with the stage that it names as its
-/// baseline, the last one of that id before it; with the one before it on the ladder if it names
-/// none. A stage is left out if nothing precedes it, or the baseline is not in the results. The
-/// bars are the quotients of opposite quartiles.
+/// What each step bought: the op time of a stage's baseline divided by its own op time, from
+/// medians at the same batch. The baseline is the last stage before it with the id that it names;
+/// if it names none, the stage before it on the ladder. A stage without a baseline in the results
+/// is left out. The bars are the quotients of opposite quartiles.
 /// @return nothing if no stage is left
 std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::string& network);
 
-/// The lines of results that belong to a network and batch, shortest time first; of two with the
-/// same label the later file counts.
+/// The reference lines of a network and batch, shortest time first. Of two lines with the same
+/// label the one in the later file counts.
 std::vector<LadderPanel::Line> reference_lines(const std::vector<Result>& results,
                                                const std::string& network, int batch);
 

@@ -96,7 +96,7 @@ class Writer {
     return std::log10(y_high_ / y_low_) / (height_ - kTop - kBottom);
   }
 
-  // One for each batch; its number only where there is room for it.
+  // A tick for each batch, with its number if there is room.
   void tics() {
     constexpr double kRoom = 70.0;
     std::string list;
@@ -151,7 +151,7 @@ class Writer {
     labels.push_back({line.places.back(), line.name, colour});
   }
 
-  // To the right of the picture, each as close to the end of its line as the others allow.
+  // Labels stand at the right of the picture, each as near to the end of its line as possible.
   void write_labels(std::vector<Label> labels) {
     std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
       return a.place.time.median > b.place.time.median;

@@ -11,8 +11,8 @@
 namespace convlab::grader {
 
 /// Op time against batch, both on log scales: a line per stage, the sum of its convolutions.
-/// Double the work in double the time is a slope of one; a line that is flatter at its left end
-/// belongs to a stage that small batches do not keep busy.
+/// A slope of one means twice the work in twice the time. If a line is flatter at its left end,
+/// small batches do not keep the stage busy.
 struct OpByBatch {
   struct Place {
     int batch = 0;

@@ -11,7 +11,8 @@ namespace convlab::grader {
 
 namespace {
 
-// An emulated device has no op time, a wrong result no time at all; a log scale has no zero.
+// An emulated device has no op time, the time of a wrong result means nothing, and a log scale has
+// no zero.
 bool is_plotted(const RunResult& run) {
   return run.device != Device::kEmulated && run.verdict != Verdict::kFailed &&
          !run.layers.empty() &&
@@ -79,7 +80,8 @@ PlottedTimes times_of(const RunResult& run) {
   for (const LayerResult& layer : run.layers) {
     const Spread spread = spread_of(layer.op_ms);
     times.layers.push_back({spread.median, spread.lower_quartile, spread.upper_quartile});
-    // The layers are timed one after the other, so their quartiles add up to bounds of the sum's.
+    // The layers are timed one after the other, so the sums of their quartiles bound those of the
+    // sum.
     times.sum.median += spread.median;
     times.sum.low += spread.lower_quartile;
     times.sum.high += spread.upper_quartile;

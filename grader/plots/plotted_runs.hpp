@@ -28,7 +28,8 @@ struct PlottedTimes {
 
 /// The runs of one network in drawing order: by batch, milestone, place on the ladder, stage and
 /// solution. Emulated times, failed runs and runs without samples are left out; of two runs of the
-/// same stage at the same batch the later file counts. The pointers point into `results`.
+/// same stage at the same batch the one in the later file counts. The pointers point into
+/// `results`.
 std::vector<PlottedRun> plotted_runs(const std::vector<Result>& results,
                                      const std::string& network);
 
@@ -37,11 +38,11 @@ std::vector<std::string> networks_of(const std::vector<Result>& results);
 
 PlottedTimes times_of(const RunResult& run);
 
-/// "m3 tiled-shared": a stage where its title would be too long. With the solution behind it where
-/// `runs` hold several of the stage.
+/// "m3 tiled-shared": names a stage where its title would be too long. The solution follows if
+/// `runs` holds several of the stage.
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs);
 
-/// What a reader needs in order to trust the numbers: machines, compilers, samples, commits, dates.
+/// What a reader needs to trust the numbers: machines, compilers, samples, commits, dates.
 std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network);
 
 }  // namespace convlab::grader

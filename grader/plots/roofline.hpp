@@ -11,7 +11,7 @@
 
 namespace convlab::grader {
 
-/// One convolution layer in a roofline, with what each stage reaches in it.
+/// One convolution layer in a roofline, with the speed of each stage.
 struct RooflineLayer {
   struct Point {
     std::string stage;
@@ -30,9 +30,9 @@ struct Roofline {
   std::vector<RooflineLayer> layers;
 };
 
-/// Gathers what results of GPUs hold about one network. The intensity is that of the convolution
-/// itself, each input and output moved once; so all stages of a layer stand above each other, and
-/// how far a stage lies below the roof is what is left to gain.
+/// Collects the results of GPUs for one network. The intensity is that of the convolution itself,
+/// each input and output moved once. So all stages of a layer stand above each other, and the
+/// distance from a stage to the roof is what remains to gain.
 /// @return nothing if no run has times, or the limits of its machine are unknown
 std::optional<Roofline> make_roofline(const std::vector<Result>& results,
                                       const std::string& network);

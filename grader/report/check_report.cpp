@@ -19,7 +19,7 @@ constexpr int kTimeWidth = 17;
 constexpr int kAccuracyWidth = 14;
 constexpr int kErrorWidth = 8;
 
-// What a compiler said keeps its lines: a caret points at the character above it.
+// Keeps the lines of a compiler's output, because a caret points at the character above it.
 std::string seen_text(const std::string& seen) {
   const std::string label = "    seen   ";
   if (seen.find('\n') == std::string::npos) return paragraph(label, seen);

@@ -48,7 +48,7 @@ std::string row_of(const ScoreItem& item) {
   const bool counts = item.credit != Credit::kNotMeasured;
   const std::string points =
       (counts ? points_text(item.earned) : "-") + "/" + points_text(item.points);
-  // Colour must not count as width, so the cell is filled before it is coloured.
+  // Colour codes must not count as width, so the cell is padded before it is coloured.
   const std::string label =
       row(title_of(item), coloured(right(points, kPointsWidth), colour_of(item.credit)), item.yours,
           item.reference);
@@ -65,12 +65,42 @@ std::string points_text(double points) {
   return text.data();
 }
 
+namespace {
+
+// Of the choice, only what earned something is worth its lines.
+bool is_shown(const Score& score, const std::string& stage) {
+  if (!score.is_optional(stage)) return true;
+  for (const ScoreItem& item : score.items) {
+    if (item.stage == stage && item.earned > 0.0) return true;
+  }
+  return false;
+}
+
+std::string choice_lines(const Score& score) {
+  std::string others;
+  double chosen = 0.0;
+  for (const std::string& stage : score.choice->stages) {
+    if (!is_shown(score, stage)) others += (others.empty() ? "" : ", ") + stage;
+  }
+  for (const ScoreItem& item : score.items) {
+    chosen += score.is_optional(item.stage) ? item.earned : 0.0;
+  }
+  std::string text = paragraph("  ", "Stages to choose from have " + points_text(chosen) +
+                                         " points so far, of which up to " +
+                                         points_text(score.choice->most) + " count.");
+  if (!others.empty()) text += paragraph("  ", "Nothing earned yet in: " + others + ".");
+  return text;
+}
+
+}  // namespace
+
 std::string score_table(const Score& score) {
   std::string text = row("item", right("points", kPointsWidth), "yours", "reference") + "why\n";
   std::string stage;
   bool several = false;
   for (const ScoreItem& item : score.items) several |= item.stage != score.items.front().stage;
   for (const ScoreItem& item : score.items) {
+    if (!is_shown(score, item.stage)) continue;
     if (several && item.stage != stage) {
       stage = item.stage;
       text += "  " + coloured(stage, Colour::kStrong) + "\n";
@@ -81,7 +111,9 @@ std::string score_table(const Score& score) {
           right(points_text(score.earned()) + "/" + points_text(score.counted()), kPointsWidth);
   const double left_out = score.total() - score.counted();
   if (left_out > 0.0) text += "  " + points_text(left_out) + " more points were not measured";
-  return text + "\n";
+  text += "\n";
+  if (score.choice) text += choice_lines(score);
+  return text;
 }
 
 }  // namespace convlab::grader

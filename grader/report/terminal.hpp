@@ -4,33 +4,33 @@
 
 namespace convlab::grader {
 
-/// Columns of everything that the grader prints.
+/// The grader prints at most this many columns.
 inline constexpr int kColumns = 80;
 
 enum class Colour { kGood, kBad, kQuiet, kStrong };
 
-/// Text in colour where standard output is a terminal that wants it: not a file, not with NO_COLOR
-/// set (https://no-color.org), not on a dumb terminal.
+/// Text in colour if standard output is a terminal that wants it: not a file, not with NO_COLOR set
+/// (https://no-color.org), not a dumb terminal.
 std::string coloured(const std::string& text, Colour colour);
 
 /// Characters that a terminal shows for UTF-8 text without combining or wide characters.
 int display_width(const std::string& text);
 
-/// `text`, filled with spaces up to `width`: behind it, or before it.
+/// `text`, padded with spaces to `width`, after it or before it.
 std::string left(const std::string& text, int width);
 std::string right(const std::string& text, int width);
 
 /// Paragraph of kColumns: the first line begins with `label`, the others are indented as far.
 std::string paragraph(const std::string& label, const std::string& text);
 
-/// The same behind a label that is `indent` wide on the screen, whatever colours are in it.
+/// The same after a label that is `indent` wide on the screen, not counting colour codes.
 std::string hanging(const std::string& label, int indent, const std::string& text);
 
 /// "[#####...............]  " for a text with "5 of 20" in it; empty for another.
 std::string progress_bar(const std::string& text);
 
-/// One line on standard error, with a bar where the text says how far it is, that is written over
-/// and over, while a person waits; nothing where standard error is no terminal.
+/// One line on standard error that is overwritten while a person waits, with a bar if the text says
+/// how far it is. Prints nothing if standard error is no terminal.
 class ProgressLine {
  public:
   ProgressLine();

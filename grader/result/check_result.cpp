@@ -33,11 +33,16 @@ static void json_fields(JsonFields& fields, ScoreItem& item) {
       .optional("speed", item.speed);
 }
 
+static void json_fields(JsonFields& fields, ScoreChoice& choice) {
+  fields("points", choice.most)("stages", choice.stages);
+}
+
 static void json_fields(JsonFields& fields, Score& score) {
   double earned = score.earned();  // the sums are for readers of the file
   double counted = score.counted();
   double total = score.total();
-  fields("earned", earned)("counted", counted)("total", total)("items", score.items);
+  fields("earned", earned)("counted", counted)("total", total)("items", score.items)
+      .optional("best_of", score.choice);
 }
 
 static void json_fields(JsonFields& fields, SourceFile& file) {

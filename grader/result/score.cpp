@@ -1,21 +1,15 @@
 #include "grader/result/score.hpp"
 
+#include <algorithm>
+#include <functional>
+
+#include "common/error/enum_name.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab::grader {
 
 const char* to_string(Credit credit) {
-  switch (credit) {
-    case Credit::kEarned:
-      return "earned";
-    case Credit::kPartial:
-      return "partial";
-    case Credit::kUndecided:
-      return "undecided";
-    case Credit::kNotMeasured:
-      return "not-measured";
-  }
-  return "unknown";
+  return enum_name(credit, {"earned", "partial", "undecided", "not-measured"});
 }
 
 double sum_of_medians(const std::vector<std::vector<double>>& series) {
@@ -24,22 +18,33 @@ double sum_of_medians(const std::vector<std::vector<double>>& series) {
   return sum;
 }
 
+bool Score::is_optional(const std::string& stage) const {
+  return choice &&
+         std::find(choice->stages.begin(), choice->stages.end(), stage) != choice->stages.end();
+}
+
+// What the stages of the choice have beyond its most does not count.
+static double sum_of(const Score& score, const std::function<double(const ScoreItem&)>& points) {
+  double required = 0.0;
+  double chosen = 0.0;
+  for (const ScoreItem& item : score.items) {
+    (score.is_optional(item.stage) ? chosen : required) += points(item);
+  }
+  return required + (score.choice ? std::min(chosen, score.choice->most) : 0.0);
+}
+
 double Score::earned() const {
-  double sum = 0.0;
-  for (const ScoreItem& item : items) sum += item.earned;
-  return sum;
+  return sum_of(*this, [](const ScoreItem& item) { return item.earned; });
 }
 
 double Score::counted() const {
-  double sum = 0.0;
-  for (const ScoreItem& item : items) sum += item.credit == Credit::kNotMeasured ? 0 : item.points;
-  return sum;
+  return sum_of(*this, [](const ScoreItem& item) {
+    return item.credit == Credit::kNotMeasured ? 0.0 : item.points;
+  });
 }
 
 double Score::total() const {
-  double sum = 0.0;
-  for (const ScoreItem& item : items) sum += item.points;
-  return sum;
+  return sum_of(*this, [](const ScoreItem& item) { return item.points; });
 }
 
 }  // namespace convlab::grader

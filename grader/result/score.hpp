@@ -8,11 +8,11 @@
 
 namespace convlab::grader {
 
-/// What became of the points of one item.
+/// The outcome of one item of points.
 enum class Credit {
   kEarned,       ///< all of them
   kPartial,      ///< some, or none
-  kUndecided,    ///< measured, but noise decides how many: the most that it allows are given
+  kUndecided,    ///< measured, but noise decides how many; the most that it allows count
   kNotMeasured,  ///< counts neither for nor against
 };
 
@@ -27,9 +27,9 @@ struct SpeedMeasure {
   std::vector<std::vector<double>> yours_ms{};
   std::vector<std::vector<double>> reference_ms{};
   double speed = 0.0;  ///< reference's time over yours, sums of the convolutions' medians
-  double low = 0.0;    ///< 95 % of resampled series lie between these two
+  double low = 0.0;    ///< 95 % of the resampled series lie between low and high
   double high = 0.0;
-  std::optional<double> floor_ms{};  ///< no program can take less, where that is known
+  std::optional<double> floor_ms{};  ///< the least time of any program, if known
   int rounds = 0;
 
   friend bool operator==(const SpeedMeasure&, const SpeedMeasure&) = default;
@@ -63,10 +63,21 @@ struct ScoreItem {
   friend bool operator==(const ScoreItem&, const ScoreItem&) = default;
 };
 
+/// Stages of which a student chooses some: together they give at most so many points.
+struct ScoreChoice {
+  double most = 0.0;
+  std::vector<std::string> stages{};
+
+  friend bool operator==(const ScoreChoice&, const ScoreChoice&) = default;
+};
+
 /// Partial credit: what a submission earned, item by item.
 struct Score {
   std::vector<ScoreItem> items{};
+  std::optional<ScoreChoice> choice{};  ///< none: every item counts
 
+  /// Whether the stage is one of the choice.
+  [[nodiscard]] bool is_optional(const std::string& stage) const;
   [[nodiscard]] double earned() const;
   /// The points of the items that count: not those that were not measured.
   [[nodiscard]] double counted() const;

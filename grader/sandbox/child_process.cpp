@@ -16,6 +16,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -24,6 +25,8 @@
 #include "common/error/error.hpp"
 #include "common/serve/serve.hpp"
 #include "common/tensor/buffer.hpp"
+#include "common/text/printable.hpp"
+#include "grader/sandbox/box_memory.hpp"
 
 namespace convlab::grader {
 
@@ -36,7 +39,8 @@ constexpr int kCannotExecute = 127;
 constexpr int kNoticeDescriptor = kServeDescriptor + 1;
 constexpr std::size_t kTextLimit = 4096;
 constexpr milliseconds kEndLimit{2000};
-const std::string kFolderPrefix = "convlab-";
+constexpr milliseconds kOftenest{50};  // memory is looked at
+constexpr milliseconds kSeldomest{250};
 
 /// What warden and program tell the grader through a pipe of their own, before the program's code
 /// runs and after it has ended.
@@ -93,16 +97,12 @@ void tell(const Notice& notice) {
   if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
   sandbox.enter_program();
   tell({Notice::kIsolated, 0, sandbox.isolation()});
-  if (error == 0) {
-    ::execve(launch.program, launch.arguments, launch.environment);
-    error = errno;
-  }
+  if (error == 0) error = sandbox.execute(launch.program, launch.arguments, launch.environment);
   tell({Notice::kNotExecuted, error, {}});
   ::_exit(kCannotExecute);
 }
 
 [[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
-  ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Descriptors move out of the way of those that they become.
@@ -138,47 +138,12 @@ void tell(const Notice& notice) {
   ::_exit(0);  // and with it all that is left in its namespace
 }
 
-// What graders that were killed could not remove.
-void remove_orphans() {
-  static bool done = false;
-  if (std::exchange(done, true)) return;
-  std::error_code failed;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::temp_directory_path(failed), failed)) {
-    const std::string name = entry.path().filename().string();
-    if (name.rfind(kFolderPrefix, 0) != 0) continue;
-    const int owner = std::atoi(name.c_str() + kFolderPrefix.size());
-    const bool is_gone = owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH;
-    if (is_gone) std::filesystem::remove_all(entry.path(), failed);
-  }
-}
-
-std::int64_t resident_bytes(pid_t process) {
-  std::ifstream stream("/proc/" + std::to_string(process) + "/statm");
-  std::int64_t size = 0;
-  std::int64_t resident = 0;
-  std::int64_t shared = 0;
-  stream >> size >> resident >> shared;
-  return (resident - shared) * ::sysconf(_SC_PAGESIZE);
-}
-
 }  // namespace
 
 ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments, const Options& options)
-    : folder_(options.folder), owns_folder_(options.folder.empty()) {
-  if (owns_folder_) {
-    remove_orphans();
-    std::string folder = (std::filesystem::temp_directory_path() /
-                          (kFolderPrefix + std::to_string(::getpid()) + "-XXXXXX"))
-                             .string();
-    if (::mkdtemp(folder.data()) == nullptr) {
-      throw EnvironmentError("Cannot make a folder for the submission in " +
-                             std::filesystem::temp_directory_path().string() + ": " +
-                             std::strerror(errno) + ".");
-    }
-    folder_ = folder;
-  }
+    : folder_(options.folder) {
+  if (folder_.empty()) folder_ = own_folder_.emplace().path();
   std::array<int, 2> sockets{};
   std::array<int, 2> pipes{};
   std::array<int, 2> notices{};
@@ -200,6 +165,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   std::vector<std::string> words = {program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables = environment(folder_, options.environment);
+  for (const std::string& variable : variables) variables_ += variable + '\0';
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> variable_pointers = pointers_to(variables);
   const Launch launch{.program = word_pointers.front(),
@@ -209,9 +175,9 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                       .output = child_output.get(),
                       .null = null.get(),
                       .notices = child_notices.get()};
-  Sandbox sandbox(options.policy, program, folder_.string());
-  // A tenth stays for the rest of the machine; the arrays that are shared do not count.
+  // A tenth stays for the rest of the machine.
   memory_limit_ = available_memory() / 10 * 9;
+  Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
   start_ = Clock::now();
   ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
   warden_ = sandbox.start_warden();
@@ -220,13 +186,10 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                            std::strerror(errno) + ".");
   }
   if (warden_ == 0) run_warden(launch, sandbox);
-  ::setpgid(warden_, warden_);  // whoever of the two comes first
 }
 
 ChildProcess::~ChildProcess() {
   stop();
-  std::error_code ignored;
-  if (owns_folder_) std::filesystem::remove_all(folder_, ignored);
 }
 
 void ChildProcess::read_output() {
@@ -279,8 +242,22 @@ pid_t ChildProcess::program() const {
   return program_;
 }
 
-bool ChildProcess::takes_all_memory() const {
-  return program() > 0 && resident_bytes(program()) > memory_limit_;
+// The next look comes before the memory that is left can be filled.
+bool ChildProcess::takes_all_memory() {
+  if (Clock::now() < next_look_ || program() <= 0) return false;
+  constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
+  const std::int64_t left = memory_limit_ + shared_bytes_ - box_memory(program());
+  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  next_look_ = Clock::now() +
+               std::clamp(milliseconds(left / kFilledInMs / processors), kOftenest, kSeldomest);
+  return left < 0;
+}
+
+bool ChildProcess::keeps_environment() const {
+  if (program() <= 0) return true;
+  std::ifstream stream("/proc/" + std::to_string(program()) + "/environ", std::ios::binary);
+  const std::string now{std::istreambuf_iterator<char>(stream), {}};
+  return now.empty() || now == variables_;
 }
 
 std::chrono::nanoseconds ChildProcess::computing_time() const {
@@ -310,7 +287,6 @@ void ChildProcess::thaw() const {
 
 std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   if (ending_) return *ending_;
-  constexpr std::int64_t kLookMs = 100;  // how often memory is looked at
   const auto deadline = Clock::now() + limit;
   bool output_open = true;
   while (true) {
@@ -319,9 +295,9 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
                                      {output_open ? output_.get() : -1, POLLIN, 0},
                                      {notices_.get(), POLLIN, 0}}};
-    const int wait = static_cast<int>(std::min(left.count() + 1, kLookMs));
+    const int wait = static_cast<int>(std::min<std::int64_t>(left.count() + 1, kOftenest.count()));
     const int ready = ::poll(events.data(), events.size(), wait);
-    if (ready == 0 && takes_all_memory()) return kill_because(Ending::Kind::kMemory);
+    if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
     if (ready <= 0) continue;  // nothing yet, or a signal: look again
     if (events[1].revents != 0) {
       read_output();
@@ -372,6 +348,7 @@ Ending ChildProcess::kill_because(Ending::Kind kind) {
 
 Ending ChildProcess::stop() {
   if (warden_ < 0) return ending_.value_or(Ending{});
+  ::kill(warden_, SIGKILL);
   ::kill(-warden_, SIGKILL);  // also what it may have started, where there is no namespace
   if (!ending_) {
     int status = 0;
@@ -392,11 +369,11 @@ Ending ChildProcess::ending_of(int warden_status) {
 }
 
 std::string ChildProcess::output_head() const {
-  return printed_first_;
+  return printable(printed_first_);
 }
 
 std::string ChildProcess::output_tail() const {
-  return printed_last_;
+  return printable(printed_last_);
 }
 
 ProcessUsage ChildProcess::usage() const {

@@ -14,6 +14,7 @@
 #include "common/process/process_usage.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/sandbox/sandbox.hpp"
+#include "grader/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader {
 
@@ -31,9 +32,9 @@ struct Ending {
   int code = 0;
 };
 
-/// A program in a process of its own, isolated as Sandbox says: a channel on kServeDescriptor, its
-/// output caught, an empty folder to work in, few environment variables, no other open file. It
-/// dies with the grader, and all that it started dies with it.
+/// A program in a process of its own, isolated by Sandbox. It has a channel on kServeDescriptor, an
+/// empty folder to work in, few environment variables and no other open file; its output is
+/// captured. It dies with the grader, and everything that it started dies with it.
 class ChildProcess {
  public:
   static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;
@@ -53,30 +54,37 @@ class ChildProcess {
 
   [[nodiscard]] int channel() const { return channel_.get(); }
 
-  /// The next message, or how the process ended instead.
+  /// Waits for the next message, or for the end of the process.
   std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
 
   /// Waits for the end of a program that sends no messages.
   Ending wait(std::chrono::milliseconds limit);
 
-  /// Ends it if it still runs. What it used is known afterwards.
+  /// Ends it if it still runs. After this, usage is known.
   Ending stop();
 
-  /// Stops it in its tracks, all its threads, and lets it go on.
+  /// Stops all its threads (SIGSTOP), and lets them go on.
   void freeze() const;
   void thaw() const;
 
-  /// What its threads have computed so far, all together; a negative duration if nobody knows.
+  /// Processor time of all its threads so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
 
-  /// The same of the thread that answers, which waits asleep.
+  /// The same for the thread that answers, which sleeps while it waits.
   [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
 
-  /// The beginning and the end of what it printed, at most a few lines.
+  /// False if the program has changed the variables that it was given, which are settings of the
+  /// emulation; true if nobody knows.
+  [[nodiscard]] bool keeps_environment() const;
+
+  /// So much of its memory is the grader's, and does not count as its own.
+  void set_shared_bytes(std::int64_t bytes) { shared_bytes_ = bytes; }
+
+  /// The beginning and the end of what it printed, at most a few lines; printable().
   [[nodiscard]] std::string output_head() const;
   [[nodiscard]] std::string output_tail() const;
 
-  /// Of the process so far, from the system's books; `elapsed_s` since its start.
+  /// What the process used so far, as the system counts it; `elapsed_s` since its start.
   [[nodiscard]] ProcessUsage usage() const;
 
   /// How far the kernel isolates it; known once it has started.
@@ -85,14 +93,15 @@ class ChildProcess {
  private:
   void read_output();
   void read_notices();
-  [[nodiscard]] bool takes_all_memory() const;
+  [[nodiscard]] bool takes_all_memory();
   [[nodiscard]] pid_t program() const;
   Ending wait_for_end(std::chrono::milliseconds limit);
   Ending kill_because(Ending::Kind kind);
   Ending ending_of(int warden_status);
 
   std::filesystem::path folder_;
-  bool owns_folder_ = false;
+  std::string variables_;  ///< as /proc/PID/environ shows them
+  std::optional<ScratchFolder> own_folder_;
   Descriptor channel_;
   Descriptor output_;
   Descriptor notices_;
@@ -100,6 +109,8 @@ class ChildProcess {
   std::string printed_last_;
   std::size_t printed_size_ = 0;
   std::int64_t memory_limit_ = 0;
+  std::int64_t shared_bytes_ = 0;
+  std::chrono::steady_clock::time_point next_look_;
   pid_t warden_ = -1;
   mutable pid_t program_ = -1;
   std::chrono::steady_clock::time_point start_;

@@ -22,17 +22,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Younger than the headers of some distributions.
+constexpr std::uint64_t kRefer = std::uint64_t{1} << 13;          // version 2
+constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;       // version 3
+constexpr std::uint64_t kDeviceControl = std::uint64_t{1} << 15;  // version 5
+constexpr std::uint64_t kVersion1 = (std::uint64_t{1} << 13) - 1;
+
 constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kExecute = kRead | LANDLOCK_ACCESS_FS_EXECUTE;
-constexpr std::uint64_t kDevice = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
-// Younger than the headers of some distributions.
-constexpr std::uint64_t kRefer = std::uint64_t{1} << 13;     // version 2
-constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;  // version 3
-constexpr std::uint64_t kVersion1 = (std::uint64_t{1} << 13) - 1;
+constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
+constexpr std::uint64_t kDevice =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kDeviceControl;
 constexpr std::uint64_t kOnFiles = LANDLOCK_ACCESS_FS_EXECUTE | kDevice | kTruncate;
 
 std::uint64_t all_rights(long version) {
-  return kVersion1 | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0);
+  return kVersion1 | (version >= 2 ? kRefer : 0) | (version >= 3 ? kTruncate : 0) |
+         (version >= 5 ? kDeviceControl : 0);
+}
+
+// Source: linux/landlock.h of Linux 6.12.
+struct RulesetAttributes {
+  std::uint64_t files;
+  std::uint64_t network;  // version 4
+  std::uint64_t scopes;   // version 6
+};
+
+RulesetAttributes attributes_of(long version) {
+  constexpr std::uint64_t kBindAndConnect = 3;
+  constexpr std::uint64_t kAbstractSocketsAndSignals = 3;
+  return {all_rights(version), version >= 4 ? kBindAndConnect : 0,
+          version >= 6 ? kAbstractSocketsAndSignals : 0};
+}
+
+std::size_t size_of_attributes(long version) {
+  return sizeof(std::uint64_t) * (version >= 6 ? 3 : version >= 4 ? 2 : 1);
 }
 
 // The loader that a dynamic program names; executing the program executes it.
@@ -62,23 +85,23 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
-FileRules::FileRules(const fs::path& program, std::string folder, const fs::path& secret,
-                     const std::vector<fs::path>& readable)
-    : folder_(std::move(folder)) {
-  add_system(secret);
-  add_devices();
+FileRules::FileRules(const SandboxPolicy& policy, const fs::path& program, std::string folder)
+    : box_(policy.box), folder_(std::move(folder)) {
+  add_system(policy);
+  add_machine(policy.box);
+  add_devices(policy.box);
   std::error_code unknown;
   for (const fs::path& file : {program, fs::canonical(program, unknown),
                                fs::path(program.string() + "-emulated"), loader_of(program)}) {
     if (!file.empty()) add(file, kExecute);
   }
-  // The emulation asks this one, through a shell, for the line of a stray access.
-  for (const char* tool : {"/bin/sh", "/usr/bin/addr2line"}) add(tool, kExecute);
-  for (const fs::path& path : readable) add(path, kExecute);
-  if (const char* libraries = std::getenv("LD_LIBRARY_PATH")) {
-    std::istringstream folders(libraries);
-    for (std::string each; std::getline(folders, each, ':');) add(each, kRead);
+  // The emulation asks this one for the line of a stray access.
+  if (policy.box == Box::kEmulated || policy.box == Box::kGpu) {
+    add("/usr/bin/addr2line", kExecute);
   }
+  for (const fs::path& path : policy.readable) add(path, kExecute);
+  add_listed("LD_LIBRARY_PATH", kRead);
+  add_listed("CONVLAB_ISOLATION_READABLE", policy.box == Box::kCompiler ? kExecute : kRead);
 }
 
 void FileRules::add(const fs::path& path, std::uint64_t access) {
@@ -88,37 +111,71 @@ void FileRules::add(const fs::path& path, std::uint64_t access) {
   rules_.push_back({path.string(), fs::is_directory(status) ? access : access & kOnFiles});
 }
 
-void FileRules::add_system(const fs::path& secret) {
-  constexpr std::array kPrivate = {"home", "root", "tmp",  "var",       "media",
-                                   "mnt",  "srv",  "boot", "lost+found"};
+// All below `path` but what contains the secret.
+void FileRules::add_but(const fs::path& path, std::uint64_t access, const fs::path& secret) {
+  if (secret.empty() || !is_inside(secret, path)) return add(path, access);
+  if (secret == path) return;
   std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator("/", unreadable)) {
-    const std::string name = entry.path().filename().string();
-    if (std::find(kPrivate.begin(), kPrivate.end(), name) != kPrivate.end()) continue;
-    if (!secret.empty() && is_inside(secret, entry.path())) continue;
-    if (name == "proc") {
-      add_machine();
-    } else {
-      add(entry.path(), kRead);
-    }
+  for (const auto& entry : fs::directory_iterator(path, unreadable)) {
+    add_but(entry.path(), access, secret);
   }
 }
 
-// What /proc tells of the machine. What it tells of other processes, such as the grader's
+void FileRules::add_system(const SandboxPolicy& policy) {
+  const bool compiles = policy.box == Box::kCompiler;
+  // Programs and what they interpret lie in /usr/bin and /usr/share: for a compiler only.
+  constexpr std::array kLibraries = {"/lib",       "/lib32",       "/lib64",     "/libx32",
+                                     "/usr/lib",   "/usr/lib32",   "/usr/lib64", "/usr/libx32",
+                                     "/usr/local", "/usr/libexec", "/opt",       "/nix/store",
+                                     "/gnu/store"};
+  constexpr std::array kTools = {"/usr", "/bin", "/sbin"};
+  // Where the loader looks, which of several tools is meant, what time it is.
+  constexpr std::array kSettings = {"/etc/ld.so.cache",   "/etc/ld.so.conf",   "/etc/ld.so.conf.d",
+                                    "/etc/ld.so.preload", "/etc/alternatives", "/etc/localtime",
+                                    "/run/opengl-driver"};
+  for (const char* path : kLibraries) {
+    add_but(path, compiles ? kExecute : kRead, policy.secret);
+  }
+  if (compiles) {
+    for (const char* path : kTools) add_but(path, kExecute, policy.secret);
+  }
+  for (const char* path : kSettings) add(path, kRead);
+}
+
+// What the system tells of the machine. What it tells of other processes, such as the grader's
 // arguments, stays closed even where the kernel grants no /proc of its own.
-void FileRules::add_machine() {
-  std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator("/proc", unreadable)) {
-    const std::string name = entry.path().filename().string();
-    const bool is_process = std::isdigit(static_cast<unsigned char>(name.front())) != 0 ||
-                            name == "self" || name == "thread-self";
-    if (!is_process) add(entry.path(), kRead);
+void FileRules::add_machine(Box box) {
+  if (box == Box::kGpu) {
+    // The driver asks in many places.
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator("/proc", unreadable)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_process = std::isdigit(static_cast<unsigned char>(name.front())) != 0 ||
+                              name == "self" || name == "thread-self";
+      if (!is_process) add(entry.path(), kRead);
+    }
+    add("/sys", kRead);
+    return;
+  }
+  for (const char* path :
+       {"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/version", "/proc/filesystems",
+        "/proc/loadavg", "/proc/uptime", "/proc/sys/vm/overcommit_memory",
+        "/proc/sys/vm/max_map_count", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/pid_max",
+        "/proc/sys/kernel/threads-max", "/sys/devices/system/cpu", "/sys/devices/system/node",
+        "/sys/kernel/mm/transparent_hugepage", "/sys/kernel/mm/hugepages"}) {
+    add(path, kRead);
   }
 }
 
 // What NVIDIA's driver opens, on a PC, in WSL and on a Jetson; and the devices that are no devices.
-void FileRules::add_devices() {
-  for (const char* name : {"/dev/null", "/dev/zero", "/dev/full"}) add(name, kDevice);
+void FileRules::add_devices(Box box) {
+  add("/dev/null", kDevice);
+  for (const char* name : {"/dev/full", "/dev/zero"}) {
+    // Written to, it can be mapped as memory that no limit counts.
+    add(name, box == Box::kGpu ? kDevice : kReadFile);
+  }
+  for (const char* name : {"/dev/urandom", "/dev/random"}) add(name, kReadFile);
+  if (box != Box::kGpu) return;
   std::error_code unreadable;
   for (const auto& entry : fs::directory_iterator("/dev", unreadable)) {
     const std::string name = entry.path().filename().string();
@@ -128,14 +185,22 @@ void FileRules::add_devices() {
   }
 }
 
-int FileRules::apply(const char* own_memory) const {
+void FileRules::add_listed(const char* variable, std::uint64_t access) {
+  const char* list = std::getenv(variable);
+  if (list == nullptr) return;
+  std::istringstream paths(list);
+  for (std::string each; std::getline(paths, each, ':');) {
+    if (!each.empty()) add(each, access);
+  }
+}
+
+int FileRules::apply(bool has_own_temporary) const {
   const long version =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return errno;
-  landlock_ruleset_attr attributes{};
-  attributes.handled_access_fs = all_rights(version);
+  const RulesetAttributes attributes = attributes_of(version);
   const auto rules = static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0));
+      ::syscall(SYS_landlock_create_ruleset, &attributes, size_of_attributes(version), 0));
   if (rules < 0) return errno;
   const auto allow = [&](const char* path, std::uint64_t access) {
     const int place = ::open(path, O_PATH | O_CLOEXEC);
@@ -146,13 +211,19 @@ int FileRules::apply(const char* own_memory) const {
     ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     ::close(place);
   };
-  for (const Rule& rule : rules_) allow(rule.path.c_str(), rule.access);
+  for (const FileRule& rule : rules_) allow(rule.path.c_str(), rule.access);
   // NVIDIA's driver does not start (cuInit gives error 304) unless it may name its threads, in
-  // /proc/self/task/…/comm. Here self is what the program will be: exec keeps the number.
-  allow("/proc/self", kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate);
-  const std::uint64_t own = all_rights(version) & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE};
-  allow(folder_.c_str(), own);
-  if (own_memory != nullptr) allow(own_memory, own);
+  // /proc/self/task/…/comm. Here self is what the program will be: exec keeps the number. Others
+  // may not write there: beside comm lies oom_score_adj.
+  allow("/proc/self",
+        box_ == Box::kGpu ? kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate : kRead);
+  const std::uint64_t own = kVersion1 | kRefer | kTruncate;
+  const std::uint64_t without_execution = own & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE};
+  allow(folder_.c_str(), without_execution);
+  if (has_own_temporary) {
+    allow("/tmp", without_execution);
+    allow("/dev/shm", without_execution);
+  }
   const int error = ::syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 0 : errno;
   ::close(rules);
   return error;

@@ -5,13 +5,14 @@
 
 namespace convlab::grader {
 
-/// What stands between a submission and the machine: each an errno, 0 where the kernel granted it.
-/// A plain struct, because it travels through a pipe.
+/// The mechanisms that isolate a submission: each an errno, 0 if the kernel granted it. A plain
+/// struct, because it travels through a pipe.
 struct Isolation {
   int namespaces = 0;    ///< users, network, System V memory and mounts of its own
   int own_proc = 0;      ///< process numbers of its own, and a /proc that shows no others
-  int own_disk = 0;      ///< its folder and /dev/shm are small disks of its own
-  int files = 0;         ///< Landlock: reads the system, writes to its folder and to devices
+  int own_disk = 0;      ///< its folder, /tmp and /dev/shm are small disks of its own
+  int own_root = 0;      ///< no file exists but those that it needs
+  int files = 0;         ///< Landlock: it may open no file but those that it needs
   int system_calls = 0;  ///< seccomp: nothing that a convolution has no use for
   int capabilities = 0;  ///< none, not even for root
 };
@@ -19,9 +20,14 @@ struct Isolation {
 /// "isolation: namespaces, files, system calls, limits" and what is missing, and why.
 std::string describe(const Isolation& isolation);
 
-/// The names of what is missing and what the kernel says of it, "namespaces (Operation not
-/// permitted)".
+/// The missing mechanisms with the kernel's reason, "namespaces (Operation not permitted)".
 std::vector<std::string> missing_parts(const Isolation& isolation);
+
+/// The promises of docs/grading.md that this machine does not keep, each a sentence that names the
+/// missing part. Empty: whoever grades for points may rely on all of them. A part that the person
+/// at the machine leaves out with CONVLAB_ISOLATION_WITHOUT is not complained of: they have
+/// decided.
+std::vector<std::string> broken_promises(const Isolation& isolation);
 
 /// Asks the kernel, by starting a process that does nothing.
 Isolation probe_isolation();

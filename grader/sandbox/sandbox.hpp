@@ -4,26 +4,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "grader/sandbox/file_rules.hpp"
 #include "grader/sandbox/isolation.hpp"
+#include "grader/sandbox/own_root.hpp"
+#include "grader/sandbox/sandbox_policy.hpp"
 #include "grader/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
-
-/// What a program is allowed, beyond the little that every one is.
-struct SandboxPolicy {
-  std::vector<std::filesystem::path> readable{};  ///< may be read and executed
-  std::filesystem::path secret{};                 ///< the course: nothing in it may be read
-  bool may_fork = false;                          ///< a compiler works in several processes
-  bool keeps_files = false;                       ///< what it leaves in its folder is wanted
-  std::uint64_t cpu_seconds = std::uint64_t{4} * 3600;
-  std::uint64_t file_bytes = std::uint64_t{64} << 20;
-  std::uint64_t open_files = 1024;
-  std::uint64_t data_bytes = 0;  ///< of one process; 0 for no limit of its own
-};
 
 /// Isolates a program that is about to be started. Made before the fork, because between fork and
 /// exec nothing may be allocated; the other functions run there.
@@ -33,31 +23,42 @@ struct SandboxPolicy {
 /// The warden stays outside the filter, waits for the program and ends everything with itself.
 class Sandbox {
  public:
-  /// @param folder  the program's own: it works there and may write nowhere else
-  Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder);
+  /// @param folder        the program's own: it works there and may write nowhere else
+  /// @param memory_bytes  what it may take
+  Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder,
+          std::int64_t memory_bytes);
 
-  /// fork() into namespaces as far as the kernel allows; never fails where fork does not.
+  /// Like fork(), into as many namespaces as the kernel allows. Fails only if fork does.
   /// @return as fork
   pid_t start_warden();
 
-  /// In the warden: completes its namespaces.
+  /// In the warden: completes its namespaces, leaves the grader's session and terminal.
   void enter_warden();
 
-  /// In the program's process: everything else. Nothing of it can be taken back.
+  /// In the program's process: everything else. It cannot be undone.
   void enter_program();
+
+  /// Becomes the program. @return errno, if it cannot
+  [[nodiscard]] int execute(const char* program, char* const* arguments,
+                            char* const* environment) const;
 
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
   void enter_namespaces();
+  void set_limits();
 
   SandboxPolicy policy_;
+  std::string program_;
   std::string folder_;
   FileRules files_;
+  std::optional<OwnRoot> root_;
   SeccompFilter filter_;
   Isolation isolation_;
-  bool has_own_shared_memory_ = false;
+  bool has_own_temporary_ = false;
+  int program_descriptor_ = -1;
+  std::uint64_t memory_bytes_;
   std::string user_map_;
   std::string group_map_;
 };

@@ -1,18 +1,20 @@
 #include "grader/sandbox/seccomp_filter.hpp"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <initializer_list>
 #include <span>
+
+#include "grader/sandbox/system_calls.hpp"
 
 namespace convlab::grader {
 
@@ -26,60 +28,12 @@ constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr unsigned kArchitecture = 0;  // no filter
 #endif
 
-// Younger than the headers of some distributions.
-constexpr unsigned kClone3 = 435;
-constexpr unsigned kIoUringSetup = 425;
-constexpr unsigned kPidfdSendSignal = 424;
-constexpr unsigned kPidfdGetfd = 438;
+constexpr unsigned kAllow = SECCOMP_RET_ALLOW;
+constexpr unsigned kTrap = SECCOMP_RET_TRAP;
 
-struct NamedCall {
-  unsigned number;
-  const char* name;
-};
-
-// No program that computes a convolution makes one of these.
-constexpr NamedCall kForbidden[] = {
-    {SYS_ptrace, "ptrace"},
-    {SYS_process_vm_readv, "process_vm_readv"},
-    {SYS_process_vm_writev, "process_vm_writev"},
-    {SYS_mount, "mount"},
-    {SYS_umount2, "umount2"},
-    {SYS_pivot_root, "pivot_root"},
-    {SYS_chroot, "chroot"},
-    {SYS_bpf, "bpf"},
-    {SYS_perf_event_open, "perf_event_open"},
-    {SYS_keyctl, "keyctl"},
-    {SYS_add_key, "add_key"},
-    {SYS_request_key, "request_key"},
-    {SYS_userfaultfd, "userfaultfd"},
-    {SYS_unshare, "unshare"},
-    {SYS_setns, "setns"},
-    {SYS_init_module, "init_module"},
-    {SYS_finit_module, "finit_module"},
-    {SYS_delete_module, "delete_module"},
-    {SYS_kexec_load, "kexec_load"},
-    {SYS_reboot, "reboot"},
-    {SYS_swapon, "swapon"},
-    {SYS_swapoff, "swapoff"},
-    {SYS_acct, "acct"},
-    {SYS_quotactl, "quotactl"},
-    {SYS_settimeofday, "settimeofday"},
-    {SYS_clock_settime, "clock_settime"},
-    {SYS_sethostname, "sethostname"},
-    {SYS_open_by_handle_at, "open_by_handle_at"},
-    {SYS_syslog, "syslog"},
-    {kPidfdSendSignal, "pidfd_send_signal"},
-    {kPidfdGetfd, "pidfd_getfd"},
-};
-
-// These only in some ways.
-constexpr NamedCall kRestricted[] = {
-    {SYS_clone, "fork"}, {SYS_socket, "socket"}, {SYS_ioctl, "ioctl"},
-    {SYS_kill, "kill"},  {SYS_tgkill, "tgkill"},
-#if defined(SYS_fork)
-    {SYS_fork, "fork"},
-#endif
-};
+constexpr unsigned fail(int error) {
+  return SECCOMP_RET_ERRNO | static_cast<unsigned>(error);
+}
 
 sock_filter load(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
@@ -95,118 +49,185 @@ sock_filter result(unsigned action) {
 
 }  // namespace
 
-SeccompFilter::SeccompFilter(bool may_fork) {
+SeccompFilter::SeccompFilter(Box box) {
   program_ = {load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
               result(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
 #if defined(__x86_64__)
   constexpr unsigned kX32 = 0x40000000;  // the same calls under other numbers
   program_.push_back(jump(BPF_JGE, kX32, 0, 1));
-  answer(SECCOMP_RET_ERRNO | ENOSYS);
+  program_.push_back(result(fail(ENOSYS)));
 #endif
-  for (const NamedCall& call : kForbidden) trap(call.number);
-  for (const unsigned call : {SYS_setsid, SYS_setpgid}) fail(call, EPERM);
-  fail(kIoUringSetup, ENOSYS);
-  fail(kClone3, ENOSYS);  // its flags lie in memory; glibc then takes clone
-  restrict_clone();
-  restrict_sockets();
-  restrict_terminal();
-  only_for_itself(SYS_prlimit64, EPERM);
-  if (!may_fork) {
-#if defined(SYS_fork)
-    trap(SYS_fork);
-#endif
-    // posix_spawn shares its memory until exec; a copy of the program does not.
-    program_.push_back(jump(BPF_JEQ, SYS_clone, 0, 4));
-    load_argument(0);
-    program_.push_back(jump(BPF_JSET, CLONE_THREAD | CLONE_VFORK, 1, 0));
-    answer(SECCOMP_RET_TRAP);
-    answer(SECCOMP_RET_ALLOW);
-    only_for_itself(SYS_kill, 0);
-    only_for_itself(SYS_tgkill, 0);
+  for (const NamedCall& call : forbidden_calls()) rule(call.number, kTrap);
+  for (const unsigned call : {SYS_setsid, SYS_setpgid}) rule(call, fail(EPERM));
+  for (const unsigned call : {kIoUringSetup, kMemfdSecret}) rule(call, fail(ENOSYS));
+  rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then takes clone
+  restrict_processes(box);
+  restrict_signals(box);
+  restrict_sockets(box);
+  restrict_memory(box);
+  restrict_terminals(box);
+  using enum Condition::Test;
+  rule(SYS_prlimit64, kAllow, {{0, kEqual, 0}});
+  rule(SYS_prlimit64, kAllow, {{0, kOwnPid}});
+  rule(SYS_prlimit64, fail(EPERM));
+  if (box == Box::kCpu) {
+    for (const unsigned call : calls_of_a_convolution()) rule(call, kAllow);
+    program_.push_back(result(fail(ENOSYS)));
+  } else {
+    program_.push_back(result(kAllow));
   }
-  answer(SECCOMP_RET_ALLOW);
 }
 
-void SeccompFilter::answer(unsigned action) {
-  program_.push_back(result(action));
-}
-
-// Arguments have 64 bits; those that matter here are 32 wide, the lower half of a little-endian
-// machine.
-void SeccompFilter::load_argument(unsigned index) {
-  program_.push_back(load(offsetof(seccomp_data, args) + index * sizeof(__u64)));
-}
-
-void SeccompFilter::fail(unsigned call, int error) {
-  program_.push_back(jump(BPF_JEQ, call, 0, 1));
-  answer(SECCOMP_RET_ERRNO | static_cast<unsigned>(error));
-}
-
-void SeccompFilter::trap(unsigned call) {
-  program_.push_back(jump(BPF_JEQ, call, 0, 1));
-  answer(SECCOMP_RET_TRAP);
-}
-
-// The first argument is a process: itself, or (where that means itself) 0.
-void SeccompFilter::only_for_itself(unsigned call, int error) {
-  const bool zero_is_self = error != 0;
-  program_.push_back(jump(BPF_JEQ, call, 0, 5));
-  load_argument(0);
-  program_.push_back(jump(BPF_JEQ, 0, zero_is_self ? 2 : 1, 0));
-  own_pid_.push_back(program_.size());
-  program_.push_back(jump(BPF_JEQ, 0, 1, 0));
-  answer(error == 0 ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | static_cast<unsigned>(error));
-  answer(SECCOMP_RET_ALLOW);
-}
-
-void SeccompFilter::restrict_clone() {
-  program_.push_back(jump(BPF_JEQ, SYS_clone, 0, 4));
-  load_argument(0);
-  program_.push_back(
-      jump(BPF_JSET,
-           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS,
-           0, 1));
-  answer(SECCOMP_RET_TRAP);
+void SeccompFilter::rule(unsigned call, unsigned action,
+                         std::initializer_list<Condition> conditions) {
+  using enum Condition::Test;
+  // Arguments have 64 bits; the lower half comes first on a little-endian machine.
+  const auto argument = [](unsigned index) {
+    return load(offsetof(seccomp_data, args) + index * sizeof(__u64));
+  };
+  std::vector<sock_filter> body;
+  std::vector<std::size_t> pids;
+  std::vector<std::size_t> descriptors;
+  std::vector<std::pair<std::size_t, bool>> exits;  // where a test fails, and on which side
+  for (const Condition& condition : conditions) {
+    body.push_back(argument(condition.argument));
+    const bool masked = condition.test == kEqual && condition.mask != ~0U;
+    if (masked) body.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, condition.mask));
+    if (condition.test == kOwnPid) pids.push_back(body.size());
+    if (condition.test == kProgram) descriptors.push_back(body.size());
+    const bool is_bit_test = condition.test == kAnyBit || condition.test == kNoBit;
+    exits.emplace_back(body.size(), condition.test == kNoBit);
+    body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, condition.value, 0, 0));
+  }
+  body.push_back(result(action));
+  // Whoever fails a test goes on behind the body, where the number of the call is loaded again.
+  for (const auto& [place, on_true] : exits) {
+    const auto rest = static_cast<unsigned char>(body.size() - place - 1);
+    (on_true ? body[place].jt : body[place].jf) = rest;
+  }
+  program_.push_back(jump(BPF_JEQ, call, 0, static_cast<unsigned char>(body.size())));
+  for (const std::size_t place : pids) own_pid_.push_back(program_.size() + place);
+  for (const std::size_t place : descriptors) {
+    program_descriptor_.push_back(program_.size() + place);
+  }
+  program_.insert(program_.end(), body.begin(), body.end());
+  if (!conditions.size()) return;  // the accumulator still holds the call
   program_.push_back(load(offsetof(seccomp_data, nr)));
+}
+
+void SeccompFilter::restrict_processes(Box box) {
+  using enum Condition::Test;
+  rule(SYS_clone, kTrap,
+       {{0, kAnyBit,
+         CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+             CLONE_NEWCGROUP | CLONE_PARENT}});
+  if (box == Box::kCompiler) return;
+  // posix_spawn shares its memory until exec; a copy of the program does not.
+  const unsigned allowed = CLONE_THREAD | (box == Box::kCpu ? 0U : CLONE_VFORK);
+  rule(SYS_clone, kTrap, {{0, kNoBit, allowed}});
+#if defined(SYS_fork)
+  rule(SYS_fork, kTrap);
+#endif
+  if (box != Box::kCpu) return;
+#if defined(SYS_vfork)
+  rule(SYS_vfork, kTrap);
+#endif
+  // Once: the descriptor closes itself, and its number lies above those that a process may make.
+  rule(SYS_execveat, kAllow, {{0, kProgram}});
+  rule(SYS_execveat, kTrap);
+  rule(SYS_execve, kTrap);
+}
+
+// Also where there are no process numbers of its own. A compiler's programs have many numbers, so
+// none of them may; they end without.
+void SeccompFilter::restrict_signals(Box box) {
+  using enum Condition::Test;
+  const unsigned refuse = box == Box::kCompiler ? fail(EPERM) : kTrap;
+  for (const unsigned call :
+       {SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo}) {
+    rule(call, kAllow, {{0, kOwnPid}});
+    rule(call, refuse);
+  }
+  // A descriptor may send signals as well, to whoever is set as its owner.
+  constexpr unsigned kSetSignal = 10;      // F_SETSIG
+  constexpr unsigned kSetOwnerLarge = 15;  // F_SETOWN_EX
+  constexpr unsigned kSetLease = 1024;     // F_SETLEASE
+  constexpr unsigned kNotify = 1026;       // F_NOTIFY
+  for (const unsigned command :
+       {static_cast<unsigned>(F_SETOWN), kSetSignal, kSetOwnerLarge, kSetLease, kNotify}) {
+    rule(SYS_fcntl, fail(EPERM), {{1, kEqual, command}});
+  }
+  if (box == Box::kCompiler) return;
+  for (const unsigned option : {PR_SET_PDEATHSIG, PR_SET_DUMPABLE}) {
+    rule(SYS_prctl, fail(EPERM), {{0, kEqual, option}});
+  }
 }
 
 // NVIDIA's driver does not start without a local socket of its own (cuInit gives error 304). It
-// also looks for helpers behind such sockets, and goes on where there is none.
-void SeccompFilter::restrict_sockets() {
-  program_.push_back(jump(BPF_JEQ, SYS_socket, 0, 7));
-  load_argument(0);
-  program_.push_back(jump(BPF_JEQ, AF_UNIX, 4, 0));
-  program_.push_back(jump(BPF_JEQ, AF_INET, 1, 0));
-  program_.push_back(jump(BPF_JEQ, AF_INET6, 0, 1));
-  answer(SECCOMP_RET_TRAP);
-  answer(SECCOMP_RET_ERRNO | EACCES);
-  answer(SECCOMP_RET_ALLOW);
-  fail(SYS_connect, ENOENT);
+// also looks for helpers behind such sockets, and goes on where there is none. A datagram reaches
+// any socket whose name is known, without a connection.
+void SeccompFilter::restrict_sockets(Box box) {
+  using enum Condition::Test;
+  rule(SYS_connect, fail(ENOENT));
+  for (const unsigned family : {AF_INET, AF_INET6}) {
+    rule(SYS_socket, kTrap, {{0, kEqual, family}});
+  }
+  if (box == Box::kGpu) {
+    constexpr unsigned kType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
+    for (const unsigned call : {SYS_socket, SYS_socketpair}) {
+      for (const unsigned type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+        rule(call, kAllow, {{0, kEqual, AF_UNIX}, {1, kEqual, type, kType}});
+      }
+    }
+  }
+  for (const unsigned call : {SYS_socket, SYS_socketpair}) rule(call, fail(EACCES));
 }
 
-void SeccompFilter::restrict_terminal() {
-  program_.push_back(jump(BPF_JEQ, SYS_ioctl, 0, 4));
-  load_argument(1);
-  program_.push_back(jump(BPF_JEQ, TIOCSTI, 0, 1));
-  answer(SECCOMP_RET_TRAP);
-  program_.push_back(load(offsetof(seccomp_data, nr)));
+// Memory that no limit of a process counts. Populating is not interrupted, so a process that is
+// stopped would go on.
+void SeccompFilter::restrict_memory(Box box) {
+  using enum Condition::Test;
+  if (box == Box::kGpu) return;
+  for (const unsigned call : {SYS_memfd_create, SYS_shmget}) rule(call, fail(EPERM));
+  if (box == Box::kCompiler) return;
+  constexpr unsigned kShared = MAP_SHARED | MAP_ANONYMOUS;
+  rule(SYS_mmap, fail(EPERM), {{3, kEqual, kShared, kShared}});
+  constexpr unsigned kPopulateRead = 22;
+  constexpr unsigned kPopulateWrite = 23;
+  for (const unsigned advice : {kPopulateRead, kPopulateWrite}) {
+    rule(SYS_madvise, fail(EINVAL), {{2, kEqual, advice}});
+  }
 }
 
-int SeccompFilter::install() {
+void SeccompFilter::restrict_terminals(Box box) {
+  using enum Condition::Test;
+  rule(SYS_ioctl, kTrap, {{1, kEqual, TIOCSTI}});
+  constexpr unsigned kSetOwner = 0x8901;         // FIOSETOWN
+  constexpr unsigned kSetProcessGroup = 0x8902;  // SIOCSPGRP
+  constexpr unsigned kLinuxConsole = 0x541c;     // TIOCLINUX
+  for (const unsigned request :
+       {static_cast<unsigned>(TIOCSCTTY), static_cast<unsigned>(TIOCSPGRP),
+        static_cast<unsigned>(TIOCSETD), kLinuxConsole, kSetOwner, kSetProcessGroup}) {
+    rule(SYS_ioctl, fail(EPERM), {{1, kEqual, request}});
+  }
+  if (box != Box::kCpu) return;
+  constexpr unsigned kIsTerminal = 0x5401;  // TCGETS
+  for (const unsigned request : {kIsTerminal, static_cast<unsigned>(TIOCGWINSZ),
+                                 static_cast<unsigned>(FIONREAD), static_cast<unsigned>(FIONBIO)}) {
+    rule(SYS_ioctl, kAllow, {{1, kEqual, request}});
+  }
+  rule(SYS_ioctl, fail(ENOTTY));
+}
+
+int SeccompFilter::install(int program_descriptor) {
   if (kArchitecture == 0) return ENOSYS;
   const auto self = static_cast<unsigned>(::getpid());
   for (const std::size_t place : own_pid_) program_[place].k = self;
+  for (const std::size_t place : program_descriptor_) {
+    program_[place].k = static_cast<unsigned>(program_descriptor);
+  }
   const sock_fprog filter{static_cast<unsigned short>(program_.size()), program_.data()};
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0 ? 0 : errno;
-}
-
-std::string system_call_name(int number) {
-  for (const auto& calls : {std::span<const NamedCall>(kForbidden), {kRestricted}}) {
-    for (const NamedCall& call : calls) {
-      if (call.number == static_cast<unsigned>(number)) return call.name;
-    }
-  }
-  return "number " + std::to_string(number);
 }
 
 }  // namespace convlab::grader

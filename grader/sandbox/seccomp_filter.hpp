@@ -3,37 +3,50 @@
 #include <linux/filter.h>
 #include <sys/types.h>
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
+#include "grader/sandbox/sandbox_policy.hpp"
+
 namespace convlab::grader {
 
-/// Which system calls a program may make: all but those that a convolution has no use for. It may
-/// start threads; it may not copy itself, trace or end other processes, open network connections,
-/// mount, load code into the kernel, or leave its process group. A call that no honest program
-/// makes ends in SIGSYS, others only fail.
+/// Which system calls a program may make. On the CPU only those of a list: memory, threads, files,
+/// clocks, its channel. A program for a device and a compiler may make all but those that neither
+/// has a use for, because drivers and tools differ from machine to machine. Nobody traces others,
+/// signals them, opens network connections, mounts, or leaves its session. A call that no honest
+/// program makes ends in SIGSYS, others only fail.
 class SeccompFilter {
  public:
-  /// @param may_fork  a compiler may: it works in several processes
-  explicit SeccompFilter(bool may_fork);
+  explicit SeccompFilter(Box box);
 
   /// Puts the filter on the calling process, for good and through exec. Allocates nothing, so it
   /// may run between fork and exec.
+  /// @param program_descriptor  the only one that Box::kCpu may execute, with execveat
   /// @return 0 or an errno
-  [[nodiscard]] int install();
+  [[nodiscard]] int install(int program_descriptor);
 
  private:
-  void fail(unsigned call, int error);
-  void trap(unsigned call);
-  void only_for_itself(unsigned call, int error);
-  void restrict_clone();
-  void restrict_sockets();
-  void restrict_terminal();
-  void load_argument(unsigned index);
-  void answer(unsigned action);
+  /// What must hold for an argument of a call; of its lower half, where all that matters lies.
+  struct Condition {
+    enum class Test { kEqual, kAnyBit, kNoBit, kOwnPid, kProgram };
+    unsigned argument;
+    Test test;
+    unsigned value = 0;
+    unsigned mask = ~0U;  ///< of kEqual
+  };
+
+  /// The first rule whose call and conditions match says what happens.
+  void rule(unsigned call, unsigned action, std::initializer_list<Condition> conditions = {});
+  void restrict_processes(Box box);
+  void restrict_signals(Box box);
+  void restrict_sockets(Box box);
+  void restrict_memory(Box box);
+  void restrict_terminals(Box box);
 
   std::vector<sock_filter> program_;
-  std::vector<std::size_t> own_pid_;  ///< instructions that compare with it
+  std::vector<std::size_t> own_pid_;             ///< instructions that compare with it
+  std::vector<std::size_t> program_descriptor_;  ///< the same
 };
 
 /// "ptrace", for a call that ends in SIGSYS; its number otherwise.

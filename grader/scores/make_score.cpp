@@ -146,7 +146,7 @@ bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWo
 
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
                  const std::vector<SpeedOutcome>& speeds) {
-  Score score;
+  Score score{.items = {}, .choice = rules.choice};
   for (const ScoreRule& rule : rules.items) {
     ScoreItem item{.stage = rule.stage,
                    .item = to_string(rule.what),

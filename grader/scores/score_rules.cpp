@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/program/arguments.hpp"
@@ -118,15 +119,43 @@ ScoreRule read_rule(const json& object) {
   return rule;
 }
 
+// {"points": …, "stages": […]}; each stage must have items, and together more points than count.
+ScoreChoice read_choice(const json& object, const std::vector<ScoreRule>& items) {
+  check_keys(object, {"points", "stages"});
+  ScoreChoice choice{.most = read_number(object, "points", 0.0, kMostPoints), .stages = {}};
+  if (!object.contains("stages") || !object.at("stages").is_array() ||
+      object.at("stages").empty()) {
+    throw RuleProblem{"needs a list of 'stages' in 'best_of'"};
+  }
+  double sum = 0.0;
+  for (const json& stage : object.at("stages")) {
+    if (!stage.is_string()) throw RuleProblem{"has a stage in 'best_of' that is no text"};
+    choice.stages.push_back(stage.get<std::string>());
+    double points = 0.0;
+    for (const ScoreRule& rule : items) points += rule.stage == stage ? rule.points : 0.0;
+    if (points == 0.0) {
+      throw RuleProblem{"names the stage '" + choice.stages.back() +
+                        "' in 'best_of', which no item gives points for"};
+    }
+    sum += points;
+  }
+  if (sum < choice.most) {
+    throw RuleProblem{"has stages with " + number_text(sum) + " points in 'best_of', fewer than " +
+                      number_text(choice.most)};
+  }
+  return choice;
+}
+
 ScoreRules read_rules(const json& object) {
-  check_keys(object, {"schema", "network", "rounds", "tolerance", "items"});
+  check_keys(object, {"schema", "network", "rounds", "tolerance", "items", "best_of"});
   if (const std::string schema = read_text_field(object, "schema"); schema != kSchema) {
     throw RuleProblem{"has the schema '" + schema + "'; this grader reads " + kSchema};
   }
   ScoreRules rules{.network = read_text_field(object, "network"),
                    .rounds = read_int(object, "rounds", 1, kMostRounds),
                    .tolerance = read_number(object, "tolerance", 0.0, kMostPoints),
-                   .items = {}};
+                   .items = {},
+                   .choice = {}};
   if (!object.contains("items") || !object.at("items").is_array() || object.at("items").empty()) {
     throw RuleProblem{"needs a list of 'items'"};
   }
@@ -144,23 +173,14 @@ ScoreRules read_rules(const json& object) {
                         "' of stage '" + rule.stage + "'"};
     }
   }
+  if (object.contains("best_of")) rules.choice = read_choice(object.at("best_of"), rules.items);
   return rules;
 }
 
 }  // namespace
 
 const char* to_string(ScoreRule::What what) {
-  switch (what) {
-    case ScoreRule::What::kRuns:
-      return "runs";
-    case ScoreRule::What::kCases:
-      return "cases";
-    case ScoreRule::What::kNetwork:
-      return "network";
-    case ScoreRule::What::kSpeed:
-      return "speed";
-  }
-  return "unknown";
+  return enum_name(what, {"runs", "cases", "network", "speed"});
 }
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {

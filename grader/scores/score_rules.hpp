@@ -1,8 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "grader/result/score.hpp"
 
 namespace convlab::grader {
 
@@ -41,6 +44,7 @@ struct ScoreRules {
   int rounds = 1;          ///< how often a speed is measured at most while noise decides its points
   double tolerance = 0.0;  ///< points that noise may decide
   std::vector<ScoreRule> items{};
+  std::optional<ScoreChoice> choice{};  ///< the stages that are not required, and their most points
 };
 
 /// @param name  stands for the file in messages

@@ -1,5 +1,6 @@
 #include "grader/submission/build_submission.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -10,7 +11,8 @@
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/sandbox/child_process.hpp"
-#include "grader/submission/compiler_output.hpp"
+#include "grader/submission/machine_faults.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
@@ -26,7 +28,7 @@ std::string optimisation() {
   return flag == nullptr ? "" : flag;
 }
 
-// The first line that is an error, without the folder; how many more there are.
+// The first error line, without the folder, and the number of further errors.
 std::string first_error(const std::string& printed, const fs::path& folder) {
   std::istringstream lines(printed);
   std::string first;
@@ -59,7 +61,7 @@ class Compiler {
 
   /// Nothing if it went well.
   std::optional<BuildProblem> compile(const fs::path& file) const {
-    // What milestones may include, and the tools; not the programs of a solution.
+    // The headers that milestones may include, and the tools; not the programs of a solution.
     return step(compile_command(target_, file, folder_),
                 {course_ / "common", target_.build / "bin" / "convlab-rewrite",
                  target_.build / "given_file"});
@@ -72,33 +74,23 @@ class Compiler {
  private:
   std::optional<BuildProblem> step(const std::vector<std::string>& words,
                                    const std::vector<fs::path>& readable) const {
-    ChildProcess::Options options{.policy = {.readable = readable,
+    ChildProcess::Options options{.policy = {.box = Box::kCompiler,
+                                             .readable = readable,
                                              .secret = course_,
-                                             .may_fork = true,
-                                             .keeps_files = true,
                                              .cpu_seconds = 600,
-                                             .file_bytes = std::uint64_t{512} << 20,
+                                             .file_bytes = std::uint64_t{128} << 20,
                                              .data_bytes = std::uint64_t{8} << 30},
                                   .folder = folder_};
     if (const std::string flag = optimisation(); !flag.empty()) {
       options.environment = {std::string(kOptimise) + "=" + flag};
     }
-    options.policy.readable.insert(options.policy.readable.end(), {"/usr", "/bin", "/lib", "/opt"});
+    const auto tools = tool_folders(target_.build, to_string(target_.device));
+    options.policy.readable.insert(options.policy.readable.end(), tools.begin(), tools.end());
     ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
     constexpr std::chrono::seconds kPatience(300);
     const Ending ending = process.wait(kPatience);
     std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
     if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
-    if (const std::string fault = fault_of_machine(process.output_head()); !fault.empty()) {
-      throw EnvironmentError("Nothing can be compiled in " + folder_.parent_path().string() + ": " +
-                             fault + ".");
-    }
-    if (ending.kind == Ending::Kind::kExited && misses_compiler(process.output_head())) {
-      throw EnvironmentError("The compiler that this build was configured with is gone (" +
-                             first_error(process.output_head(), folder_) +
-                             "); common/setup/lab setup installs one, cmake --preset lab --fresh "
-                             "looks for it again.");
-    }
     if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
       return BuildProblem{.message = first_error(process.output_head(), folder_)};
     }
@@ -113,6 +105,46 @@ class Compiler {
   fs::path folder_;
   fs::path course_ = network_folder().parent_path().parent_path();
 };
+
+// What a step of the compiler left behind, which may be gigabytes, but for these.
+void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (std::find(kept.begin(), kept.end(), name) == kept.end()) {
+      fs::remove_all(entry.path(), failed);
+    }
+  }
+}
+
+[[noreturn]] void blame_machine(const fs::path& folder, const std::string& fault) {
+  throw EnvironmentError("Nothing can be compiled in " + folder.parent_path().string() + ": " +
+                         fault + ".");
+}
+
+// A file that does not compile may be the machine's fault. What the compiler says of it is the
+// file's word; what the machine says, and whether an empty file compiles, is not.
+void require_working_machine(const GivenFileTarget& target, const fs::path& folder) {
+  if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
+    blame_machine(folder, fault);
+  }
+  std::string missing = missing_tool(target.build, to_string(target.device));
+  if (missing.empty()) {
+    const fs::path empty = folder / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
+    write_atomically(empty, "\n");
+    const Compiler compiler(target, folder);
+    auto problem = compiler.compile(empty);
+    if (!problem) problem = compiler.link(false);
+    if (!problem) return;
+    if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
+      blame_machine(folder, fault);
+    }
+    missing = problem->message;
+  }
+  throw EnvironmentError("The compiler that this build was configured with is gone (" + missing +
+                         "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                         "looks for it again.");
+}
 
 std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFileTarget& target,
                                              const fs::path& folder) {
@@ -147,6 +179,14 @@ BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& ta
   fill_folder(built.folder, [&](const fs::path& scratch) {
     write_atomically(scratch / name, text);
     built.problem = compile_and_link(scratch / name, target, scratch);
+    remove_all_but(scratch, {name, "program", "compiler.log"});
+    if (built.problem && built.problem->kind == Kind::kDoesNotCompile) {
+      require_working_machine(target, scratch);
+      remove_all_but(scratch, {name, "compiler.log"});
+    }
+    if (!built.problem) {
+      write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
+    }
   });
   return built;
 }

@@ -9,7 +9,7 @@
 
 namespace convlab::grader {
 
-/// Why a file became no program.
+/// Why no program could be built from a file.
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol };
   Kind kind = Kind::kDoesNotCompile;
@@ -23,9 +23,9 @@ struct BuiltSubmission {
   std::optional<BuildProblem> problem{};
 };
 
-/// Makes a program for the grader of one source file: the file alone, copied into a folder of its
-/// own below build/sources, compiled in a sandbox, its functions kept from replacing others. The
-/// same text is not compiled twice.
+/// Builds a program for the grader from one source file. Copies the file, without its neighbours,
+/// into a folder of its own below build/sources, compiles it in isolation, and makes its functions
+/// local, so that they replace no others. Does not compile the same text twice.
 /// @throws UsageError if there is no such file
 /// @throws EnvironmentError if the build folder cannot be written, or holds no commands
 BuiltSubmission build_submission(const std::filesystem::path& file, const GivenFileTarget& target);

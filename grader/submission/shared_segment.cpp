@@ -26,7 +26,7 @@ namespace {
 SharedSegment::SharedSegment(std::size_t size, Access access) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   size_ = (size + page - 1) / page * page;
-  // A shared page that cannot be had is a fatal signal, not an error; so ask beforehand.
+  // If a shared page is missing later, that is a fatal signal, not an error. So check first.
   const auto free = static_cast<std::size_t>(available_memory());
   if (size_ > free) {
     throw EnvironmentError("This needs " + std::to_string(size_ >> 20) + " MiB of memory and " +
@@ -41,7 +41,7 @@ SharedSegment::SharedSegment(std::size_t size, Access access) {
   if (mapped == MAP_FAILED) fail(size_);
   data_ = static_cast<std::byte*>(mapped);
   int seals = F_SEAL_SHRINK | F_SEAL_GROW;
-  // The mapping above stays writable, no later one is (Linux 5.1).
+  // The mapping above stays writable; later mappings cannot write (Linux 5.1).
   if (access == Access::kReadOnly) seals |= F_SEAL_FUTURE_WRITE;
   if (::fcntl(descriptor_.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) fail(size_);
 }

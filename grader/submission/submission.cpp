@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <random>
 #include <utility>
 
 #include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
+#include "common/text/printable.hpp"
 
 namespace convlab::grader {
 
@@ -17,11 +19,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Beside the output, before and behind, lie this many bytes of poison.
+// This many bytes of poison lie before and after the output.
 constexpr std::size_t kRedzone = 4096;
 constexpr milliseconds kStartLimit{20'000};
 
-// What a submission must not read: solutions, other people's work.
+// The folder that a submission must not read: it holds solutions and other people's work.
 std::filesystem::path course_folder() {
   return network_folder().parent_path().parent_path();  // of ROOT/common/network
 }
@@ -29,6 +31,39 @@ std::filesystem::path course_folder() {
 std::uint64_t fresh_token() {
   static std::random_device device;
   return std::uint64_t{device()} << 32 | device();
+}
+
+// What the builder wrote down; of the milestones only the first has no device.
+Box box_for(const std::filesystem::path& program) {
+  std::ifstream stream(program.parent_path() / kDeviceFile);
+  std::string device;
+  if (stream >> device) {
+    return device == to_string(Device::kCpu)        ? Box::kCpu
+           : device == to_string(Device::kEmulated) ? Box::kEmulated
+                                                    : Box::kGpu;
+  }
+  return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
+}
+
+// Nothing that a submission says of itself reaches a terminal or a file as it is.
+void make_printable(ServeReply& reply) {
+  reply.message = printable_line(reply.message);
+  reply.no_gpu = printable_line(reply.no_gpu);
+  for (StageInfo& stage : reply.stages) {
+    stage.id = printable_line(stage.id);
+    stage.title = printable_line(stage.title);
+    stage.baseline = printable_line(stage.baseline);
+  }
+  if (!reply.report) return;
+  for (std::string* text :
+       {&reply.report->info.name, &reply.report->info.driver, &reply.report->info.runtime}) {
+    *text = printable_line(*text);
+  }
+}
+
+// A thread that was left behind may crash between two requests; it tells the token of the first.
+bool answers(const ServeReply& reply, const ServeRequest& request) {
+  return reply.token == request.token || reply.status == ServeStatus::kCrash;
 }
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
@@ -76,7 +111,7 @@ void Submission::Region::place(std::int64_t elements, SharedSegment::Access acce
                                Placement placement, bool& is_new) {
   bytes = static_cast<std::size_t>(elements) * sizeof(float);
   if (const std::size_t needed = bytes + 2 * kRedzone; needed > segment.size()) {
-    segment = SharedSegment();  // give the old memory back before asking for more
+    segment = SharedSegment();  // frees the old memory before asking for more
     segment = SharedSegment(needed, access);
     is_new = true;
   }
@@ -125,7 +160,7 @@ bool Submission::surroundings_intact() const {
 
 milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_;
-  // Plain loops do a million multiply-adds in a millisecond; an emulated kernel far fewer.
+  // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   return milliseconds(20'000 + shape_.multiply_adds() / kSlowestPerMillisecond);
 }
@@ -169,7 +204,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     }
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
-        ChildProcess::Options{.policy = {.secret = course_folder()}, .environment = environment_});
+        ChildProcess::Options{.policy = {.box = box_for(program_), .secret = course_folder()},
+                              .environment = environment_});
     segments_are_known_ = false;
   }
   process_->thaw();
@@ -178,11 +214,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     descriptors = {input_.segment.descriptor(), weights_.segment.descriptor(),
                    output_.segment.descriptor()};
     segments_are_known_ = true;
+    process_->set_shared_bytes(static_cast<std::int64_t>(
+        input_.segment.size() + weights_.segment.size() + output_.segment.size()));
   }
-  // If the process is gone, receiving says how.
+  // If the process has ended, receive() reports how.
   send_message(process_->channel(), encode(request), descriptors);
   auto answer = process_->receive(limit);
-  // A pause must be asked for, and must be one of this request.
+  // Accepts a pause only if this request asked for it.
   for (int pauses = 0; pause && pauses < 2; ++pauses) {
     const auto* message = std::get_if<Message>(&answer);
     const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);
@@ -196,15 +234,18 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   std::optional<Failure> failure;
   if (const auto* ending = std::get_if<Ending>(&answer)) {
     failure = failure_of(*ending, limit);
-  } else if (const auto decoded = decode_reply(std::get<Message>(answer).text);
-             !decoded || decoded->token != request.token) {
+  } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
+             !decoded || !answers(*decoded, request)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
+  } else if (!process_->keeps_environment()) {
+    failure = Failure{.kind = Failure::Kind::kSettings};
   } else {
-    reply = *decoded;
+    reply = std::move(*decoded);
+    make_printable(reply);
     // What follows would be an emulation's verdict under a GPU's name.
     if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
-                             reply.no_gpu + " Run the check again; nvidia-smi tells how it is.");
+                             reply.no_gpu + " Run the check again; nvidia-smi shows its state.");
     }
     device_.device = reply.device;
     device_.no_gpu = reply.no_gpu;

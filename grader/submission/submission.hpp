@@ -18,6 +18,10 @@
 
 namespace convlab::grader {
 
+/// Beside a program that was built of a given file: "cpu", "emulated" or "gpu", which says how much
+/// its box allows.
+inline constexpr const char* kDeviceFile = "device";
+
 /// Why a submission gave no output.
 struct Failure {
   enum class Kind {
@@ -30,6 +34,7 @@ struct Failure {
     kMemory,    ///< it took nearly all memory of the machine
     kNoStart,   ///< there is no such program, or it cannot run
     kProtocol,  ///< its answer is none
+    kSettings,  ///< it changed its environment
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
@@ -42,8 +47,8 @@ struct Failure {
 
 /// Where the arrays lie in their segments.
 enum class Placement {
-  kAligned,  ///< at a page's beginning, as an allocator would; for timing
-  kAtEnd,    ///< the last element is the last of a page and nothing follows: a stray index faults
+  kAligned,  ///< at the beginning of a page, as from an allocator; for timing
+  kAtEnd,  ///< the last element ends a page and a guard page follows, so an index too large faults
 };
 
 /// The three arrays of one convolution, as the grader sees them.
@@ -59,7 +64,7 @@ struct Call {
   double op_ms = 0.0;
   double layer_ms = 0.0;
   OpSample sample{};           ///< what op_ms was made of, on a device
-  double round_trip_ms = 0.0;  ///< as the grader saw it
+  double round_trip_ms = 0.0;  ///< on the grader's clock
   PhaseKernels kernels{};      ///< of run_phases
   bool wrote_outside = false;  ///< the memory beside the output has changed
 };
@@ -83,27 +88,25 @@ class Submission {
   explicit Submission(std::filesystem::path program,
                       std::optional<std::chrono::milliseconds> time_limit = {});
 
-  [[nodiscard]] const std::filesystem::path& program() const { return program_; }
-
   /// Fills `stages`, and learns the device. A failure if the program does not answer.
   std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
 
-  /// Makes room for the arrays of this shape; what they held before is lost.
+  /// Makes room for the arrays of this shape. Their old content is lost.
   /// @throws EnvironmentError that says how much memory is needed
   Arrays prepare(const ConvShape& shape, Placement placement);
 
-  /// Fills the output with `content` (poison, unless told otherwise), the memory beside it with
-  /// poison, and lets the stage write the output.
+  /// Fills the output with `content` (by default poison) and the memory beside it with poison, and
+  /// lets the stage write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
   /// The same with pauses after prolog and after convolve, in which `pause` may change the input.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
-  /// After a call the whole process stands still, so that nothing can be added to the output while
-  /// it is compared. This lets it go on, until the next call.
+  /// After a call the process stays stopped, so that it cannot add to the output while that is
+  /// compared. This lets it go on until the next call.
   void thaw();
 
-  /// What the process has computed so far, on all its threads; negative if nobody knows.
+  /// Processor time of all its threads so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
   [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;  ///< of the one that answers
 
@@ -113,7 +116,7 @@ class Submission {
   /// Known after its first answer.
   [[nodiscard]] const SubmissionDevice& device() const { return device_; }
 
-  /// How far the kernel isolates it; known after its first answer.
+  /// Which mechanisms isolate it; known after its first answer.
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }
 
   /// Ends the process; the next call starts a new one.

@@ -5,21 +5,21 @@
 
 namespace convlab::grader {
 
-/// What is wrong with the functions that an object uses or brings.
+/// What is wrong with the functions that an object uses or defines.
 struct SymbolProblem {
   enum class Kind {
     kLibrary,      ///< it calls a library that does the exercise
-    kForbidden,    ///< it calls what no convolution needs
+    kForbidden,    ///< it calls what its box refuses
     kReplacement,  ///< it brings a function of the system, of CUDA or of the workbook
   };
   Kind kind = Kind::kForbidden;
-  std::string name{};  ///< as a person would write it
+  std::string name{};  ///< without mangling
 };
 
 /// Looks through the external symbols of an object, as `nm --extern-only --format=posix` lists
-/// them. Undefined ones must be on the list of what a convolution may use: the language's own
-/// library, mathematics, memory, text output, threads, the CUDA runtime and the workbook's
-/// interface.
+/// them. Refused are libraries that do the exercise, what the box refuses in any case, what reaches
+/// around these rules, and the workbook's side of the talk with the grader. A system call without a
+/// function's name is met by the box.
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols);
 
 }  // namespace convlab::grader

@@ -1,8 +1,8 @@
 // The convolution layer on the CPU.
 //
-// Idea     Slide a small window of weights over an image. Where it lies, multiply each weight with
-//          the pixel under it and add up the products: that sum is one pixel of the output. There
-//          is one window per output map, and it reaches through all channels of the input:
+// Idea     Slide a small filter of weights over an image. At each place, multiply each weight by
+//          the pixel under it and add up the products: that sum is one element of the output. Each
+//          output map has its own filter, which reaches through all channels of the input:
 //
 //              output[b][m][h][w] = Σ over c, p, q of
 //                  input[b][c][h·stride + p][w·stride + q] · weights[m][c][p][q]
@@ -21,7 +21,7 @@
 //          of them per image: 1.25 million in its first convolution, 3.6 million in its second.
 // Expect   seven nested loops, one to a few milliseconds per image. Correct first: the later
 //          milestones make it fast, and you will compare every one of them with this one.
-// Run      cmake --build --preset lab && build/bin/m1 100
+// Run      cmake --build --preset lab --target m1 && build/bin/m1 100
 //          build/bin/grader check m1
 
 #include <cstddef>
@@ -44,11 +44,11 @@ namespace {
 /// @param output   batch × out_channels × out_height × out_width; write every element, it is not
 ///                 zero when you get it
 ///
-/// Two things to watch: the stride is not always 1, and the index into an array of 10 000 images
-/// must be computed in 64 bits (std::size_t), an int soon becomes too small.
+/// Two things to watch: the stride is not always 1, and an int is too small for an index into an
+/// array of 10 000 images, so compute it in 64 bits (std::size_t).
 void conv_forward(const convlab::ConvShape& shape, const float* input, const float* weights,
                   float* output) {
-  // Once you use a parameter, take it out of this list; at the end nothing of the list is left.
+  // Once you use a parameter, take it out of this list; at the end the list is gone.
   (void)shape, (void)input, (void)weights, (void)output;
 
   // Your loops replace this line.

@@ -9,13 +9,13 @@
 //              ┌────────────────┐                grid.y   maps            (out_channels)
 //            t │ thread = output│                grid.z   images          (batch, up to 65 535)
 //            ↓ │ (h, w) of (b,m)│
-//              └────────────────┘                maps whose size is no multiple of 16 leave
-//                                                threads over: these must write nothing
-// Cost     in_channels · kernel² multiply-adds and twice as many loads for each output. A GPU hides
-//          the time that a load takes by running other threads: give it many.
+//              └────────────────┘                If a map's size is no multiple of 16, some
+//                                                threads have no output: they write nothing.
+// Cost     in_channels · kernel² multiply-adds and twice as many loads for each output. While a
+//          load is under way the GPU runs other threads, so give it many.
 // Expect   a hundred to a thousand times faster than milestone 1 in op time; in layer time much
 //          less, because copying takes longer than computing. Both are shown.
-// Run      cmake --build --preset lab && build/bin/m2 100
+// Run      cmake --build --preset lab --target m2 && build/bin/m2 100
 //          build/bin/grader check m2
 
 #include <cuda_runtime.h>
@@ -49,7 +49,7 @@ class GpuConvolution : public convlab::Convolution {
   /// (cudaMemcpy). `input`, `weights` and `output` are arrays of the host. Fill in: about 8 lines.
   ///
   /// shape.input_size(), weights_size() and output_size() count the elements of the arrays. Put
-  /// every CUDA call into CONVLAB_CUDA_CHECK( … ): a call that fails says nothing by itself.
+  /// every CUDA call into CONVLAB_CUDA_CHECK( … ): without it a failed call goes unnoticed.
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     shape_ = shape;

@@ -2,8 +2,8 @@
 //
 // Idea     In milestone 2 neighbouring threads read overlapping windows, so a block asks for the
 //          same input up to K·K times. Shared memory is a small array inside the multiprocessor
-//          that all threads of a block see: load the block's part of the input into it once, then
-//          let everybody read it there.
+//          that all threads of a block see. Load the block's part of the input into it once; then
+//          all threads read it there.
 // Picture  a block of 16×16 outputs needs (15·stride + K) × (15·stride + K) inputs of each channel:
 //
 //              ├──── 15·stride + K ────┤
@@ -14,12 +14,12 @@
 //              │  │ 16×16 outputs│     │ │     4. __syncthreads(), then the next channel
 //              └──┴──────────────┴─────┘ ┴
 //
-//          At the edges of the image the tile reaches over it: load zeros there.
+//          At the edges the tile is larger than the image: load zeros there.
 // Cost     global loads per output: from K·K down to ((15·stride + K) / 16)², for K = 7 from 49 to
 //          1.9; and shared memory of (15·stride + K)² · 4 bytes a block.
-// Expect   an honest question: the caches of today's GPUs do part of this for you. Measure, and
-//          find out with a profiler why it is what it is.
-// Run      cmake --build --preset lab && build/bin/m3 100
+// Expect   perhaps nothing: the caches of today's GPUs do part of this for you. Measure, and find
+//          the reason with a profiler.
+// Run      cmake --build --preset lab --target m3 && build/bin/m3 100
 //          build/bin/grader check m3
 
 #include <cuda_runtime.h>
@@ -53,7 +53,7 @@ __global__ void conv_forward_kernel(ConvShape shape, const float* input, const f
   (void)shape, (void)input, (void)weights, (void)output, (void)tile;  // goes away with your code
 }
 
-/// Memory and copies, which you wrote in milestone 2, are DeviceConvolution's; the launch is left.
+/// DeviceConvolution allocates and copies, as you did in milestone 2. You write the launch.
 class TiledConvolution : public convlab::DeviceConvolution {
   /// Launches the kernel; all pointers are to device memory. Fill in: about 6 lines.
   void launch(float* output, const float* input, const float* weights,

@@ -163,7 +163,7 @@ ErrorReport compare(const ConvShape& shape, const float* input, const float* wei
   Tally total(shape, bound);
   std::mutex total_mutex;
 
-  // Hands its findings over when its thread is done with all images.
+  // Each thread adds its part of the report when it has done its images.
   struct State {
     ImageOracle oracle;
     Tally tally;

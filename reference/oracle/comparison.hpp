@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kPoisonBits = 0x7fd5'aaaa;
 struct Tolerance {
   /// In units of 2^-24 · Σ|a||b|; 0 asks for equality.
   double bound = 0.0;
-  /// Per product, for results so small that single precision has no more digits for them.
+  /// Per product, for results so small that single precision has fewer digits for them.
   double underflow = 0.0;
   /// Absolute error of rounding one input that is too small for full precision: halves below 2^-14
   /// are 2^-24 apart. Moves a product by up to this times the other factor.
@@ -38,9 +38,9 @@ struct Tolerance {
 /// taps 38 % of Σ|a||b|. Roundings of both signs cancel. Right implementations that add one product
 /// after the other in halves stay below 39 000 units at 49 to 784 taps if products have both signs;
 /// if all are positive, the sum grows as it goes, and they reach 65 500 at 49 taps, 137 000 at 196,
-/// 326 000 at 784 (60 000 sums of random inputs each). 64 · 8 192 + 16 388 leaves room above that.
-/// It is 3 % of Σ|a||b|: too much to notice one wrong tap of many, which is the matter of the cases
-/// with whole numbers, exact in every class.
+/// 326 000 at 784 (60 000 sums of random inputs each); on the test images 96 400. The bound,
+/// 64 · 8 192 + 16 388, leaves room above that. It is 3 % of Σ|a||b|: too much to notice one wrong
+/// tap of many, which is the matter of the cases with whole numbers, exact in every class.
 double error_bound(Precision precision);
 
 /// One element that is wrong.
@@ -64,7 +64,7 @@ struct ErrorReport {
   double bound = 0.0;           ///< the ratio that was allowed
   std::optional<Mismatch> first{};  ///< the wrong element that comes first in memory
 
-  // How many elements are wrong in each image, map, row and column: the shape of a bug.
+  // How many elements are wrong in each image, map, row and column. Their pattern hints at the bug.
   std::vector<std::int64_t> wrong_in_image{};
   std::vector<std::int64_t> wrong_in_map{};
   std::vector<std::int64_t> wrong_in_row{};
@@ -76,9 +76,9 @@ struct ErrorReport {
   }
 };
 
-/// Compares every element of `output` with the double-precision truth while that is computed:
-/// nothing but the arrays themselves takes memory. The test is !(error <= bound), and finiteness
-/// is read off the bits, so that no NaN passes.
+/// Computes the double-precision truth and compares every element of `output` with it on the way,
+/// so that only the arrays themselves take memory. The test is !(error <= bound), and finiteness is
+/// read from the bits, so no NaN passes.
 ///
 /// @param output  batch × out_channels × out_height × out_width
 /// @throws ShapeError for an impossible shape

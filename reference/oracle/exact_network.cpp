@@ -14,7 +14,7 @@ namespace convlab::oracle {
 
 namespace {
 
-/// Numbers with the bound of their error: what flows between two layers, of one image.
+/// The numbers between two layers of one image, with bounds of their errors.
 struct Features {
   std::vector<double> values;
   std::vector<double> errors;

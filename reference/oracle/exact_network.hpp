@@ -6,11 +6,11 @@
 
 namespace convlab::oracle {
 
-/// What a network says about one image when everything is computed in double precision.
+/// What a network answers for one image if everything is computed in double precision.
 struct ExactPrediction {
   int predicted = 0;  ///< class of the largest logit
-  /// False if some other class may win once each layer errs by as much as fp32 allows. Such an
-  /// image proves nothing about a submission, whichever way it goes.
+  /// False if another class may win when each layer errs by as much as fp32 allows. Such an image
+  /// is undecided: it proves nothing about a submission.
   bool decided = true;
   std::vector<double> logits;
   std::vector<double> bounds;  ///< single precision stays within logit ± bound
@@ -18,8 +18,8 @@ struct ExactPrediction {
 
 /// The forward pass in double precision with an error bound beside every number.
 ///
-/// A layer adds what single precision may add, and passes on what came in: for a convolution or a
-/// dense layer with inputs x ± e,
+/// A layer passes on the error of its inputs and adds what single precision may add. For a
+/// convolution or a dense layer with inputs x ± e,
 ///
 ///     e_out = Σ |w|·e + B·u·(Σ |w|·(|x| + e) + |bias|)        B = 32, u = 2^-24
 ///

@@ -1,4 +1,4 @@
-// Writes what a network answers on the test images, for the grader to expect.
+// Writes the answers of a network on the test images, which the grader will expect.
 //
 //     build/bin/expect fa23          one network
 //     build/bin/expect --all         every preset that has weights

@@ -11,14 +11,14 @@
 
 namespace convlab::oracle {
 
-/// What a network answers on the test images, computed in double precision from the weights as
-/// they lie on the disk; kept in expected/PRESET.json so that a check need not compute it.
+/// The answers of a network on the test images, computed in double precision from the weights on
+/// the disk. expected/PRESET.json keeps them, so that a check need not compute them.
 struct Expected {
   std::string network{};
   std::uint32_t weights_crc = 0;
   std::uint32_t data_crc = 0;
   std::vector<int> predictions{};  ///< class of each image
-  std::vector<int> undecided{};    ///< images that are too close to call, ascending
+  std::vector<int> undecided{};    ///< undecided images, ascending
 
   friend bool operator==(const Expected&, const Expected&) = default;
 };
@@ -49,8 +49,8 @@ std::string to_json(const Expected& expected, const std::vector<std::uint8_t>& l
 /// @throws EnvironmentError if the file is not of this form.
 Expected read_expected(const std::filesystem::path& file);
 
-/// What is expected of the first `batch` images: read from the file if that is about these very
-/// weights and data, otherwise computed.
+/// What is expected for the first `batch` images. Reads the file if it belongs to exactly these
+/// weights and data, otherwise computes.
 /// @param was_computed  if given, says which of the two it was
 Expected expected_for(const Network& network, const Dataset& dataset, int batch,
                       bool* was_computed = nullptr);

@@ -33,7 +33,7 @@ class ImageOracle {
   /// Takes an image, in_channels × height × width.
   void load(const float* image);
 
-  /// The same with magnitudes other than |value|: what exact_network.hpp propagates.
+  /// The same with magnitudes other than |value|, for the error bounds of exact_network.hpp.
   void load(const double* values, const double* magnitudes);
 
   /// One row of the outputs of the maps kMapBlock·block, …: row i of values() is map

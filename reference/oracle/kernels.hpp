@@ -7,10 +7,10 @@
 
 namespace convlab::oracle {
 
-/// Output maps that are computed together: each input that was loaded serves all of them.
+/// Output maps that are computed together, so that each loaded input serves all of them.
 inline constexpr int kMapBlock = 4;
 
-/// Rows of outputs are computed in multiples of this; the surplus reads zeros.
+/// Rows of outputs are computed in multiples of this; the rest reads zeros.
 inline constexpr int kRowMultiple = 8;
 
 /// Images that go through a dense layer side by side.

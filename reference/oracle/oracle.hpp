@@ -21,8 +21,8 @@ using ImageVisitor = std::function<void(int image, std::span<const double> value
 /// 10 000 images need no more memory than a few.
 ///
 /// A computed sum y of the n products a·b satisfies |y − Σ a·b| ≤ n·u·Σ |a|·|b| to first order
-/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1); what implementations
-/// really reach is far smaller, see error_bound in comparison.hpp.
+/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Real errors are far
+/// smaller, see error_bound in comparison.hpp.
 ///
 /// @param input    batch × in_channels × height × width
 /// @param weights  out_channels × in_channels × kernel × kernel

@@ -6,7 +6,7 @@
 namespace convlab::oracle {
 
 /// Runs body(state, image) for every image, spread over threads; each thread makes its own state.
-/// An exception of any thread arrives at the caller, once all have ended.
+/// An exception in any thread reaches the caller after all threads have ended.
 template <class MakeState, class Body>
 void parallel_images(int batch, const MakeState& make_state, const Body& body) {
   std::exception_ptr failure;

@@ -12,7 +12,7 @@ namespace convlab {
 struct Contender {
   std::string name;
   /// Does everything but the convolution (allocates, converts, creates primitives) and returns the
-  /// convolution. The layer outlives what is returned.
+  /// convolution. The layer must outlive the returned function.
   std::function<std::function<void()>(TimedLayer&)> prepare;
 };
 

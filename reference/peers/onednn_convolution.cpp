@@ -23,7 +23,7 @@ struct OnednnConvolution::Impl {
   memory output;
   std::unordered_map<int, memory> arguments;
 
-  // `plain` itself where it has the order that the primitive asks for, else a converted copy.
+  // `plain` itself if it has the order that the primitive wants, otherwise a converted copy.
   memory converted(memory& plain, const memory::desc& wanted) {
     if (plain.get_desc() == wanted) return plain;
     memory copy(wanted, engine);
@@ -43,7 +43,7 @@ OnednnConvolution::OnednnConvolution(const ConvShape& shape, Layout layout, cons
                                      shape.out_width()};
   using Order = memory::format_tag;
   const Order order = layout == Layout::kPlain ? Order::nchw : Order::any;
-  // The weights are small: oneDNN may order them as it likes in both layouts.
+  // oneDNN may choose the order of the weights in both layouts; they are small.
   const dnnl::convolution_forward::desc wish(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
       describe(input_sizes, order), describe(weights_sizes, Order::any),

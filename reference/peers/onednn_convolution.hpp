@@ -6,13 +6,13 @@
 
 namespace convlab {
 
-/// The forward convolution of oneDNN, what a user on a CPU would call instead of writing one.
-/// Links only into benchmarks and their test, never into anything that is handed in.
+/// The forward convolution of oneDNN, which a user on a CPU would call instead of writing one.
+/// Linked only into benchmarks and their test, never into a submission.
 class OnednnConvolution {
  public:
   enum class Layout {
     kPlain,    ///< input and output in the order of ConvShape ("nchw"), as every stage has them
-    kBlocked,  ///< whatever order oneDNN likes best ("any"); converting is left out of run()
+    kBlocked,  ///< the order that oneDNN prefers ("any"); run() does not include the conversion
   };
 
   /// Creates the primitive and, for kBlocked, converts the arrays. They outlive this object.

@@ -1,8 +1,10 @@
 #include "reference/results/result_table.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
 #include <vector>
 
 #include "common/error/error.hpp"
@@ -13,8 +15,10 @@ namespace convlab {
 
 namespace {
 
-constexpr const char* kBegin = "<!-- results: ";
+constexpr const char* kBeginResults = "<!-- results: ";
+constexpr const char* kBeginLayers = "<!-- layers: ";
 constexpr const char* kBeginClose = " -->";
+constexpr const char* kStages = "stages:";
 constexpr const char* kEnd = "<!-- end of results -->";
 
 struct Row {
@@ -22,14 +26,14 @@ struct Row {
   std::map<int, double> sums;  // by batch, milliseconds
 };
 
-// Of the medians, as the grader and the plots have it: the layers are timed one after the other.
+// The sum of the medians, as in the grader and the plots: the layers are timed one after the other.
 double sum_of_medians(const std::vector<LayerResult>& layers) {
   double sum = 0.0;
   for (const LayerResult& layer : layers) sum += spread_of(layer.op_ms).median;
   return sum;
 }
 
-// 10000 as "10 000": the handbook's way to write it.
+// 10000 as "10 000", as in the handbook.
 std::string grouped(int number) {
   const std::string digits = std::to_string(number);
   std::string text;
@@ -58,13 +62,13 @@ std::string line_of(const std::string& title, const Row& row, const std::set<int
   return line.str();
 }
 
-std::string caption(const Result& result, const std::string& network, std::size_t fewest,
-                    std::size_t most) {
+std::string caption(const Result& result, const std::string& what,
+                    const std::set<std::size_t>& sample_counts) {
   const MachineInfo& machine = result.machine;
+  const std::size_t most = *sample_counts.rbegin();
   std::ostringstream text;
-  text << "\nOp time in milliseconds, all convolutions of the network `" << network
-       << "` together, median of " << fewest;
-  if (most != fewest) text << " to " << most;
+  text << "\n" << what << ", median of " << *sample_counts.begin();
+  if (sample_counts.size() > 1) text << " to " << most;
   text << (most == 1 ? " sample. " : " samples. ") << machine.cpu << ", " << machine.cores
        << (machine.cores == 1 ? " thread, " : " threads, ");
   if (!machine.gpu.empty()) text << machine.gpu << ", ";
@@ -73,27 +77,37 @@ std::string caption(const Result& result, const std::string& network, std::size_
   return text.str();
 }
 
+// Emulated runs have no op time.
+std::vector<const RunResult*> measured_runs(const Result& result) {
+  std::vector<const RunResult*> runs;
+  std::set<std::string> networks;
+  for (const RunResult& run : result.runs) {
+    if (run.device == Device::kEmulated || run.layers.empty()) continue;
+    runs.push_back(&run);
+    networks.insert(run.network);
+  }
+  if (runs.empty()) throw EnvironmentError("The result has no measured run to make a table of.");
+  if (networks.size() > 1) {
+    throw EnvironmentError("The result is about " + std::to_string(networks.size()) +
+                           " networks; a table shows one: measure with one --network.");
+  }
+  return runs;
+}
+
 }  // namespace
 
 std::string result_table(const Result& result) {
   std::map<std::pair<int, std::string>, Row> stages;  // by order, then id
   std::map<std::string, Row> libraries;
   std::set<int> batches;
-  std::set<std::string> networks;
   std::set<std::size_t> sample_counts;
-  for (const RunResult& run : result.runs) {
-    if (run.device == Device::kEmulated || run.layers.empty()) continue;
-    Row& row = stages[{run.stage.order, run.stage.id}];
-    row.title = run.stage.title;
-    row.sums[run.batch] = sum_of_medians(run.layers);
-    batches.insert(run.batch);
-    networks.insert(run.network);
-    for (const LayerResult& layer : run.layers) sample_counts.insert(layer.op_ms.size());
-  }
-  if (stages.empty()) throw EnvironmentError("The result has no measured run to make a table of.");
-  if (networks.size() > 1) {
-    throw EnvironmentError("The result is about " + std::to_string(networks.size()) +
-                           " networks; a table shows one: measure with one --network.");
+  const std::vector<const RunResult*> runs = measured_runs(result);
+  for (const RunResult* run : runs) {
+    Row& row = stages[{run->stage.order, run->stage.id}];
+    row.title = run->stage.title;
+    row.sums[run->batch] = sum_of_medians(run->layers);
+    batches.insert(run->batch);
+    for (const LayerResult& layer : run->layers) sample_counts.insert(layer.op_ms.size());
   }
   for (const ReferenceLine& line : result.references) {
     if (line.kind != "library" || !batches.contains(line.batch)) continue;
@@ -113,26 +127,140 @@ std::string result_table(const Result& result) {
   for (const auto& [label, row] : libraries) {
     table << line_of('*' + label + '*', row, batches, first);
   }
-  table << caption(result, *networks.begin(), *sample_counts.begin(), *sample_counts.rbegin());
+  table << caption(result,
+                   "Op time in milliseconds, all convolutions of the network `" +
+                       runs.front()->network + "` together",
+                   sample_counts);
   return table.str();
 }
+
+std::string layer_table(const Result& result) {
+  std::map<std::tuple<int, std::string, int>, const RunResult*> rows;  // by order, id, batch
+  std::set<std::size_t> sample_counts;
+  std::size_t layers = 0;
+  const std::vector<const RunResult*> runs = measured_runs(result);
+  for (const RunResult* run : runs) {
+    rows[{run->stage.order, run->stage.id, run->batch}] = run;
+    layers = std::max(layers, run->layers.size());
+    for (const LayerResult& layer : run->layers) sample_counts.insert(layer.op_ms.size());
+  }
+  std::ostringstream table;
+  table << "| stage | images |";
+  for (const char* time : {" op time ", " layer time "}) {
+    for (std::size_t i = 1; i <= layers; ++i) table << time << i << " |";
+  }
+  table << "\n|---|--:|";
+  for (std::size_t i = 0; i < 2 * layers; ++i) table << "--:|";
+  table << '\n';
+  for (const auto& [key, run] : rows) {
+    table << "| `" << run->stage.id << "` | " << grouped(run->batch) << " |";
+    for (const auto times : {&LayerResult::op_ms, &LayerResult::layer_ms}) {
+      for (const LayerResult& layer : run->layers) {
+        table << ' ' << three_digits(spread_of(layer.*times).median) << " |";
+      }
+    }
+    table << '\n';
+  }
+  table << caption(
+      result, "Milliseconds for each convolution of the network `" + runs.front()->network + "`",
+      sample_counts);
+  return table.str();
+}
+
+std::string stage_table(const std::vector<Result>& results,
+                        const std::vector<std::string>& stages) {
+  std::map<std::string, std::map<int, const RunResult*>> measured;  // by stage, batch
+  std::set<int> batches;
+  const Result* newest = nullptr;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      const bool wanted = std::find(stages.begin(), stages.end(), run.stage.id) != stages.end();
+      if (!wanted || run.device == Device::kEmulated || run.layers.size() != 2) continue;
+      measured[run.stage.id][run.batch] = &run;
+      batches.insert(run.batch);
+      newest = &result;
+    }
+  }
+  if (measured.empty()) return "Nothing was measured yet.\n";
+  std::ostringstream table;
+  table << "| stage |";
+  for (int batch : batches) table << ' ' << grouped(batch) << " images |";
+  table << " convolution 1 | convolution 2 | layer time |\n|---|";
+  for (std::size_t i = 0; i < batches.size() + 3; ++i) table << "--:|";
+  table << "\n";
+  for (const std::string& stage : stages) {
+    if (!measured.contains(stage)) continue;
+    const auto& runs = measured.at(stage);
+    table << "| `" << stage << "` |";
+    for (int batch : batches) {
+      if (runs.contains(batch))
+        table << ' ' << three_digits(sum_of_medians(runs.at(batch)->layers));
+      table << " |";
+    }
+    double layer_time = 0.0;
+    if (const auto largest = runs.find(*batches.rbegin()); largest != runs.end()) {
+      for (const LayerResult& layer : largest->second->layers) {
+        table << ' ' << three_digits(spread_of(layer.op_ms).median) << " |";
+        if (!layer.layer_ms.empty()) layer_time += spread_of(layer.layer_ms).median;
+      }
+    } else {
+      table << " | |";
+    }
+    table << (layer_time > 0.0 ? ' ' + three_digits(layer_time) : "") << " |\n";
+  }
+  table << "\nMilliseconds, medians; the convolutions and the layer time at "
+        << grouped(*batches.rbegin()) << " images. " << newest->machine.gpu << ", commit "
+        << newest->machine.commit << ", " << newest->created.substr(0, 10) << ".\n";
+  return table.str();
+}
+
+namespace {
+
+// What stands between the words of a marker: files, then perhaps "stages:" and their names.
+std::string table_for(const std::string& marker, bool is_sum,
+                      const std::function<Result(const std::string& file)>& read) {
+  std::istringstream words(marker);
+  std::vector<Result> results;
+  std::vector<std::string> stages;
+  bool names_stages = false;
+  for (std::string word; words >> word;) {
+    if (word == kStages) {
+      names_stages = true;
+    } else if (names_stages) {
+      stages.push_back(word);
+    } else {
+      results.push_back(read(word));
+    }
+  }
+  if (names_stages) return stage_table(results, stages);
+  if (results.size() == 1) {
+    return is_sum ? result_table(results.front()) : layer_table(results.front());
+  }
+  throw EnvironmentError("The line '" + (kBeginResults + marker) +
+                         "' must name one file, or stages.");
+}
+
+}  // namespace
 
 std::string with_tables(const std::string& page,
                         const std::function<Result(const std::string& file)>& read) {
   std::string text;
   std::size_t at = 0;
   while (true) {
-    const std::size_t begin = page.find(kBegin, at);
+    const std::size_t results = page.find(kBeginResults, at);
+    const std::size_t begin = std::min(results, page.find(kBeginLayers, at));
     if (begin == std::string::npos) return text + page.substr(at);
-    const std::size_t name = begin + std::string(kBegin).size();
+    const bool is_sum = begin == results;
+    const std::string marker = is_sum ? kBeginResults : kBeginLayers;
+    const std::size_t name = begin + marker.size();
     const std::size_t name_end = page.find(kBeginClose, name);
     const std::size_t end = page.find(kEnd, name);
     if (name_end == std::string::npos || end == std::string::npos || end < name_end) {
-      throw EnvironmentError("A line '" + std::string(kBegin) + "…' is without its '" + kEnd +
-                             "': add that line behind the table.");
+      throw EnvironmentError("A line '" + marker + "…' is without its '" + kEnd +
+                             "': add that line below the table.");
     }
     text += page.substr(at, name_end + std::string(kBeginClose).size() - at) + "\n\n";
-    text += result_table(read(page.substr(name, name_end - name))) + "\n";
+    text += table_for(page.substr(name, name_end - name), is_sum, read) + "\n";
     at = end;
   }
 }

@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   app.footer(
       "A table stands between the lines\n"
       "  <!-- results: reference/results/m1.json -->\n"
-      "  <!-- end of results -->");
+      "  <!-- end of results -->\n"
+      "With `layers` instead of `results` it shows each convolution by itself.");
   return convlab::run_program(app, argc, argv, [&] {
     const int stale = update(pages, check);
     return check && stale > 0 ? convlab::ExitCode::kFallsShort : convlab::ExitCode::kPassed;

@@ -10,7 +10,7 @@ namespace convlab::training {
 
 namespace {
 
-// An own generator for each purpose, epoch and place in it.
+// A generator for each purpose, epoch and place.
 Random random_for(std::uint64_t seed, int epoch, int place) {
   Random seeds(seed);
   const std::uint64_t mixed = seeds.next() + static_cast<std::uint64_t>(epoch);

@@ -22,7 +22,8 @@ class TrainableConv final : public TrainableLayer {
   ConvShape shape_;
   ShiftedConv conv_;
   Tensor weights_;
-  std::vector<std::vector<float>> part_gradients_;  // summed in order, whoever computed them
+  std::vector<std::vector<float>>
+      part_gradients_;  // summed in order, whichever thread computed them
 };
 
 }  // namespace convlab::training

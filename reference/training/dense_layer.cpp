@@ -9,8 +9,8 @@ namespace convlab::training {
 
 namespace {
 
-// Columns that are worked on together: this slice of all weight rows stays in the second-level
-// cache. A multiple of every kernel's tile.
+// Columns that are computed together, so that this slice of all weight rows stays in the
+// second-level cache. A multiple of every kernel's tile.
 constexpr std::int64_t kColumns = 960;
 constexpr int kImages = 32;
 

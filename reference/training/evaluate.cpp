@@ -9,7 +9,7 @@
 namespace convlab::training {
 
 int count_correct(const Network& network, const Dataset& dataset) {
-  // Piece by piece, for memory's sake.
+  // In pieces, to save memory.
   constexpr int kPiece = 500;
   const Preset& preset = network.preset();
   const auto size = static_cast<std::ptrdiff_t>(dataset.height) * dataset.width;

@@ -27,9 +27,9 @@ struct Scratch {
 ///     backward               part by part, after forward
 ///     finish_step()          gradients of the parameters are complete
 ///
-/// A layer that is not `whole_batch` gets its batch in parts, from several threads at once; the
-/// parts do not depend on the number of threads. A layer that is gets one part and may use all
-/// threads itself.
+/// A `whole_batch` layer gets the batch in one part and may use all threads itself. Any other layer
+/// gets its batch in parts, from several threads at once; the parts do not depend on the number of
+/// threads.
 class TrainableLayer {
  public:
   TrainableLayer() = default;
@@ -44,7 +44,7 @@ class TrainableLayer {
   virtual void forward(const float* input, float* output, int images, Scratch& scratch) = 0;
 
   /// @param d_output  gradient of the loss by the output
-  /// @param d_input   receives the gradient by the input; null where nobody needs it
+  /// @param d_input   receives the gradient by the input; null if not needed
   virtual void backward(const float* input, const float* output, const float* d_output,
                         float* d_input, int images, int part, Scratch& scratch) = 0;
 

@@ -13,8 +13,8 @@ namespace convlab::training {
 
 namespace {
 
-// Images that pass the layers together on one thread. Fixed, so that sums over parts do not depend
-// on the number of threads.
+// Images that one thread takes through the layers together. A fixed number, so that sums over parts
+// do not depend on the number of threads.
 constexpr int kPartImages = 4;
 
 bool relu_follows(const std::vector<Layer>& layers, std::size_t i) {

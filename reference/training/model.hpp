@@ -31,8 +31,8 @@ class Model {
   void set_weights(const Weights& weights);
 
  private:
-  /// Layers first … last − 1: one layer that takes the whole batch, or as many as possible that do
-  /// not, so that a part of the batch passes all of them while it is in the cache.
+  /// Layers first … last − 1: either one layer that takes the whole batch, or as many others in a
+  /// row as possible, so that a part of the batch passes all of them while it is in the cache.
   struct Run {
     std::size_t first = 0;
     std::size_t last = 0;

@@ -55,7 +55,7 @@ Optimizer::Optimizer(Method method, std::vector<Tensor*> tensors)
 void Optimizer::step(double rate, double decay) {
   ++state_.steps;
   const auto keep = static_cast<float>(1 - rate * decay);
-  // Both moments start at 0; the corrections undo the pull of that start.
+  // Both moments start at 0; the corrections remove that bias.
   const auto steps = static_cast<double>(state_.steps);
   const double first = 1 - std::pow(double{kFirstDecay}, steps);
   const double second = 1 - std::pow(double{kSecondDecay}, steps);

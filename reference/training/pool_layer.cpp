@@ -44,7 +44,8 @@ void TrainablePool::plane_gradient(const float* input, const float* d_output,
           for (int x = left; x < right; ++x) d_input[y * in_.width + x] += share;
         }
       } else {
-        // Selections instead of branches: which value is the largest cannot be predicted.
+        // Selections instead of branches, because no processor can predict which value is the
+        // largest.
         int winner = top * in_.width + left;
         float largest = input[winner];
         for (int y = top; y < bottom; ++y) {

@@ -1,9 +1,8 @@
 // Convolution as a sum of shifted images.
 //
 // Idea     Lay the output out as wide as the input, W instead of W − K + 1 columns. Then the
-// product
-//          of one weight (m, c, ky, kx) with all pixels is the plane of channel c, shifted by
-//          ky·W + kx elements, times a number: one long vector, no rows, no borders, no unrolled
+//          product of one weight (m, c, ky, kx) with all pixels is the plane of channel c, shifted
+//          by ky·W + kx elements, times a number: one long vector, no rows, no borders, no unrolled
 //          copy. The columns past the real width are garbage and dropped.
 //
 //              forward           wide[m][n]    = Σ_(c,ky,kx) w[m,c,ky,kx] · input[c][n + ky·W + kx]

@@ -6,8 +6,8 @@
 // Cost     AVX-512, 8 rows × 3 vectors: 24 multiply-adds for 3 loads and 8 broadcasts.
 // Run      build/bin/bench_training
 //
-// Compiled once per instruction set; vectors are the compilers' own extension. No standard header
-// with inline functions belongs here.
+// Compiled once per instruction set, with the compilers' vector extension. Include no standard
+// header with inline functions: the linker could keep the copy for the wrong instruction set.
 #include "reference/training/sum_kernels.hpp"
 
 namespace convlab::training::CONVLAB_ISA {
@@ -169,7 +169,7 @@ inline void dot_rows(int rows, int terms, const Dots& dots, int first_row, int f
   }
 }
 
-// The size of the next tile of at most `most`, so that the tiles that are left are about equal.
+// The size of the next tile, at most `most`, chosen so that the remaining tiles are about equal.
 inline int next_tile(int left, int most) {
   const int tiles = (left + most - 1) / most;
   return (left + tiles - 1) / tiles;

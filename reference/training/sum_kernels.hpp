@@ -11,8 +11,8 @@
 ///
 /// for r < rows, t < terms, n < count. Rows of output, coefficients and left lie `…_pitch` floats
 /// apart; the rows of the right factor may overlap, which is what a convolution is.
-/// An element's value does not depend on which other rows, terms or columns are asked for together
-/// with it, as long as the call is the same: results are independent of the number of threads.
+/// The value of an element does not depend on the other rows, terms or columns of the call. So
+/// results are independent of the number of threads.
 
 #define CONVLAB_SUM_KERNELS(isa)                                                                   \
   namespace convlab::training::isa {                                                               \

@@ -76,7 +76,7 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "Write settings, epochs and accuracy to this file");
 }
 
-/// Shows a bar on a terminal, otherwise a line per epoch; keeps what the JSON will say.
+/// Shows a bar on a terminal, otherwise a line per epoch. Collects the data of the JSON file.
 class Reporter {
  public:
   bool operator()(const training::Progress& progress) {

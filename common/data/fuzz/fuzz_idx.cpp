@@ -1,5 +1,5 @@
-// libFuzzer target: whatever the bytes, reading an IDX file, plain or gzip, ends in an array that
-// formats back to the same bytes or in an EnvironmentError.
+// libFuzzer target: reading arbitrary bytes as an IDX file, plain or gzip, must give an array that
+// formats back to the same bytes, or an EnvironmentError.
 //
 //     cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCONVLAB_FUZZERS=ON
 //         -DCONVLAB_SANITIZE=address,undefined -DCONVLAB_TESTS=OFF -DCONVLAB_BENCHMARKS=OFF
@@ -15,7 +15,7 @@
 #include "common/error/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Small, so that a gzip bomb is found out in little time.
+  // Small, so that a gzip bomb is refused quickly.
   constexpr std::size_t kMaxSize = std::size_t{1} << 20;
   try {
     const std::vector<std::uint8_t> bytes =

@@ -52,7 +52,7 @@ TEST_CASE("device limits: emulated devices have none, what was measured counts")
   const DeviceLimits limits = with_measured(limits_of(info), measured);
   CHECK(limits.bytes_per_second == 4.3e12);
   CHECK(limits.fp32_per_second == limits_of(info).fp32_per_second);
-  measured.fp32_per_second = 1.1 * limits.fp32_per_second;  // nobody can
+  measured.fp32_per_second = 1.1 * limits.fp32_per_second;  // more than the GPU promises
   CHECK(with_measured(limits_of(info), measured).fp32_per_second == limits.fp32_per_second);
   info.device = Device::kEmulated;
   CHECK(limits_of(info) == DeviceLimits{});

@@ -1,4 +1,4 @@
-// What only a GPU can tell: its limits, its clock.
+// What only a real GPU shows: its limits, its clock.
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_limits.hpp"
 #include "common/testing/catch.hpp"

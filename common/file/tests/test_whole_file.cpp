@@ -66,7 +66,7 @@ TEST_CASE("whole file: errors name the file") {
   write_atomically(file, Bytes(11));
   CHECK(message_of([&] { read_bytes(file, 10); }) ==
         file.string() + " has 11 bytes, more than the 10 that such a file may have.");
-  // A file where a folder should be: not even root can write there.
+  // A file where a folder should be, so that not even root can write there.
   CHECK(message_of([&] { write_atomically(file / "inner", "x"); }) ==
         "Cannot write " + (file / "inner").string() + ": Not a directory.");
 }
@@ -84,7 +84,7 @@ TEST_CASE("whole file: without room the old file stays, and the reason is told")
   const TemporaryFolder folder;
   const auto file = folder.path() / "data";
   write_atomically(file, "old");
-  // In a process of its own: the limit cannot be taken back.
+  // In a separate process, because the limit cannot be undone.
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {

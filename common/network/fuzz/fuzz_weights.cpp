@@ -1,5 +1,5 @@
-// libFuzzer target: whatever the bytes, reading a weight file ends in finite weights of the sizes
-// stated or in an EnvironmentError.
+// libFuzzer target: reading arbitrary bytes as a weight file must give finite weights of the stated
+// sizes, or an EnvironmentError.
 //
 //     cmake -G Ninja -B build/fuzz -DCMAKE_CXX_COMPILER=clang++ -DCONVLAB_FUZZERS=ON
 //         -DCONVLAB_SANITIZE=address,undefined -DCONVLAB_TESTS=OFF -DCONVLAB_BENCHMARKS=OFF

@@ -104,7 +104,7 @@ TEST_CASE("weights: a file cut anywhere is refused") {
   for (std::size_t size = 0; size < whole.size(); ++size) {
     std::vector<std::uint8_t> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     CHECK(contains(complaint_about(cut), "The weight file x.clw "));
-    // With a checksum that fits the cut, the structure itself has to notice.
+    // The checksum matches the cut file, so the check of the structure must notice.
     if (size > 12) {
       seal(cut);
       CHECK(complaint_about(cut) != "accepted");

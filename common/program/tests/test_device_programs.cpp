@@ -14,8 +14,8 @@ using convlab::testing::TemporaryFolder;
 
 namespace {
 
-// On a small data set of its own, so that no test needs an installed one. The variable hides the
-// GPU that a machine may have.
+// Runs a program on a small generated data set, so that no test needs an installed one. The
+// variable hides a GPU of this machine.
 class Lab {
  public:
   Lab() { write_dataset(folder_.path(), Split::kTest, synthetic_dataset(20, 1)); }

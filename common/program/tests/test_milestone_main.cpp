@@ -16,7 +16,7 @@ using convlab::testing::TemporaryFolder;
 
 namespace {
 
-// m1 on a small data set of its own, so that no test needs an installed one.
+// Runs m1 on a small generated data set, so that no test needs an installed one.
 class Lab {
  public:
   Lab() { write_dataset(folder_.path(), Split::kTest, synthetic_dataset(60, 1)); }
@@ -108,7 +108,7 @@ TEST_CASE("m1: bad input is one sentence") {
       {"5 --nonesuch", 2,
        "m1: The following argument was not expected: --nonesuch\nSee m1 --help.\n"},
       {"5 --solution reference --json /proc/nonesuch/m1.json", 3, nullptr},
-      {"5 --repeats -1", 2, nullptr},  // CLI11's versions word it in two ways
+      {"5 --repeats -1", 2, nullptr},  // the wording depends on CLI11's version
   };
   for (const Case& bad : cases) {
     const CommandResult run = lab.m1(bad.arguments);
@@ -116,7 +116,7 @@ TEST_CASE("m1: bad input is one sentence") {
     CHECK(run.exit_code == bad.exit_code);
     if (bad.message != nullptr) CHECK(run.err == bad.message);
     CHECK_FALSE(run.err.empty());
-    CHECK(run.out.find("Op Time") == std::string::npos);  // told before the work, not after
+    CHECK(run.out.find("Op Time") == std::string::npos);  // the error comes before the work
   }
 }
 

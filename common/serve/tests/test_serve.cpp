@@ -21,7 +21,7 @@ namespace {
 
 const ConvShape kShape{.batch = 2, .out_channels = 3, .height = 4, .width = 4, .kernel = 2};
 
-// Every output element becomes its index; enough to see that the arrays arrive and come back.
+// Writes its index to every output element, to show that the arrays arrive and come back.
 void count_up(const ConvShape& shape, const float* input, const float* weights, float* output) {
   for (int i = 0; i < shape.output_size(); ++i)
     output[i] = static_cast<float>(i) + input[0] * weights[0];

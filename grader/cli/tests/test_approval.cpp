@@ -5,6 +5,7 @@
 //     CONVLAB_APPROVE=1 build/ci/tests/test_grader_program "approval*"
 
 #include <CLI/Version.hpp>
+#include <cctype>
 #include <cstdlib>
 #include <regex>
 #include <sstream>
@@ -35,9 +36,12 @@ std::string neutral(std::string text, const SmallCourse& course) {
   return text;
 }
 
+std::string approved_file(const std::string& name) {
+  return std::string(CONVLAB_SOURCE_DIR) + "/grader/cli/tests/approved/" + name + ".txt";
+}
+
 void approve(const std::string& name, const std::string& text) {
-  const std::filesystem::path file =
-      std::string(CONVLAB_SOURCE_DIR) + "/grader/cli/tests/approved/" + name + ".txt";
+  const std::filesystem::path file = approved_file(name);
   if (std::getenv("CONVLAB_APPROVE") != nullptr) write_atomically(file, text);
   INFO(
       "If the new text is better: CONVLAB_APPROVE=1 build/ci/tests/test_grader_program "
@@ -55,7 +59,21 @@ void approve(const std::string& name, const std::string& text) {
   }
 }
 
-// Versions of CLI11 put different ones into a help text.
+// Versions of CLI11 lay out help texts differently: with CLI11 2.3 the layout counts, with a later
+// one every word must be there, whatever its case.
+[[maybe_unused]] void approve_words(const std::string& name, std::string text) {
+  const auto lower = [](std::string& words) {
+    for (char& c : words) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  };
+  lower(text);
+  std::istringstream approved(read_text(approved_file(name)));
+  for (std::string word; approved >> word;) {
+    lower(word);
+    CAPTURE(word);
+    CHECK(text.find(word) != std::string::npos);
+  }
+}
+
 [[maybe_unused]] std::string without_empty_lines(const std::string& text) {
   return std::regex_replace(text, std::regex("\n+"), "\n");
 }
@@ -73,7 +91,7 @@ TEST_CASE("approval: help of the grader and of every command") {
 #if CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR <= 3  // later ones lay out differently
   approve("help", without_empty_lines(neutral(text, course)));
 #else
-  CHECK(text.find("Usage: grader check [OPTIONS] MILESTONE") != std::string::npos);
+  approve_words("help", text);
 #endif
 }
 

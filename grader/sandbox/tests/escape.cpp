@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <spawn.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +25,8 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -72,6 +77,18 @@ int connect_locally(const std::string& file) {
   return outcome(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
 }
 
+int map(int flags, int file) {
+  return outcome(::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, flags, file, 0) != MAP_FAILED);
+}
+
+int queue(long call, int process) {
+  siginfo_t info{};
+  info.si_code = SI_QUEUE;
+  info.si_signo = SIGCONT;
+  if (call == SYS_rt_sigqueueinfo) return outcome(::syscall(call, process, SIGCONT, &info) == 0);
+  return outcome(::syscall(call, process, process, SIGCONT, &info) == 0);
+}
+
 // Descriptors beyond standard input, output, error and the channel.
 int count_descriptors() {
   int count = 0;
@@ -101,6 +118,83 @@ int main(int argc, char** argv) {
        [&] { return outcome(::shm_open(argument.c_str(), O_RDWR | O_CREAT, 0600) >= 0); }},
       {"huge-file", [] { return fill("huge", 1LL << 30); }},
       {"fork", [] { return outcome(::fork() >= 0); }},
+      {"vfork",
+       [] {
+         const pid_t process = ::vfork();
+         if (process == 0) ::_exit(0);
+         return outcome(process >= 0);
+       }},
+      {"clone-vfork",
+       [] { return outcome(::syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0) >= 0); }},
+      {"spawn",
+       [] {
+         char name[] = "/bin/true";
+         char* words[] = {name, nullptr};
+         const int error = ::posix_spawn(nullptr, name, nullptr, nullptr, words, environ);
+         return error;
+       }},
+      {"thread",
+       [] {
+         std::thread([] {}).join();
+         return 0;
+       }},
+      {"execute-descriptor",
+       [&] {
+         const int file = ::open(argument.c_str(), O_RDONLY);
+         char* words[] = {argv[0], nullptr};
+         ::syscall(SYS_execveat, file, "", words, environ, AT_EMPTY_PATH);
+         return errno;
+       }},
+      {"own-session",
+       [] { return ::open("/dev/tty", O_RDWR) < 0 && ::getsid(0) != ::getpid() ? 0 : 1; }},
+      {"signal-self", [] { return outcome(::raise(SIGCONT) == 0); }},
+      {"queue-signal", [&] { return queue(SYS_rt_sigqueueinfo, std::atoi(argument.c_str())); }},
+      {"thread-queue-signal",
+       [&] { return queue(SYS_rt_tgsigqueueinfo, std::atoi(argument.c_str())); }},
+      {"thread-signal",
+       [&] { return outcome(::syscall(SYS_tkill, std::atoi(argument.c_str()), SIGCONT) == 0); }},
+      {"descriptor-signal",
+       [&] {
+         const long process = ::syscall(434 /* pidfd_open */, std::atoi(argument.c_str()), 0);
+         return outcome(::syscall(424 /* pidfd_send_signal */, process, SIGCONT, nullptr, 0) == 0);
+       }},
+      {"owner-signal",
+       [&] { return outcome(::fcntl(1, F_SETOWN, std::atoi(argument.c_str())) == 0); }},
+      {"memory-file", [] { return outcome(::syscall(SYS_memfd_create, "x", 0) >= 0); }},
+      {"shared-anonymous", [] { return map(MAP_SHARED | MAP_ANONYMOUS, -1); }},
+      {"shared-zero", [] { return map(MAP_SHARED, ::open("/dev/zero", O_RDWR)); }},
+      {"private-memory", [] { return map(MAP_PRIVATE | MAP_ANONYMOUS, -1); }},
+      {"system-v-memory",
+       [] { return outcome(::syscall(SYS_shmget, IPC_PRIVATE, 1 << 20, 0600) >= 0); }},
+      {"take-memory",
+       [] {
+         const int file = static_cast<int>(::syscall(SYS_memfd_create, "x", 0));
+         ::signal(SIGXFSZ, SIG_IGN);
+         static char block[1 << 20];
+         for (int i = 0; i < 60; ++i) {  // below the limit of one file
+           if (::write(file, block, sizeof block) < 0) return errno;
+         }
+         std::vector<char> more(std::size_t{200} << 20, 'x');
+         ::sleep(15);
+         return more.back() == 'x' ? 0 : 1;
+       }},
+      {"ended-first",
+       [] {
+         FILE* file = std::fopen("/proc/self/oom_score_adj", "r");
+         int score = 0;
+         return file != nullptr && std::fscanf(file, "%d", &score) == 1 && score == 1000 ? 0 : 1;
+       }},
+      {"print-escape",
+       [] {
+         std::puts("\x1b[2J\x1b[32mPASSED");
+         return 0;
+       }},
+      {"own-datagram-socket", [] { return outcome(::socket(AF_UNIX, SOCK_DGRAM, 0) >= 0); }},
+      {"datagram-pair",
+       [] {
+         int pair[2];
+         return outcome(::socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
+       }},
       {"end-others",
        [] { return outcome(::kill(::getppid() == 0 ? 1 : ::getppid(), SIGKILL) == 0); }},
       {"signal", [&] { return outcome(::kill(std::atoi(argument.c_str()), SIGKILL) == 0); }},

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -10,12 +12,14 @@
 #include <cstring>
 #include <fstream>
 
+#include "common/tensor/buffer.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/sandbox/child_process.hpp"
 #include "grader/sandbox/isolation.hpp"
 
 using namespace convlab;
+using grader::Box;
 using grader::ChildProcess;
 using grader::Ending;
 using std::chrono::seconds;
@@ -36,6 +40,12 @@ bool succeeded(const Ending& ending) {
 
 bool is_trapped(const Ending& ending) {
   return ending.kind == Ending::Kind::kSignal && ending.code == SIGSYS;
+}
+
+// So little less than the grader's limit that a few hundred MiB are too much.
+std::int64_t grader_test_limit() {
+  constexpr std::int64_t kFew = std::int64_t{100} << 20;
+  return available_memory() / 10 * 9 - kFew;
 }
 
 }  // namespace
@@ -69,8 +79,116 @@ TEST_CASE("sandbox: files of others stay as they are, and unread") {
   CHECK_FALSE(succeeded(attempt("read", file)));
   CHECK(std::filesystem::file_size(file) == 6);
   CHECK(succeeded(attempt("read", file, {.readable = {folder.path()}})));
-  CHECK_FALSE(succeeded(attempt("execute", "/usr/bin/id")));
-  CHECK(succeeded(attempt("read", "/etc/passwd")));
+  CHECK(succeeded(attempt("read", "/usr/lib")));
+}
+
+TEST_CASE("sandbox: only what is listed can be read, by a compiler as well") {
+  const grader::Isolation isolation = grader::probe_isolation();
+  if (isolation.files != 0 && isolation.own_root != 0) return;
+  for (const Box box : {Box::kCpu, Box::kEmulated, Box::kGpu, Box::kCompiler}) {
+    for (const char* secret : {"/etc/shadow", "/etc/passwd", "/root", "/home", "/var/log", "/run",
+                               "/dev/tty", "/dev/ptmx", "/dev/pts", "/proc/1/environ"}) {
+      CAPTURE(secret, static_cast<int>(box));
+      CHECK_FALSE(succeeded(attempt("read", secret, {.box = box})));
+    }
+    for (const char* device : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"}) {
+      CAPTURE(device);
+      CHECK(succeeded(attempt("read", device, {.box = box})));
+    }
+  }
+}
+
+TEST_CASE("sandbox: each of root and Landlock alone keeps files closed") {
+  for (const char* part : {"root", "files"}) {
+    REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", part, 1) == 0);
+    const grader::Isolation isolation = grader::probe_isolation();
+    const Ending shadow = attempt("read", "/etc/shadow");
+    const Ending terminal = attempt("read", "/dev/ptmx");
+    const Ending own = attempt("own-file");
+    ::unsetenv("CONVLAB_ISOLATION_WITHOUT");
+    CAPTURE(part);
+    CHECK(succeeded(own));
+    if (isolation.files != 0 && isolation.own_root != 0) continue;
+    CHECK_FALSE(succeeded(shadow));
+    CHECK_FALSE(succeeded(terminal));
+  }
+}
+
+TEST_CASE("sandbox: has /tmp to itself") {
+  if (grader::probe_isolation().own_root != 0) return;
+  const std::string file = "/tmp/convlab-test-" + std::to_string(::getpid());
+  CHECK(succeeded(attempt("write", file)));
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE("sandbox: no program but the first is executed, by its loader neither") {
+  if (grader::probe_isolation().system_calls != 0) return;
+  for (const char* program : {"/usr/bin/id", "/bin/sh", "/lib64/ld-linux-x86-64.so.2"}) {
+    CHECK(is_trapped(attempt("execute", program)));
+    CHECK(is_trapped(attempt("execute-descriptor", program)));
+  }
+  CHECK(is_trapped(attempt("execute", ESCAPE_PROGRAM)));
+  if (grader::probe_isolation().files != 0) return;
+  CHECK_FALSE(succeeded(attempt("execute", "/usr/bin/id", {.box = Box::kGpu})));
+}
+
+TEST_CASE("sandbox: has no terminal and a session of its own") {
+  CHECK(succeeded(attempt("own-session")));
+  CHECK_FALSE(succeeded(attempt("write", "/dev/tty")));
+}
+
+TEST_CASE("sandbox: memory that no limit counts is not to be had on the CPU") {
+  if (grader::probe_isolation().system_calls != 0) return;
+  for (const char* name : {"memory-file", "shared-anonymous", "shared-zero", "system-v-memory"}) {
+    CAPTURE(name);
+    CHECK_FALSE(succeeded(attempt(name)));
+  }
+  CHECK(succeeded(attempt("private-memory")));
+}
+
+TEST_CASE("sandbox: is the first to be ended where memory is short, and stays so") {
+  CHECK(succeeded(attempt("ended-first")));
+  if (grader::probe_isolation().files == 0) {
+    CHECK_FALSE(succeeded(attempt("write", "/proc/self/oom_score_adj")));
+  }
+}
+
+TEST_CASE("sandbox: takes no more memory than it may, of whatever kind") {
+  ChildProcess process(ESCAPE_PROGRAM, {"take-memory"}, {.policy = {.box = Box::kGpu}});
+  process.set_shared_bytes(-grader_test_limit());
+  CHECK(process.wait(seconds(20)).kind == Ending::Kind::kMemory);
+}
+
+TEST_CASE("sandbox: leftovers of graders that were killed go, folders in use stay") {
+  const testing::TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  for (const char* name : {"convlab-old", "convlab-new", "convlab-used", "other"}) {
+    fs::create_directories(folder.path() / name / "x");
+    fs::last_write_time(folder.path() / name,
+                        fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  fs::last_write_time(folder.path() / "convlab-new", fs::file_time_type::clock::now());
+  const Descriptor used(::open((folder.path() / "convlab-used").c_str(), O_RDONLY | O_DIRECTORY));
+  REQUIRE(::flock(used.get(), LOCK_EX) == 0);
+  grader::remove_leftovers(folder.path(), "convlab-");
+  CHECK_FALSE(fs::exists(folder.path() / "convlab-old"));
+  CHECK(fs::exists(folder.path() / "convlab-new"));
+  CHECK(fs::exists(folder.path() / "convlab-used"));
+  CHECK(fs::exists(folder.path() / "other"));
+}
+
+TEST_CASE("sandbox: what it prints reaches nobody's terminal raw") {
+  ChildProcess process(ESCAPE_PROGRAM, {"print-escape"}, {});
+  process.wait(seconds(20));
+  CHECK(process.output_tail() == "�[2J�[32mPASSED\n");
+}
+
+TEST_CASE("isolation: says which promise a missing part breaks") {
+  CHECK(grader::broken_promises({}).empty());
+  CHECK(grader::broken_promises({.own_root = EPERM}).empty());
+  CHECK(grader::broken_promises({.own_root = EPERM, .files = ENOSYS}).size() == 1);
+  CHECK(grader::broken_promises({.own_root = EPERM, .files = ECANCELED}).empty());
+  CHECK(grader::broken_promises({.system_calls = EINVAL, .capabilities = EPERM}).size() == 2);
 }
 
 TEST_CASE("sandbox: shared memory is its own") {
@@ -84,20 +202,33 @@ TEST_CASE("sandbox: shared memory is its own") {
 
 TEST_CASE("sandbox: calls that no convolution makes end the program") {
   if (grader::probe_isolation().system_calls != 0) return;
-  for (const char* name : {"fork", "trace", "network", "mount", "unshare", "end-others"}) {
+  for (const char* name : {"fork", "vfork", "clone-vfork", "spawn", "trace", "network", "mount",
+                           "unshare", "end-others"}) {
     CAPTURE(name);
     CHECK(is_trapped(attempt(name)));
   }
-  CHECK_FALSE(succeeded(attempt("signal", std::to_string(::getpid()))));
+  CHECK(succeeded(attempt("thread")));
+  CHECK(succeeded(attempt("signal-self")));
+  for (const char* name : {"signal", "queue-signal", "thread-signal", "thread-queue-signal",
+                           "descriptor-signal", "owner-signal"}) {
+    for (const Box box : {Box::kCpu, Box::kGpu, Box::kCompiler}) {
+      CAPTURE(name, static_cast<int>(box));
+      CHECK_FALSE(succeeded(attempt(name, std::to_string(::getpid()), {.box = box})));
+    }
+  }
   CHECK(attempt("leave-group").code == EPERM);
 }
 
 TEST_CASE("sandbox: leaves what NVIDIA's driver needs to start, and no more of the kind") {
-  CHECK(succeeded(attempt("name-thread")));
-  CHECK(succeeded(attempt("own-local-socket")));
+  const grader::SandboxPolicy gpu{.box = Box::kGpu};
+  CHECK(succeeded(attempt("name-thread", "", gpu)));
+  CHECK(succeeded(attempt("own-local-socket", "", gpu)));
+  CHECK_FALSE(succeeded(attempt("own-local-socket")));
+  CHECK_FALSE(succeeded(attempt("own-datagram-socket", "", gpu)));
+  CHECK_FALSE(succeeded(attempt("datagram-pair", "", gpu)));
   if (grader::probe_isolation().files == 0) {
-    CHECK_FALSE(succeeded(attempt("write", "/proc/1/comm")));
-    CHECK_FALSE(succeeded(attempt("write", "/proc/sys/kernel/core_pattern")));
+    CHECK_FALSE(succeeded(attempt("write", "/proc/1/comm", gpu)));
+    CHECK_FALSE(succeeded(attempt("write", "/proc/sys/kernel/core_pattern", gpu)));
   }
   if (grader::probe_isolation().system_calls != 0) return;
   const testing::TemporaryFolder folder;
@@ -108,13 +239,13 @@ TEST_CASE("sandbox: leaves what NVIDIA's driver needs to start, and no more of t
   std::strncpy(address.sun_path, file.c_str(), sizeof address.sun_path - 1);
   REQUIRE(::bind(helper.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(::listen(helper.get(), 1) == 0);
-  CHECK(attempt("local-helper", file).code == ENOENT);
+  CHECK(attempt("local-helper", file, gpu).code == ENOENT);
 }
 
 TEST_CASE("sandbox: without a /proc of its own the driver still finds itself, and nobody else") {
   REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", "proc", 1) == 0);
   const grader::Isolation isolation = grader::probe_isolation();
-  const Ending named = attempt("name-thread");
+  const Ending named = attempt("name-thread", "", {.box = Box::kGpu});
   const Ending read = attempt("read", "/proc/" + std::to_string(::getpid()) + "/cmdline");
   const Ending looked = attempt("read", "/proc/meminfo");
   ::unsetenv("CONVLAB_ISOLATION_WITHOUT");
@@ -126,7 +257,7 @@ TEST_CASE("sandbox: without a /proc of its own the driver still finds itself, an
 }
 
 TEST_CASE("sandbox: a compiler may work in several processes") {
-  CHECK(succeeded(attempt("fork", "", {.may_fork = true})));
+  CHECK(succeeded(attempt("fork", "", {.box = Box::kCompiler})));
 }
 
 TEST_CASE("sandbox: processor and files are limited") {

@@ -148,3 +148,19 @@ TEST_CASE("score: another network and another stage give no points") {
   work.only_stage = "b";
   CHECK(make_score(kRules, work, {}).counted() == 0);
 }
+
+TEST_CASE("score: of the stages to choose from, the points count up to their most") {
+  Score score{.items = {{.stage = "core", .points = 60, .earned = 50, .credit = Credit::kPartial},
+                        {.stage = "b", .points = 30, .earned = 30, .credit = Credit::kEarned},
+                        {.stage = "c", .points = 30, .earned = 0, .credit = Credit::kPartial}},
+              .choice = ScoreChoice{.most = 40, .stages = {"b", "c"}}};
+  CHECK(score.total() == 100);
+  CHECK(score.counted() == 100);
+  CHECK(score.earned() == 80);
+  score.items[2].earned = 30;
+  CHECK(score.earned() == 90);
+  score.items[2].credit = Credit::kNotMeasured;
+  CHECK(score.counted() == 90);
+  score.choice.reset();
+  CHECK(score.total() == 120);
+}

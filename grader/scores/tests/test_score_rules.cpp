@@ -27,9 +27,12 @@ TEST_CASE("score rules: every milestone has them, they give 100 points") {
     if (!entry.is_directory()) continue;
     CAPTURE(entry.path().string());
     ++milestones;
-    double sum = 0.0;
-    for (const ScoreRule& rule : load_score_rules(entry.path()).items) sum += rule.points;
-    CHECK(sum == 100.0);
+    const ScoreRules rules = load_score_rules(entry.path());
+    Score score{.items = {}, .choice = rules.choice};
+    for (const ScoreRule& rule : rules.items) {
+      score.items.push_back({.stage = rule.stage, .points = rule.points});
+    }
+    CHECK(score.total() == 100.0);
   }
   CHECK(milestones >= 4);
 }
@@ -82,6 +85,27 @@ TEST_CASE("score rules: what is wrong is told with file, item and reason") {
   }));
   CAPTURE(item);
   CHECK_THAT(complaint(item), Catch::Matchers::ContainsSubstring(words));
+}
+
+TEST_CASE("score rules: the best of some stages") {
+  const std::string items = R"({"stage": "a", "item": "runs", "points": 60},
+                               {"stage": "b", "item": "runs", "points": 30},
+                               {"stage": "c", "item": "runs", "points": 30}], "best_of": )";
+  const auto rules = [&](const std::string& choice) {
+    return parse_score_rules(kHead + items + choice + "}", "x.json");
+  };
+  const ScoreRules read = rules(R"({"points": 40, "stages": ["b", "c"]})");
+  REQUIRE(read.choice);
+  CHECK(*read.choice == ScoreChoice{.most = 40, .stages = {"b", "c"}});
+  const auto [choice, words] = GENERATE(table<std::string, std::string>({
+      {R"({"points": 40})", "needs a list of 'stages' in 'best_of'"},
+      {R"({"points": 40, "stages": [7]})", "a stage in 'best_of' that is no text"},
+      {R"({"points": 40, "stages": ["b", "d"]})", "names the stage 'd' in 'best_of'"},
+      {R"({"points": 70, "stages": ["b", "c"]})", "60.0 points in 'best_of', fewer than 70.0"},
+      {R"({"points": 40, "stage": ["b"]})", "unknown key 'stage'"},
+  }));
+  CAPTURE(choice);
+  CHECK_THAT(message_of([&] { rules(choice); }), Catch::Matchers::ContainsSubstring(words));
 }
 
 TEST_CASE("score rules: no JSON, another schema, no file") {

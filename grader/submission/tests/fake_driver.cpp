@@ -1,4 +1,4 @@
-// Stands in for libcuda.so.1 and tells of one GPU.
+// Replaces libcuda.so.1 and reports one GPU.
 
 extern "C" {
 

@@ -1,5 +1,5 @@
-// A milestone's program that was built for a GPU and emulates. As "without_gpu" it says so from the
-// start, as "loses_gpu" only after a list of stages that came from a GPU.
+// A milestone's program that was built for a GPU and emulates. Named "without_gpu" it says so from
+// the start; named "loses_gpu" it first lists stages of a GPU.
 #include <string>
 
 #include "common/serve/channel.hpp"

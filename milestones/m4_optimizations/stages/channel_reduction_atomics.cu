@@ -12,7 +12,8 @@
 // Expect   slower than the tree and than the baseline at large batches. The order of the additions
 //          differs from run to run, and so does the last bit of the result. With one channel
 //          nothing is left to add, and a plain store does it.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage channel-reduction-atomics
+// Run      cmake --build --preset lab --target m4
+//          build/bin/m4 100 --stage channel-reduction-atomics
 //          build/bin/grader check m4 --stage channel-reduction-atomics
 // Read     docs/ladder/channel-reduction-atomics.md
 

@@ -1,16 +1,17 @@
 // The library's matrix product.
 //
-// Idea     im2col-gemm with NVIDIA's product in the place of yours. Whoever has a matrix product
-//          calls cuBLAS: what does a library buy whose product you will hardly beat?
+// Idea     im2col-gemm with NVIDIA's matrix product instead of yours. You will hardly beat the
+//          product of cuBLAS. How much does that gain for this shape?
 // Picture  for each image, all images of a slice in one call:
 //
 //              weights (maps, taps)  ×  unrolled (taps, pixels)  =  output (maps, pixels)
 //
-//          cuBLAS stores matrices column by column, as Fortran does. A matrix that lies in memory
-//          row by row is, seen so, its own transpose: ask for unrolledᵀ · weightsᵀ = outputᵀ.
+//          cuBLAS stores matrices column by column, as Fortran does. To cuBLAS a row-major matrix
+//          looks like its transpose: ask for unrolledᵀ · weightsᵀ = outputᵀ.
 // Cost     the unrolled matrix is written and read once, K·K times the input.
-// Expect   the memory's time for the unrolled matrix, however good the product.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage cublas      (a GPU and cuBLAS)
+// Expect   at least the time to move the unrolled matrix, however good the product is.
+// Run      cmake --build --preset lab --target m4
+//          build/bin/m4 100 --stage cublas      (a GPU and cuBLAS)
 // Read     docs/ladder/cublas.md
 
 #include <cuda_runtime.h>

@@ -1,8 +1,7 @@
 // All work of a convolution submitted as one graph.
 //
 // Idea     A launch costs some microseconds on its way from the program to the GPU. At 10 000
-// images
-//          nobody notices; at 100 the kernels of per-layer run for 10 to 20 of them. What is
+//          images nobody notices; at 100 the kernels of per-layer run for 10 to 20 of them. What is
 //          submitted is the same each time: record it once as a graph, check and prepare it once,
 //          and submit the whole graph with one call.
 // Picture  per-layer     submit copy of the weights, submit kernel       two ways to the GPU
@@ -13,7 +12,7 @@
 // Expect   a few microseconds less for the first convolution, whose weights are copied to constant
 //          memory before its kernel; nothing for the second, which is one kernel; nothing at large
 //          batches. Graphs pay with dozens of small kernels: a whole network, not one layer.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage cuda-graph
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage cuda-graph
 //          build/bin/grader check m4 --stage cuda-graph
 // Read     docs/ladder/cuda-graph.md
 

@@ -1,14 +1,14 @@
 // The library's convolution.
 //
-// Idea     What somebody in a hurry calls: cuDNN has the convolution itself, in several algorithms,
-//          and a search that times them on your shape. The rest of your ladder is measured against
-//          it.
+// Idea     The quick way: cuDNN has the convolution itself, in several algorithms, and a search
+//          that times them on your shape. The rest of your ladder is compared with it.
 // Picture  four descriptions (input, weights, output, convolution), then one call.
 // Cost     the search takes a while; it belongs into prepare, where the layer time sees it and the
 //          op time does not.
 // Expect   good where libraries are tuned: many channels. A first layer of one channel is another
 //          matter.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage cudnn       (a GPU and cuDNN)
+// Run      cmake --build --preset lab --target m4
+//          build/bin/m4 100 --stage cudnn       (a GPU and cuDNN)
 // Read     docs/ladder/cudnn.md
 
 #include <cuda_runtime.h>

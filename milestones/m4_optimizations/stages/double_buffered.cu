@@ -1,10 +1,9 @@
 // The next image is copied while this one is convolved.
 //
 // Idea     A block of persistent loads an image, waits, convolves it, waits, loads the next.
-// Loading and
-//          computing use different parts of the multiprocessor, and could go on at the same time.
-//          Give the block two buffers: an asynchronous copy fills one while the other is used.
-//          The copy goes from global to shared memory without passing through registers.
+//          Loading and computing use different parts of the multiprocessor, and could go on at the
+//          same time. Give the block two buffers: an asynchronous copy fills one while the other is
+//          used. The copy goes from global to shared memory without passing through registers.
 // Picture  persistent        load 0 | compute 0 | load 3 | compute 3 | load 6 | …
 //
 //          double-buffered   copy 0 | compute 0 | compute 3 | compute 6 | …
@@ -14,7 +13,7 @@
 //          blocks fit on a multiprocessor (3 on an H200, which has room for 3 by registers anyway).
 // Expect   a few percent: at most the time in which a multiprocessor has no block that computes.
 //          Other blocks hide most of the loads already, which is the cheaper way to the same end.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage double-buffered
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage double-buffered
 //          build/bin/grader check m4 --stage double-buffered
 // Read     docs/ladder/double-buffered.md
 

@@ -12,7 +12,7 @@
 //          costs some integer arithmetic instead; a division takes as long as dozens of
 //          multiply-adds, so find out which ones you can do once.
 // Expect   clearly faster than im2col-gemm.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage fused-gemm
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage fused-gemm
 //          build/bin/grader check m4 --stage fused-gemm
 
 #include <cuda_runtime.h>

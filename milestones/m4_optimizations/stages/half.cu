@@ -10,7 +10,7 @@
 // Expect   about the time of your kernel of floats. The gain is in the next stage, half2. Products
 //          and sums are rounded to 11 bits: the stage says so with its precision (fp16-sums), whose
 //          bound is far wider than that of rounded inputs alone.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage half
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage half
 //          build/bin/grader check m4 --stage half
 // Read     docs/ladder/half.md
 

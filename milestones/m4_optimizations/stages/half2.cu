@@ -11,11 +11,10 @@
 //              sums    += ( x·w[m]  , x·w[m+1]  )      one instruction
 //
 // Cost     half of the arithmetic instructions of restrict-unroll and of half, if the weights of
-// two
-//          maps lie side by side, so that one load of 32 bits brings both.
+//          two maps lie side by side, so that one load of 32 bits brings both.
 // Expect   up to twice the speed of half where arithmetic limits; less in a first layer, where
 //          memory and loads do. Precision class fp16-sums.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage half2
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage half2
 //          build/bin/grader check m4 --stage half2
 // Read     docs/ladder/half2.md
 

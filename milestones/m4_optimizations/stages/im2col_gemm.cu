@@ -15,7 +15,7 @@
 //          work in slices: unroll some images, multiply, go on with the next ones.
 // Expect   writing and reading the unrolled matrix costs more than it saves where there are few
 //          maps. It is a step on the way to fused-gemm, which does without the matrix.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage im2col-gemm
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage im2col-gemm
 //          build/bin/grader check m4 --stage im2col-gemm
 
 #include <cuda_runtime.h>

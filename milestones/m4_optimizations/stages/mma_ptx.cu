@@ -24,7 +24,7 @@
 //          bytes for four matrices), and choose how many windows and maps a warp holds.
 // Expect   faster than WMMA where shared memory limits it. Look out for bank conflicts: eight rows
 //          of 16 bytes should lie in different banks.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage mma-ptx
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage mma-ptx
 //          build/bin/grader check m4 --stage mma-ptx
 // Read     docs/ladder/mma-ptx.md
 

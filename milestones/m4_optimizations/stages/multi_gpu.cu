@@ -6,12 +6,11 @@
 //                               GPU 1   weights | images 3 4
 //
 // Cost     each GPU has its own path to the host's memory, if the host's memory and threads keep
-// up;
-//          a thread of the host for each GPU, so that their copies go side by side. Launching on N
-//          GPUs and waiting for each of them costs some 10 microseconds.
+//          up; a thread of the host for each GPU, so that their copies go side by side. Launching
+//          on N GPUs and waiting for each of them costs some 10 microseconds.
 // Expect   op time divided by the number of GPUs at large batches, a loss at small ones; layer time
 //          divided by less, because all share the host's memory. With one GPU it is per-layer.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage multi-gpu
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage multi-gpu
 //          build/bin/grader check m4 --stage multi-gpu
 // Read     docs/ladder/multi-gpu.md
 

@@ -17,7 +17,7 @@
 //          weights cost none, they are constants of the instructions.
 //          second, 17 rows: 644 input loads and 196 loads of four weights for 13 328, 16 for each.
 // Expect   both convolutions near the arithmetic limit; the first also sees the memory's.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage per-layer
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage per-layer
 //          build/bin/grader check m4 --stage per-layer
 // Read     docs/ladder/per-layer.md
 

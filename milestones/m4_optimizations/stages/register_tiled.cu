@@ -1,11 +1,10 @@
 // The matrix product with tiles in shared memory and in registers.
 //
 // Idea     In fused-gemm every multiply-add fetches both of its factors from shared memory, and
-// each
-//          element of the input tile is written there first although one map after the other only
-//          reads it. Keep the three matrices where they are used: the weights, which all threads
-//          want, in shared memory; a tile of the input and a tile of the sums in the registers of
-//          the one thread that uses them.
+//          each element of the input tile is written there first although one map after the other
+//          only reads it. Keep the three matrices where they are used: the weights, which all
+//          threads want, in shared memory; a tile of the input and a tile of the sums in the
+//          registers of the one thread that uses them.
 // Picture  one thread, one tap, Maps = 16, Columns = 4:
 //
 //                        4 input elements, loaded into registers
@@ -19,7 +18,7 @@
 //          fused-gemm: a half. Nothing is stored to shared memory but the weights, once.
 // Expect   four to five times as fast as fused-gemm; the second convolution comes near the
 //          arithmetic limit, the first, with 4 maps, stays limited by its loads.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage register-tiled
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage register-tiled
 //          build/bin/grader check m4 --stage register-tiled
 // Read     docs/ladder/register-tiled.md
 

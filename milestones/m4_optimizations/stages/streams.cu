@@ -20,7 +20,7 @@
 // Expect   layer time: the longer direction alone, instead of in + kernel + out. Op time: as long,
 //          because here all of the work, copies too, is in convolve. So this stage is judged by its
 //          layer time, and loses by its op time.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage streams
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage streams
 //          build/bin/grader check m4 --stage streams
 // Read     docs/ladder/streams.md
 

@@ -11,11 +11,10 @@
 //              block    64  128  256
 //
 // Cost     loads for each multiply-add: (maps + pixels) / (maps · pixels), from 2 down to a
-// quarter.
-//          The sweep itself costs a few hundred calls, once for each model of GPU.
+//          quarter. The sweep itself costs a few hundred calls, once for each model of GPU.
 // Expect   faster than thread-coarsening, with different points for the two convolutions: few maps
 //          and many pixels for the first, many maps for the second.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage sweep-tuned
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage sweep-tuned
 //          build/bin/grader check m4 --stage sweep-tuned
 // Read     docs/ladder/sweep-tuned.md
 

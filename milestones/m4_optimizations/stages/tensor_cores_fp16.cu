@@ -26,7 +26,7 @@
 //          times as much. The inputs are rounded to 11 bits, so the result is less exact: the stage
 //          says so with its precision, and the grader then allows the error that such inputs cause,
 //          no more.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage tensor-cores-fp16
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage tensor-cores-fp16
 //          build/bin/grader check m4 --stage tensor-cores-fp16
 // Read     docs/ladder/tensor-cores-fp16.md
 

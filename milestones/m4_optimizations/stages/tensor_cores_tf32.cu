@@ -17,7 +17,7 @@
 //          and the right half is the left half of the next window: every input is stored once.
 // Expect   slower than half precision where products or shared memory limit, the same where memory
 //          does.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage tensor-cores-tf32
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage tensor-cores-tf32
 //          build/bin/grader check m4 --stage tensor-cores-tf32
 // Read     docs/ladder/tensor-cores-tf32.md
 

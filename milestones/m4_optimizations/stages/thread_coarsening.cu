@@ -11,7 +11,7 @@
 // Cost     8 loads for 16 multiply-adds; the baseline needs 32 for them. There are 16 times fewer
 //          threads, so a small batch may leave multiprocessors idle.
 // Expect   up to four times as fast as the baseline at large batches, if loads are its limit.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage thread-coarsening
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage thread-coarsening
 //          build/bin/grader check m4 --stage thread-coarsening
 // Read     docs/ladder/thread-coarsening.md
 

@@ -18,15 +18,14 @@
 //                                d6 d7      2
 //
 // Cost     10/14 of the multiply-adds; 8 additions for each row of inputs, which 4 maps share; 4
-// sums
-//          instead of 2 for two outputs, so 48 registers for 2 × 3 outputs of 4 maps, and 72 for
-//          their inputs. A small kernel transforms the weights first, at each call.
+//          sums instead of 2 for two outputs, so 48 registers for 2 × 3 outputs of 4 maps, and 72
+//          for their inputs. A small kernel transforms the weights first, at each call.
 // Expect   a gain over the same kernel without it where arithmetic is the limit; never 1.4.
 //          Accuracy: y0 takes d2·g0 in m1 and gives it back in m2 and m3. Where g0 is large and
 //          the weight that meets d2 is small, the error is that of the large product. On test
 //          images 46 units of 2^-24 · Σ|a||b| were seen, and fp32 allows 32: the stage declares the
 //          next class. Windows of zeros stay exactly zero, since y0 is made of d0 to d2 alone.
-// Run      cmake --build --preset lab && build/bin/m4 100 --stage winograd
+// Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage winograd
 //          build/bin/grader check m4 --stage winograd
 // Read     docs/ladder/winograd.md
 

@@ -1,5 +1,5 @@
 // The oracle's comparison on the two convolutions of the default network, 10 000 images.
-// Fixed memory: input and output of one layer; see the peak at the end of /usr/bin/time -v.
+// Memory: input and output of one layer; /usr/bin/time -v shows the peak at its end.
 #include <benchmark/benchmark.h>
 
 #include <vector>

@@ -1,9 +1,8 @@
 // CPU stages against oneDNN, as ratios.
 //
-// Times on a machine that does other things as well wander; a ratio of two times taken right after
-// one another does not. So the contenders take turns: a round runs each of them once on every
-// layer, the ratio is that of the two sums in the same round, and the table has the median over
-// all rounds and the quartiles.
+// On a busy machine times drift, but the ratio of two times taken one right after the other does
+// not. So the contenders take turns: a round runs each of them once on every layer. The ratio is
+// that of the two sums in the same round; the table has its median and quartiles over all rounds.
 //
 //     build/bin/compare_m1 --rounds 21
 //     build/bin/compare_m1 --network fa16 --contenders per-layer,onednn-blocked

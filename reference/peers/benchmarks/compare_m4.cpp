@@ -1,6 +1,6 @@
 // The stages of milestone 4 against cuDNN, in turns on one GPU.
 //
-// A round times each contender once on each layer, so that a clock that wanders wanders for all.
+// A round times each contender once on each layer, so that a changing clock affects all alike.
 // All contenders hold their arrays at the same time: at batch 10 000 of the default network 2.5 GB
 // each.
 //
@@ -25,7 +25,7 @@
 #include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
-#include "common/result/device_report.hpp"
+#include "common/result/add_device.hpp"
 #include "common/result/machine.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/stage.hpp"
@@ -39,66 +39,53 @@ using namespace convlab;
 
 constexpr int kCheckedImages = 32;
 
-/// A stage with one convolution for each layer, ready to be called.
+/// A stage with its convolution of the layer that is timed just now.
 struct Contender {
   Stage stage;
-  std::vector<std::unique_ptr<Convolution>> convolutions;
+  std::unique_ptr<Convolution> convolution;
   RunResult result;
 };
 
-void start(Contender& contender, const std::vector<std::unique_ptr<TimedLayer>>& layers,
-           DeviceSession& device) {
-  for (const auto& layer : layers) {
-    auto convolution = contender.stage.make();
-    convolution->prolog(layer->shape, layer->input.data(), layer->weights.data(),
-                        layer->output.data());
-    device.fence("prolog");
-    LayerResult timed;
-    timed.shape = layer->shape;
-    timed.first_op_ms = device.time([&] { convolution->convolve(); }).score_ms();
-    contender.result.layers.push_back(timed);
-    contender.convolutions.push_back(std::move(convolution));
-  }
+void start(Contender& contender, TimedLayer& layer, DeviceSession& device) {
+  contender.convolution = contender.stage.make();
+  contender.convolution->prolog(layer.shape, layer.input.data(), layer.weights.data(),
+                                layer.output.data());
+  device.fence("prolog");
+  LayerResult timed;
+  timed.shape = layer.shape;
+  timed.first_op_ms = device.time([&] { contender.convolution->convolve(); }).score_ms();
+  contender.result.layers.push_back(timed);
 }
 
 void take_turns(std::vector<Contender>& contenders, int rounds, DeviceSession& device) {
   for (int round = 0; round < rounds; ++round) {
     for (Contender& contender : contenders) {
-      for (std::size_t i = 0; i < contender.convolutions.size(); ++i) {
-        Convolution& convolution = *contender.convolutions[i];
-        const OpSample sample = device.time([&] { convolution.convolve(); });
-        LayerResult& layer = contender.result.layers[i];
-        layer.samples.push_back(sample);
-        layer.op_ms.push_back(sample.score_ms());
-      }
+      const OpSample sample = device.time([&] { contender.convolution->convolve(); });
+      LayerResult& layer = contender.result.layers.back();
+      layer.samples.push_back(sample);
+      layer.op_ms.push_back(sample.score_ms());
     }
   }
 }
 
-/// Copies the outputs back, frees the device's arrays and compares the first images.
-void finish(Contender& contender, const std::vector<std::unique_ptr<TimedLayer>>& layers,
-            DeviceSession& device) {
-  const Precision precision = contender.stage.precision;
-  contender.result.verdict = Verdict::kPassed;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    TimedLayer& layer = *layers[i];
-    std::fill(layer.output.begin(), layer.output.end(), 0.0f);
-    contender.convolutions[i]->epilog();
-    device.fence("epilog");
-    contender.convolutions[i].reset();
-    LayerResult& timed = contender.result.layers[i];
-    mark_slowed(timed.samples);
-    ConvShape first = layer.shape;
-    first.batch = std::min(first.batch, kCheckedImages);
-    const oracle::ErrorReport report =
-        oracle::compare(first, layer.input.data(), layer.weights.data(), layer.output.data(),
-                        oracle::Tolerance::of(precision));
-    timed.error = ErrorMeasure{.compared = report.compared,
-                               .wrong = report.wrong,
-                               .worst_ratio = report.worst_ratio,
-                               .bound = report.bound};
-    if (!report.passed(first)) contender.result.verdict = Verdict::kFailed;
-  }
+/// Copies the output back, frees the device's arrays and compares the first images.
+void finish(Contender& contender, TimedLayer& layer, DeviceSession& device) {
+  std::fill(layer.output.begin(), layer.output.end(), 0.0f);
+  contender.convolution->epilog();
+  device.fence("epilog");
+  contender.convolution.reset();
+  LayerResult& timed = contender.result.layers.back();
+  mark_slowed(timed.samples);
+  ConvShape first = layer.shape;
+  first.batch = std::min(first.batch, kCheckedImages);
+  const oracle::ErrorReport report =
+      oracle::compare(first, layer.input.data(), layer.weights.data(), layer.output.data(),
+                      oracle::Tolerance::of(contender.stage.precision));
+  timed.error = ErrorMeasure{.compared = report.compared,
+                             .wrong = report.wrong,
+                             .worst_ratio = report.worst_ratio,
+                             .bound = report.bound};
+  if (!report.passed(first)) contender.result.verdict = Verdict::kFailed;
 }
 
 void print_table(const std::vector<Contender>& contenders) {
@@ -132,17 +119,20 @@ ExitCode compare(const Options& options) {
   const auto layers = timed_layers(options.network, options.batch);
   std::vector<Contender> contenders;
   for (const std::string& id : options.stages) {
-    Contender contender{.stage = find_stage(id), .convolutions = {}, .result = {}};
+    Contender contender{.stage = find_stage(id), .convolution = nullptr, .result = {}};
     require_capability(device->info(), contender.stage.needs, ("Stage '" + id + "'").c_str());
     contender.result.network = options.network;
     contender.result.batch = options.batch;
     contender.result.stage = info_of(contender.stage);
     contender.result.device = device->info().device;
-    start(contender, layers, *device);
+    contender.result.verdict = Verdict::kPassed;
     contenders.push_back(std::move(contender));
   }
-  take_turns(contenders, options.rounds, *device);
-  for (Contender& contender : contenders) finish(contender, layers, *device);
+  for (const auto& layer : layers) {
+    for (Contender& contender : contenders) start(contender, *layer, *device);
+    take_turns(contenders, options.rounds, *device);
+    for (Contender& contender : contenders) finish(contender, *layer, *device);
+  }
 
   std::printf("Network %s, batch %d, %s, %d rounds in turns\n\n", options.network.c_str(),
               options.batch, device->info().name.c_str(), options.rounds);
@@ -158,7 +148,7 @@ ExitCode compare(const Options& options) {
     all_right = all_right && contender.result.verdict == Verdict::kPassed;
     result.runs.push_back(std::move(contender.result));
   }
-  add_to(result, report_of(*device));
+  add_device(result, measure(*device));
   if (!options.json.empty()) write_result(options.json, result);
   return all_right ? ExitCode::kPassed : ExitCode::kFallsShort;
 }

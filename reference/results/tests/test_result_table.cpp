@@ -58,6 +58,32 @@ TEST_CASE("result table: the ladder's order, sums, medians and speed-ups") {
       "3 samples. A processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
 }
 
+TEST_CASE("stage table: both convolutions and the layer time of some stages") {
+  Result result = measured();
+  result.machine.gpu = "A GPU";
+  for (RunResult& timed : result.runs) {
+    for (convlab::LayerResult& layer : timed.layers) layer.layer_ms = {400};
+  }
+  const std::string page =
+      "<!-- results: a.json b.json stages: slow fast -->\n"
+      "<!-- end of results -->\n";
+  const auto read = [&](const std::string& file) { return file == "a.json" ? result : Result{}; };
+  CHECK(convlab::with_tables(page, read) ==
+        "<!-- results: a.json b.json stages: slow fast -->\n\n"
+        "| stage | 100 images | 10 000 images | convolution 1 | convolution 2 | layer time |\n"
+        "|---|--:|--:|--:|--:|--:|\n"
+        "| `slow` | 6.25 | 625 | 250 | 375 | 800 |\n"
+        "| `fast` | | 200 | 100 | 100 | 800 |\n"
+        "\nMilliseconds, medians; the convolutions and the layer time at 10 000 images. A GPU, "
+        "commit 0123456, 2026-11-20.\n\n<!-- end of results -->\n");
+  CHECK(convlab::stage_table({result}, {"other"}) == "Nothing was measured yet.\n");
+  for (RunResult& emulated : result.runs) emulated.device = convlab::Device::kEmulated;
+  CHECK(convlab::stage_table({result}, {"slow"}) == "Nothing was measured yet.\n");
+  CHECK_THROWS_AS(
+      convlab::with_tables("<!-- results: a.json b.json -->\n<!-- end of results -->", read),
+      EnvironmentError);
+}
+
 TEST_CASE("result table: emulated runs have no op time") {
   Result result = measured();
   for (RunResult& emulated : result.runs) emulated.device = convlab::Device::kEmulated;
@@ -68,6 +94,35 @@ TEST_CASE("result table: several networks do not fit one table") {
   Result result = measured();
   result.runs.front().network = "fa16";
   CHECK_THROWS_AS(convlab::result_table(result), EnvironmentError);
+}
+
+TEST_CASE("layer table: a row for each stage and batch, op times, then layer times") {
+  Result result = measured();
+  for (RunResult& run : result.runs) {
+    for (auto& layer : run.layers) {
+      for (const double op : layer.op_ms) layer.layer_ms.push_back(op + 1000);
+    }
+  }
+  CHECK(convlab::layer_table(result) ==
+        "| stage | images | op time 1 | op time 2 | layer time 1 | layer time 2 |\n"
+        "|---|--:|--:|--:|--:|--:|\n"
+        "| `slow` | 100 | 2.50 | 3.75 | 1002 | 1004 |\n"
+        "| `slow` | 10 000 | 250 | 375 | 1250 | 1375 |\n"
+        "| `fast` | 10 000 | 100 | 100 | 1100 | 1100 |\n"
+        "\nMilliseconds for each convolution of the network `fa23`, median of 1 to 3 samples. A "
+        "processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
+}
+
+TEST_CASE("tables: a marker names the kind of table") {
+  const std::string page =
+      "<!-- layers: a.json -->\n<!-- end of results -->\n<!-- results: a.json -->\n<!-- end of "
+      "results -->\n";
+  const std::string made =
+      convlab::with_tables(page, [](const std::string&) { return measured(); });
+  const std::size_t layers = made.find("| op time 1 |");
+  const std::size_t sums = made.find("| times faster |");
+  CHECK(layers < sums);
+  CHECK(sums != std::string::npos);
 }
 
 TEST_CASE("tables: a page keeps its text, twice is the same as once") {

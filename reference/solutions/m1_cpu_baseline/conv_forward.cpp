@@ -6,8 +6,8 @@
 // Cost     in_channels · kernel² multiply-adds per output, each waiting for the one before it,
 //          because all add to the same `sum`: the adder's latency of 2 to 4 cycles sets the pace,
 //          and 15 of the 16 lanes of a vector unit stay empty.
-// Expect   around 1 % of what one core can do, 4 milliseconds per image. The compiler may not help:
-//          a different order of additions would be a different rounding, so it keeps this one.
+// Expect   around 1 % of what one core can do, 4 milliseconds per image. The compiler must keep the
+//          order of the additions, because another order rounds differently.
 // Run      build/bin/m1 100 --solution reference --stage baseline
 
 #include <cstdint>

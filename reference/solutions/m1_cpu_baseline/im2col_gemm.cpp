@@ -16,8 +16,8 @@
 //          The product runs in tiles of the size of the registers (register_tile.hpp).
 // Cost     each pixel is copied kernel² times, once for every tap that uses it, and read again by
 //          each group of maps: with 4 maps the copy costs as much as the product.
-// Expect   tens of times faster than threads alone, because a matrix product has no odd sizes: no
-//          lane is wasted but in the last tile. The more maps share the copy, the better.
+// Expect   tens of times faster than threads alone, because a matrix product has no odd sizes: only
+//          the last tile wastes lanes. The more maps share the copy, the better.
 // Run      build/bin/m1 1000 --solution reference --stage im2col-gemm
 
 #include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
@@ -54,7 +54,7 @@ int slice_width(const ConvShape& shape) {
 void unroll(const ConvShape& shape, const float* image, std::int64_t first, int count, int pitch,
             float* slice) {
   const int out_width = shape.out_width();
-  // Piece by piece: as far as the row of the output, or the slice, goes.
+  // In pieces that end with a row of the output or with the slice.
   for (int done = 0; done < count;) {
     const std::int64_t h = (first + done) / out_width;
     const int w = static_cast<int>((first + done) % out_width);
@@ -114,7 +114,7 @@ void convolve_im2col(const ConvShape& shape, const float* input, const float* we
   const std::int64_t pixels = std::int64_t{shape.out_height()} * shape.out_width();
   const int width = slice_width(shape);
   const std::int64_t slices = (pixels + width - 1) / width;
-  // An odd number of cache lines from row to row: powers of two would all meet in the same few
+  // Rows are an odd number of cache lines apart. With a power of two all rows would share a few
   // lines of the cache.
   const int pitch = width + kLanes;
   std::vector<std::ptrdiff_t> rows(static_cast<std::size_t>(shape.taps()));

@@ -1,17 +1,17 @@
 // Vectors of output maps.
 //
-// Idea     The other axis. The same pixel times the weights of 16 output maps is 16 sums as well.
-//          Now a weight vector is loaded and a pixel spread over the lanes, rows have any length
-//          without a lane to spare, and 16 maps fill the vector exactly. In return the weights must
-//          lie with the maps side by side, and so do the sums when they are done: 16 pixels × 16
-//          maps are turned around in registers before they are stored.
+// Idea     The other axis: one pixel times the weights of 16 output maps also adds to 16 sums. Load
+//          a vector of weights and spread a pixel over its lanes. Then rows of any length waste no
+//          lane, and 16 maps fill the vector exactly. In return the weights of the maps must lie
+//          side by side, and the finished sums lie so, too: blocks of 16 pixels × 16 maps are
+//          transposed in registers before they are stored.
 // Picture  weights [m][k] → [k][m]        sums [pixel][m] → output [m][pixel]
 //
 //              one tap:   pixels   x0   x1   x2  …  x16      17 pixels of a row of 34
 //              w[m0…m15]            +    +    +  …   +       17 multiply-adds for 1 + 17 loads
 //
 // Cost     lanes without a map: none of 16, 32 or 64 maps, but 12 of 16 with the 4 maps of the
-//          first layer. Turning 16 × 16 sums takes 64 shuffles; one tile has 17 · 196
+//          first layer. Transposing 16 × 16 sums takes 64 shuffles; one tile has 17 · 196
 //          multiply-adds.
 // Expect   faster than vectors of pixels where maps fill the lanes and pixels do not: a little with
 //          the 34 columns of the second layer, twice with the 8 of network fa16. Four times slower
@@ -128,7 +128,7 @@ std::vector<float> maps_side_by_side(const ConvShape& shape, const Tiling& tilin
   return result;
 }
 
-// One step of turning a square around: (a, b) → a0 b0 a1 b1 … of their first or second halves.
+// One step of a transposition: (a, b) → a0 b0 a1 b1 … of their first or second halves.
 template <int kFirst, int... kLane>
 Vec interleave(const Vec& a, const Vec& b, std::integer_sequence<int, kLane...>) {
   return __builtin_shufflevector(a, b, (kFirst + kLane / 2 + kLane % 2 * kLanes)...);
@@ -151,7 +151,7 @@ void transpose(Vec (&rows)[kLanes]) {
   }
 }
 
-/// Turns sums, count × pitch, into rows of output maps.
+/// Transposes sums, count × pitch, into rows of output maps.
 /// @param maps    of the pitch that exist
 /// @param output  maps rows, map_size floats apart
 void store_transposed(const float* sums, int count, int pitch, int maps, float* output,

@@ -8,7 +8,7 @@
 // Cost     the multiply-adds of the baseline, divided by the cores; starting the threads takes
 //          microseconds, once per layer.
 // Expect   as many times faster as there are cores, no more: each core still adds one product at
-//          a time. Nothing is shared but what is only read, so nothing is lost either.
+//          a time. No less either, because the threads share only data that they read.
 // Run      build/bin/m1 1000 --solution reference --stage openmp
 
 #include <cstdint>

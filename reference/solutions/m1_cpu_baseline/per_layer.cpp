@@ -1,8 +1,8 @@
 // Each layer its own convolution.
 //
-// Idea     No single way is the fastest for every layer, so look at the shape and take the one that
-//          should be. What a vector of 16 outputs costs can be estimated from sizes alone: the
-//          multiply-adds, those of idle lanes, and what moving data costs beside them.
+// Idea     No stage is the fastest for every layer, so choose by the shape. Sizes alone give an
+//          estimate of the cost of a vector of 16 outputs: its multiply-adds, those of idle lanes,
+//          and moving the data.
 // Picture  default network     vectorized   map-lanes   im2col-gemm
 //              op1, 4 maps        31 *         120          79          cycles per 16 outputs
 //              op2, 16 maps      132           120 *       180
@@ -32,7 +32,7 @@ double arithmetic(const ConvShape& shape) {
 }
 
 double vectorized_cost(const ConvShape& shape) {
-  // The garbage between rows; a row of whole tiles, 5 vectors as a rule, has none.
+  // The garbage between rows. A row of whole tiles (usually 5 vectors) has none.
   const int garbage = (shape.kernel - 1) / shape.stride;
   const double useful = shape.out_width() % (5 * kLanes) == 0
                             ? 1.0
@@ -41,7 +41,7 @@ double vectorized_cost(const ConvShape& shape) {
 }
 
 double map_lanes_cost(const ConvShape& shape) {
-  // Maps are taken by one vector or by pairs of vectors.
+  // A tile takes the maps of one vector or of two.
   const int step = shape.out_channels > kLanes ? 2 * kLanes : kLanes;
   const int lanes = (shape.out_channels + step - 1) / step * step;
   const double useful = static_cast<double>(shape.out_channels) / lanes;

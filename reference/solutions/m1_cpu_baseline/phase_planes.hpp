@@ -10,7 +10,8 @@
 
 namespace convlab {
 
-/// The input of a band of output rows, copied so that no stride is left in it.
+/// The input of a band of output rows, copied so that neighbouring outputs read neighbouring
+/// pixels.
 ///
 /// With stride S the pixels that one tap multiplies lie S apart, and a vector load cannot fetch
 /// them. So row h, column w of channel c goes to the plane (c, h mod S, w mod S), at row h / S,
@@ -44,8 +45,8 @@ class PhasePlanes {
     }
   }
 
-  /// Rows of a band whose planes are about `floats` large; fewer where each of so many threads
-  /// would otherwise not get a band, and never more than the output has.
+  /// Rows of a band whose planes hold about `floats` numbers. Fewer if some threads would get no
+  /// band, and never more than the output has.
   static int band_rows(const ConvShape& shape, std::int64_t floats, int threads) {
     const PhasePlanes one_row(shape, 1);
     const std::int64_t per_row = one_row.size() / one_row.rows_;

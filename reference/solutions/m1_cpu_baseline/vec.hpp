@@ -65,6 +65,6 @@ inline void copy_row(const float* from, float* to, int count) {
 
 }  // namespace convlab
 
-/// Before a loop over lanes or registers, whose array lives in registers only if no index is left
-/// at run time.
+/// Unrolls a loop over lanes or registers: its array stays in registers only if every index is
+/// known at compile time.
 #define CONVLAB_UNROLL _Pragma("GCC unroll 32")

@@ -40,7 +40,7 @@ namespace {
 // The input of a band: most of a first-level cache of 32 or 48 kB.
 constexpr std::int64_t kBandFloats = 8 << 10;
 
-// Where the sums of a band lie before the garbage between its rows is left out.
+// The sums of a band, still with the garbage between its rows.
 struct Scratch {
   float* sums;
   std::ptrdiff_t map_pitch;
@@ -84,8 +84,8 @@ void convolve_line(const ConvShape& shape, const PhasePlanes& planes, const floa
   for (std::ptrdiff_t i = 0; i < length; i += group.tile_width()) {
     multiply(shape.taps(), pixels + i, planes.offsets(), group.weights.data(), scratch.sums + i,
              scratch.map_pitch);
-    // One tile late: a load that spans two stores still under way waits for both. And not all at
-    // the end: a few stores drain into memory beside the next tile's sums, many make it wait.
+    // One tile late, because a load that overlaps two unfinished stores waits for both. Not all at
+    // the end, because a few stores complete during the next tile's sums; many would delay it.
     copy_rows_before(i);
   }
   copy_rows_before(length);

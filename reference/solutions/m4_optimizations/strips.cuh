@@ -2,6 +2,7 @@
 
 // How the tensor-core stages cut images, so that a block has what it needs in shared memory.
 
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -24,6 +25,80 @@ struct Strips {
 
   [[nodiscard]] bool fit() const { return rows > 0; }
 };
+
+/// Where a thread is among the elements of a strip's input: channel after channel, row after row.
+/// It walks on by the number of threads; dividing at each step would cost more than all the rest.
+class StripWalk {
+ public:
+  __device__ StripWalk(int row_elements, int input_rows, int threads)
+      : row_elements_(row_elements),
+        input_rows_(input_rows),
+        x_step_(threads % row_elements),
+        y_step_(threads / row_elements % input_rows),
+        channel_step_(threads / row_elements / input_rows) {
+    const int row = static_cast<int>(threadIdx.x) / row_elements;
+    x = static_cast<int>(threadIdx.x) % row_elements;
+    y = row % input_rows;
+    channel = row / input_rows;
+  }
+
+  __device__ void next() {
+    x += x_step_;
+    y += y_step_;
+    channel += channel_step_;
+    if (x >= row_elements_) {
+      x -= row_elements_;
+      ++y;
+    }
+    if (y >= input_rows_) {
+      y -= input_rows_;
+      ++channel;
+    }
+  }
+
+  int x;
+  int y;
+  int channel;
+
+ private:
+  int row_elements_;
+  int input_rows_;
+  int x_step_;
+  int y_step_;
+  int channel_step_;
+};
+
+/// Divides by the same number again and again: a multiplication with the reciprocal, exact while
+/// dividend · divisor stays below 2^32.
+class Divider {
+ public:
+  __device__ explicit Divider(int divisor)
+      : divisor_(divisor),
+        reciprocal_(divisor > 1 ? 0xffff'ffffU / static_cast<unsigned>(divisor) + 1 : 0) {}
+
+  [[nodiscard]] __device__ int quotient(int dividend) const {
+    return divisor_ > 1 ? static_cast<int>(__umulhi(static_cast<unsigned>(dividend), reciprocal_))
+                        : dividend;
+  }
+  [[nodiscard]] __device__ int remainder(int dividend) const {
+    return dividend - quotient(dividend) * divisor_;
+  }
+
+ private:
+  int divisor_;
+  unsigned reciprocal_;
+};
+
+/// Two neighbouring inputs of a row as halves, zeros right of the image.
+/// @param x  even
+__device__ inline half2 load_pair(const float* row, int x, int width) {
+  if (width % 2 == 0) {  // then every pair is aligned, in all rows
+    if (x >= width) return __floats2half2_rn(0.0f, 0.0f);
+    const float2 both = *reinterpret_cast<const float2*>(row + x);
+    return __floats2half2_rn(both.x, both.y);
+  }
+  return __floats2half2_rn(x < width ? row[x] : 0.0f, x + 1 < width ? row[x + 1] : 0.0f);
+}
 
 /// Whether windows of 16 columns hold all inputs of 8 neighbouring outputs.
 inline bool windows_cover(const ConvShape& shape) {

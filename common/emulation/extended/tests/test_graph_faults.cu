@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
@@ -47,6 +48,34 @@ cudaError_t launch_by_graph(int* data, int index, unsigned threads = 1) {
 }
 
 }  // namespace
+
+TEST_CASE("a captured kernel counts when its graph runs, as often as it does") {
+  const auto kernels = [] {
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    const auto launches = convlab::emulation::activity().launches;
+    const auto found = launches.find("set");
+    return found == launches.end() ? 0 : found->second;
+  };
+  int* data = integers(1);
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+  const int before = kernels();
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  set<<<1, 1, 0, stream>>>(data, 0, 7);
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  CHECK(kernels() == before);
+  REQUIRE(cudaGraphLaunch(executable, nullptr) == cudaSuccess);
+  REQUIRE(cudaGraphLaunch(executable, nullptr) == cudaSuccess);
+  CHECK(kernels() == before + 2);
+  CHECK(first(data) == 7);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  cudaStreamDestroy(stream);
+  cudaFree(data);
+}
 
 TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
   const Reports reports;

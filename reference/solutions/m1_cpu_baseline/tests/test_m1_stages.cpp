@@ -89,7 +89,7 @@ std::string first_fault(const Stage& stage, const ConvShape& shape) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const double bound = 32 * std::ldexp(1.0, -24) * expected.magnitude[i];
-    // Written so that a NaN, an element that nobody wrote, is a fault too.
+    // Written so that NaN, which marks an unwritten element, counts as wrong too.
     if (!(std::abs(output[i] - expected.value[i]) <= bound)) {
       return where + "element " + std::to_string(i) + " is " + std::to_string(output[i]) +
              ", expected " + std::to_string(expected.value[i]);

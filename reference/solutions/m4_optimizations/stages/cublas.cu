@@ -1,8 +1,8 @@
 // The library's matrix product.
 //
-// Idea     im2col-gemm with NVIDIA's own product in the place of ours: whoever has a matrix product
-//          calls cuBLAS. It is a baseline, not an exercise in kernels: what does a library buy
-//          whose product nobody here will beat, when the shape of the problem is wrong for it?
+// Idea     im2col-gemm with NVIDIA's matrix product instead of ours. It is a baseline, not an
+//          exercise in kernels: our product will not beat cuBLAS. How much does that gain for a
+//          shape that libraries are not tuned for?
 // Picture  for each image, all of a slice in one call (strided batched):
 //
 //              weights (maps, taps)  ×  unrolled (taps, pixels)  =  output (maps, pixels)
@@ -12,7 +12,7 @@
 // Cost     the unrolled matrix is written and read once, K·K times the input: 12.5 GB each way for
 //          the first layer of the default network at 10 000 images. That alone takes 6 ms where
 //          memory moves 4.3 TB/s.
-// Expect   no better than the memory that the unrolled matrix costs, however good the product.
+// Expect   at least the time to move the unrolled matrix, however good the product is.
 // Run      build/bin/m4 1000 --stage cublas --solution reference       (a GPU and cuBLAS)
 
 #include <cuda_runtime.h>

@@ -1,12 +1,12 @@
 // The library's convolution.
 //
-// Idea     What somebody in a hurry calls: cuDNN, NVIDIA's library of neural networks' operations.
+// Idea     The quick way: cuDNN, NVIDIA's library for neural networks.
 //          It knows several algorithms for a convolution, and its search times them on this very
 //          shape. It is a baseline, not an exercise in kernels: the rest of the ladder is measured
 //          against it.
 // Cost     the search runs in the prolog and counts in the layer time, not in the op time.
 // Expect   good for many channels, which is what libraries are tuned for; a first layer with one
-//          channel and four maps is nobody's benchmark.
+//          channel and four maps is not.
 // Run      build/bin/m4 1000 --stage cudnn --solution reference        (a GPU and cuDNN)
 
 #include <cuda_runtime.h>

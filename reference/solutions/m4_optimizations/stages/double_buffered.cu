@@ -1,10 +1,9 @@
 // The next image is copied while this one is convolved.
 //
 // Idea     A block of persistent loads an image, waits, convolves it, waits, loads the next.
-// Loading and
-//          computing use different parts of the multiprocessor, and could go on at the same time.
-//          Give the block two buffers: an asynchronous copy fills one while the other is used.
-//          The copy goes from global to shared memory without passing through registers.
+//          Loading and computing use different parts of the multiprocessor, and could go on at the
+//          same time. Give the block two buffers: an asynchronous copy fills one while the other is
+//          used. The copy goes from global to shared memory without passing through registers.
 // Picture  persistent        load 0 | compute 0 | load 3 | compute 3 | load 6 | …
 //
 //          double-buffered   copy 0 | compute 0 | compute 3 | compute 6 | …

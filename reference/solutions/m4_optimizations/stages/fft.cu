@@ -1,30 +1,27 @@
 // The convolution as a product of Fourier transforms, by cuFFT.
 //
 // Idea     Sliding a window over an image is a plain product of their Fourier transforms, frequency
-// by
-//          frequency. A transform of N points costs about N · log N operations, whatever the size
-//          of the window.
+//          by frequency. A transform of N points costs about N · log N operations, whatever the
+//          size of the window.
 // Picture  image b, channel c → transform X[b][c] ┐
 //          weights m, c       → transform W[m][c] ┴→ Y[b][m] = Σ_c X[b][c] · conj(W[m][c])
 //                                                    ↓ back
 //                                            output b, m: the part where no window wraps around
 //
 // Cost     second convolution, an image: 20 transforms of 40 × 40 and 64 products of spectra, 1.3
-//          million operations instead of 7.3; the first: 1.5 instead of 2.5. But every number
+//          million operations instead of 7.3; the first: 1.4 instead of 2.5. But every number
 //          passes through memory six times, in double precision: 1.4 MB and 1.2 MB for an image
 //          where the direct method moves 132 KB and 100 KB. At 4.3 TB/s that is 3.3 ms and 2.7 ms
 //          for 10 000.
 // Expect   slower than per-layer: fewer operations, and memory is the limit. Windows of 7 × 7 are
-// too
-//          small; the method wins where they are several times as large.
-//          Accuracy: a transform mixes all pixels of an image, so each output gets an error as
-//          large as the largest one deserves. Where a window sees only zeros, the output is noise
-//          and not 0. In single precision that noise breaks the bound of every precision class, so
-//          the transforms are double, and what is below their noise counts as zero.
+//          too small; the method wins where they are several times as large. Accuracy: a transform
+//          mixes all pixels of an image, so each output gets an error as large as the largest one
+//          deserves. Where a window sees only zeros, the output is noise and not 0. In single
+//          precision that noise breaks the bound of every precision class, so the transforms are
+//          double, and what is below their noise counts as zero.
 // Run      build/bin/m4 1000 --stage fft --solution reference        (a GPU and cuFFT)
 // Source   M. Mathieu, M. Henaff and Y. LeCun, Fast Training of Convolutional Networks through
-// FFTs,
-//          2013.
+//          FFTs, 2013.
 
 #include "common/stage/stage.hpp"
 

@@ -12,8 +12,7 @@
 //          network at 10 000 images, with more elements than an int counts. It is therefore made
 //          and used in slices of kSliceBytes, which every card has, and written and read once each.
 // Expect   slower than the baseline's successors: the product is thin (4 or 16 maps), so the
-// traffic
-//          of the unrolled matrix decides. Its place is on the way to fused-gemm.
+//          traffic of the unrolled matrix decides. Its place is on the way to fused-gemm.
 // Run      build/bin/m4 1000 --stage im2col-gemm --solution reference
 
 #include <cuda_runtime.h>

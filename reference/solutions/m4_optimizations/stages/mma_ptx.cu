@@ -92,16 +92,13 @@ __device__ void load_chunks(half* chunks, const float* image, const ConvShape& s
   const int rows = shape.in_channels * input_rows;
   const int real_rows = min(input_rows, shape.height - first_row);
   half2* pairs = reinterpret_cast<half2*>(chunks);
+  convlab::tensor_cores::StripWalk at(row_pairs, input_rows, kThreads);
 #pragma unroll 4
   for (int i = threadIdx.x; i < rows * row_pairs; i += kThreads) {
-    const int row = i / row_pairs;
-    const int x = 2 * (i % row_pairs);
-    const int c = row / input_rows;
-    const int y = row % input_rows;
-    const float* from = image + (c * shape.height + first_row + y) * shape.width + x;
-    const bool real = y < real_rows;
-    pairs[i] = __floats2half2_rn(real && x < shape.width ? from[0] : 0.0f,
-                                 real && x + 1 < shape.width ? from[1] : 0.0f);
+    const float* row = image + (at.channel * shape.height + first_row + at.y) * shape.width;
+    pairs[i] = at.y < real_rows ? convlab::tensor_cores::load_pair(row, 2 * at.x, shape.width)
+                                : __floats2half2_rn(0.0f, 0.0f);
+    at.next();
   }
 }
 
@@ -113,6 +110,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   static_assert(Maps % 2 == 0, "one ldmatrix loads the weights of two maps");
   constexpr int kUnit = Tiles * kTileWindows;
   const int groups = strips.groups;
+  const convlab::tensor_cores::Divider by_groups(groups);
   const int pitch = groups + 1;  // chunks of a row
   const int input_rows = strips.rows + shape.kernel - 1;
   extern __shared__ __align__(16) char shared[];
@@ -149,8 +147,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
       for (int t = 0; t < Tiles; ++t) {
         const int window = min(first + t * kTileWindows + lane % 16, windows - 1);
-        window_row[t] =
-            chunk_begin + (window / groups * pitch + window % groups + lane / 16) * kChunkBytes;
+        window_row[t] = chunk_begin + (by_groups.quotient(window) * pitch +
+                                       by_groups.remainder(window) + lane / 16) *
+                                          kChunkBytes;
       }
       float sum[Tiles][Maps][4] = {};
       unsigned weight_row = matrix_row;
@@ -179,8 +178,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
         for (int upper = 0; upper < 2; ++upper) {  // sums 0, 1: window lane / 4; 2, 3: 8 further
           const int window = first + t * kTileWindows + upper * 8 + lane / 4;
-          const int h = window / groups;
-          const int w = window % groups * kGroupColumns + lane % 4 * 2;
+          const int h = by_groups.quotient(window);
+          const int w = by_groups.remainder(window) * kGroupColumns + lane % 4 * 2;
           if (window >= windows || w >= shape.out_width()) continue;
           float* to = output + (image * shape.out_channels + first_map) * pixels +
                       (first_row + h) * shape.out_width() + w;

@@ -6,9 +6,8 @@
 //                               GPU 1   weights | images 3 4
 //
 // Cost     each GPU has its own path to the host's memory, if the host's memory and threads keep
-// up;
-//          a thread of the host for each GPU, so that their copies go side by side. Launching on N
-//          GPUs and waiting for each of them costs some 10 microseconds.
+//          up; a thread of the host for each GPU, so that their copies go side by side. Launching
+//          on N GPUs and waiting for each of them costs some 10 microseconds.
 // Expect   op time divided by the number of GPUs at large batches, a loss at small ones; layer time
 //          divided by less, because all share the host's memory. With one GPU it is per-layer.
 // Run      build/bin/m4 10000 --stage multi-gpu --solution reference

@@ -1,11 +1,10 @@
 // The matrix product with tiles in shared memory and in registers.
 //
 // Idea     In fused-gemm every multiply-add fetches both of its factors from shared memory, and
-// each
-//          element of the input tile is written there first although one map after the other only
-//          reads it. Keep the three matrices where they are used: the weights, which all threads
-//          want, in shared memory; a tile of the input and a tile of the sums in the registers of
-//          the one thread that uses them.
+//          each element of the input tile is written there first although one map after the other
+//          only reads it. Keep the three matrices where they are used: the weights, which all
+//          threads want, in shared memory; a tile of the input and a tile of the sums in the
+//          registers of the one thread that uses them.
 // Picture  one thread, one tap, Maps = 16, Columns = 4:
 //
 //                        4 input elements, loaded into registers

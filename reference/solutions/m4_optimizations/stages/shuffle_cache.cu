@@ -1,10 +1,9 @@
 // A cache in registers: lanes of a warp hand their inputs to each other.
 //
 // Idea     A warp that computes neighbouring columns of a row reads each input K times, once for
-// each
-//          lane that has it in its window. Let every lane load one input of the row and keep it in
-//          a register; the K - 1 neighbours that need it ask for it with a warp shuffle, without
-//          any memory.
+//          each lane that has it in its window. Let every lane load one input of the row and keep
+//          it in a register; the K - 1 neighbours that need it ask for it with a warp shuffle,
+//          without any memory.
 // Picture  one row, K = 3: lane i holds input i, and computes output i
 //
 //              register    i0 i1 i2 i3 … i31
@@ -18,8 +17,7 @@
 //          such instructions stays. Of 32 lanes 26 compute at K = 7, and 34 outputs take two warps:
 //          a third of the multiply-adds of the second convolution is wasted.
 // Expect   slower than restrict-unroll. The idea pays where the loads it saves are dearer than
-// those
-//          of the first-level cache, or where the windows are long against their ends.
+//          those of the first-level cache, or where the windows are long against their ends.
 // Run      build/bin/m4 1000 --stage shuffle-cache --solution reference
 
 #include <cuda_runtime.h>

@@ -132,7 +132,7 @@ class Streams final : public convlab::Convolution {
                                        part.input_size() * sizeof(float), cudaMemcpyHostToDevice,
                                        lane.stream));
     convlab::convolve_row_strips(lane.output.data(), lane.input.data(), weights_.data(), part,
-                             lane.stream);
+                                 lane.stream);
     CONVLAB_CUDA_CHECK(cudaMemcpyAsync(lane.pinned_output, lane.output.data(),
                                        part.output_size() * sizeof(float), cudaMemcpyDeviceToHost,
                                        lane.stream));

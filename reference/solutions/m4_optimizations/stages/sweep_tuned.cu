@@ -11,8 +11,7 @@
 //              block    64  128  256
 //
 // Cost     loads for each multiply-add: (maps + pixels) / (maps · pixels), from 2 down to a
-// quarter.
-//          The sweep itself costs a few hundred calls, once for each model of GPU.
+//          quarter. The sweep itself costs a few hundred calls, once for each model of GPU.
 // Expect   faster than thread-coarsening, with different points for the two convolutions: few maps
 //          and many pixels for the first, many maps for the second.
 // Run      build/bin/m4 1000 --stage sweep-tuned --solution reference

@@ -93,21 +93,20 @@ __device__ void load_windows(half* windows, const float* image, const ConvShape&
   const int rows = shape.in_channels * input_rows;
   const int real_rows = min(input_rows, shape.height - first_row);
   half2* pairs = reinterpret_cast<half2*>(windows);
+  convlab::tensor_cores::StripWalk at(row_pairs, input_rows, kThreads);
 #pragma unroll 4
   for (int i = threadIdx.x; i < rows * row_pairs; i += kThreads) {
-    const int row = i / row_pairs;
-    const int pair = i % row_pairs;
-    const int c = row / input_rows;
-    const int y = row % input_rows;
-    const int x = 2 * pair;
-    const float* from = image + (c * shape.height + first_row + y) * shape.width + x;
-    const bool real = y < real_rows;
-    const half2 both = __floats2half2_rn(real && x < shape.width ? from[0] : 0.0f,
-                                         real && x + 1 < shape.width ? from[1] : 0.0f);
-    const int group = pair / kGroupPairs;
-    half2* window = pairs + (row * groups + group) * (kWindowColumns / 2) + pair % kGroupPairs;
+    const float* row = image + (at.channel * shape.height + first_row + at.y) * shape.width;
+    const half2 both = at.y < real_rows
+                           ? convlab::tensor_cores::load_pair(row, 2 * at.x, shape.width)
+                           : __floats2half2_rn(0.0f, 0.0f);
+    const int group = at.x / kGroupPairs;
+    half2* window = pairs +
+                    ((at.channel * input_rows + at.y) * groups + group) * (kWindowColumns / 2) +
+                    at.x % kGroupPairs;
     if (group < groups) *window = both;
     if (group > 0) *(window - kWindowColumns / 2 + kGroupPairs) = both;  // as its right half
+    at.next();
   }
 }
 
@@ -118,6 +117,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   constexpr int kRows = MapTiles * kTile;
   constexpr int kUnit = WindowTiles * kTile;
   const int groups = strips.groups;
+  const convlab::tensor_cores::Divider by_groups(groups);
   const int input_rows = strips.rows + shape.kernel - 1;
   const int channel_windows = input_rows * groups;
   extern __shared__ __align__(32) char shared[];
@@ -183,8 +183,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
         for (int i = 0; i < kSteps; ++i) {
           const int window = first + n * kTile + i * (32 / kGroupColumns) + lane / kGroupColumns;
-          const int h = window / groups;
-          const int w = window % groups * kGroupColumns + lane % kGroupColumns;
+          const int h = by_groups.quotient(window);
+          const int w = by_groups.remainder(window) * kGroupColumns + lane % kGroupColumns;
           place[i] =
               h < rows && w < shape.out_width() ? (first_row + h) * shape.out_width() + w : -1;
         }

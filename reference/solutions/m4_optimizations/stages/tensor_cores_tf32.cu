@@ -86,15 +86,13 @@ __device__ void load_chunks(float* chunks, const float* image, const ConvShape& 
                             int first_row, int input_rows, int row_columns) {
   const int rows = shape.in_channels * input_rows;
   const int real_rows = min(input_rows, shape.height - first_row);
+  convlab::tensor_cores::StripWalk at(row_columns, input_rows, kThreads);
 #pragma unroll 4
   for (int i = threadIdx.x; i < rows * row_columns; i += kThreads) {
-    const int row = i / row_columns;
-    const int x = i % row_columns;
-    const int c = row / input_rows;
-    const int y = row % input_rows;
-    const bool real = y < real_rows && x < shape.width;
-    chunks[i] = Tf32Operand::rounded(
-        real ? image[(c * shape.height + first_row + y) * shape.width + x] : 0.0f);
+    const float* row = image + (at.channel * shape.height + first_row + at.y) * shape.width;
+    const bool real = at.y < real_rows && at.x < shape.width;
+    chunks[i] = Tf32Operand::rounded(real ? row[at.x] : 0.0f);
+    at.next();
   }
 }
 
@@ -105,6 +103,7 @@ __device__ void convolve_strips(float* __restrict__ output, const float* __restr
   using Precision = typename Operand::Fragment;
   constexpr int kUnit = WindowTiles * kTile;
   const int pitch = strips.groups + 1;  // chunks of a row
+  const convlab::tensor_cores::Divider by_pitch(pitch);
   const int input_rows = strips.rows + shape.kernel - 1;
   extern __shared__ __align__(32) char shared[];
   float* scratch = reinterpret_cast<float*>(shared);  // (kWarps, 16 windows, 16 rows)
@@ -171,8 +170,8 @@ __device__ void convolve_strips(float* __restrict__ output, const float* __restr
 #pragma unroll
         for (int i = 0; i < kSteps; ++i) {
           const int window = first + n * kTile + i * (32 / kGroupColumns) + lane / kGroupColumns;
-          const int h = window / pitch;
-          const int w = window % pitch * kGroupColumns + lane % kGroupColumns;
+          const int h = by_pitch.quotient(window);
+          const int w = by_pitch.remainder(window) * kGroupColumns + lane % kGroupColumns;
           place[i] =
               h < rows && w < shape.out_width() ? (first_row + h) * shape.out_width() + w : -1;
         }

@@ -18,9 +18,8 @@
 //                                d6 d7      2
 //
 // Cost     10/14 of the multiply-adds; 8 additions for each row of inputs, which 4 maps share; 4
-// sums
-//          instead of 2 for two outputs, so 48 registers for 2 × 3 outputs of 4 maps, and 72 for
-//          their inputs. A small kernel transforms the weights first, at each call.
+//          sums instead of 2 for two outputs, so 48 registers for 2 × 3 outputs of 4 maps, and 72
+//          for their inputs. A small kernel transforms the weights first, at each call.
 // Expect   a gain over the same kernel without it where arithmetic is the limit; never 1.4.
 //          Accuracy: y0 takes d2·g0 in m1 and gives it back in m2 and m3. Where g0 is large and
 //          the weight that meets d2 is small, the error is that of the large product. On test

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace convlab {
+
+/// Text of a stranger, made safe for a terminal and for JSON: whoever takes in a name, a message or
+/// an output of a submission passes it through here, at the place where it enters. Each of these
+/// becomes one U+FFFD (�):
+///
+/// - control characters (but for line feed and tab), among them ESC, which begins the sequences
+/// that
+///   move the cursor, colour, and set the window's title
+/// - bytes that are no UTF-8
+/// - characters without a picture that change how others are shown: marks and overrides of the
+///   direction of writing, joiners, separators of lines and paragraphs, tags
+///
+/// Source: Unicode Standard 15.0, chapter 23; Unicode Technical Report 36, section 2.
+std::string printable(std::string_view text);
+
+/// The same on one line: line feeds and tabs become spaces. For titles, names and messages.
+std::string printable_line(std::string_view text);
+
+}  // namespace convlab

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace convlab::grader {
+
+/// What a program is for; each kind gets no more than it needs.
+enum class Box {
+  kCpu,       ///< a convolution on the CPU: threads, no process, no program but itself
+  kEmulated,  ///< kernels without a GPU: starts addr2line, which names the line of a stray access
+  kGpu,       ///< kernels on a GPU: its driver opens devices, local sockets and shared memory
+  kCompiler,  ///< starts other programs and leaves files
+};
+
+/// What a program is allowed, beyond the little that every one is.
+struct SandboxPolicy {
+  Box box = Box::kCpu;
+  std::vector<std::filesystem::path> readable{};  ///< may be read and executed
+  std::filesystem::path secret{};                 ///< the course: nothing in it may be read
+  std::uint64_t cpu_seconds = std::uint64_t{4} * 3600;
+  std::uint64_t file_bytes = std::uint64_t{64} << 20;
+  std::uint64_t open_files = 1024;
+  std::uint64_t data_bytes = 0;  ///< of one process; 0: what the machine has, on the CPU
+};
+
+}  // namespace convlab::grader

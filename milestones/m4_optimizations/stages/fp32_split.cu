@@ -1,0 +1,64 @@
+// Single precision from half-precision tensor cores.
+//
+// Idea     A float has 24 bits, a half 11: a float is almost two halves. Three products of halves
+//          replace one of floats, and tensor cores do 15 times as many of them as the other cores.
+// Picture      value = high + low      high: the nearest half; low: the nearest half of the rest
+//              a · b ≈ high·high + (high·low + low·high)
+//
+//          Halves reach from 2^-24 to 65504. A power of two, chosen by the largest value, moves the
+//          data to where nothing overflows and little is lost; multiply by its inverse at the end.
+// Cost     three matrix operations instead of one, twice the registers for both factors.
+// Expect   the first layer still near the copy: tensor cores were idle there. The second one
+//          limited by them. Tensor cores cut off what does not fit when they add: sum the
+//          corrections apart from the main products, and test with positive data.
+// Run      cmake --build --preset lab && build/bin/m4 10000 --stage fp32-split
+//          build/bin/grader check m4 --stage fp32-split
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/device/bulk_copy.cuh"
+#include "common/device/cuda_check.cuh"
+#include "common/device/matrix_fragments.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Your kernel of roofline with three products. Fill in: about 40 lines more than there: the
+/// largest value of a strip (__shfl_xor_sync, then shared memory), the split, two sums. Interleave
+/// the high and low halves of two neighbours in the place of the floats: one 64-bit load then
+/// brings both.
+///
+/// On compute capability 9.0, common/device/warpgroup_multiply.cuh has operations that are nearly
+/// twice as fast for the second layer: about 200 lines, if you want to know how far it goes.
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class Fp32Split : public convlab::DeviceConvolution {
+  /// Chooses the kernel by the shape and launches it; pointers are to device memory. Fill in: about
+  /// 20 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/fp32_split.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Fp32Split> stage({.id = "fp32-split",
+                                                  .title = "Your single precision from halves",
+                                                  .baseline = "roofline",
+                                                  .order = 160,
+                                                  .precision = convlab::Precision::kFp32,
+                                                  .needs = {7, 5}});
+
+}  // namespace

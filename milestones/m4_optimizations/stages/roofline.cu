@@ -1,0 +1,74 @@
+// At the roofline: tensor cores that are as fast as a copy of the data.
+//
+// Idea     A convolution must read its input once and write its output once. A copy of as many
+//          bytes is the floor (docs/performance.md); tensor cores do the products in a fraction of
+//          that time, if nothing is unrolled, and every element is loaded, converted and stored
+//          once.
+// Picture  one column of the right factor stands for two output columns, which share 8 inputs:
+//
+//              input columns    2n   2n+1  2n+2  2n+3  2n+4  2n+5  2n+6  2n+7
+//              output 2n        w0   w1    w2    w3    w4    w5    w6    0
+//              output 2n + 1    0    w0    w1    w2    w3    w4    w5    w6
+//
+//          So two neighbouring halves are always one aligned load, and the shift lies in the
+//          weights. First layer:  left factor = 4 maps × 2 output rows × 2 parities, by 2 input
+//          rows × 8 taps Second layer: left factor = 16 maps of one parity, by 2 channels × 8 taps;
+//          one input row
+//                        serves 7 output rows, whose sums roll through the registers
+// Cost     one of eight products is with a zero; one load and one store of each element.
+// Expect   the first version at twice the copy. Then look: are stores 16 bytes wide in the machine
+//          code? Do rows that begin in the middle of a 32-byte sector leave one by one?
+// Run      cmake --build --preset lab && build/bin/m4 10000 --stage roofline
+//          build/bin/grader check m4 --stage roofline
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/device/bulk_copy.cuh"
+#include "common/device/cuda_check.cuh"
+#include "common/device/matrix_fragments.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// One layer on tensor cores. Fill in: about 90 lines for each of the two layers. The pieces:
+///
+///     convlab::BlockLoad load;                       // in shared memory: a bulk copy, awaited
+///     convlab::round_to_halves(first, second)        // two floats → one register
+///     convlab::multiply_add(sums, left, right);      // 16 × 8 sums; who holds what:
+///     matrix_fragments.cuh convlab::block_store(global, shared, bytes);   // an image leaves in
+///     one piece
+///
+/// Begin with the first layer, weights in registers, float4 stores; other shapes take a simple
+/// kernel.
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class Roofline : public convlab::DeviceConvolution {
+  /// Chooses the kernel by the shape and launches it; pointers are to device memory. Fill in: about
+  /// 20 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/roofline.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<Roofline> stage({.id = "roofline",
+                                                 .title = "Your kernels as fast as the memory",
+                                                 .baseline = "tensor-cores-fp16",
+                                                 .order = 150,
+                                                 .precision = convlab::Precision::kFp16,
+                                                 .needs = {7, 5}});
+
+}  // namespace

@@ -1,0 +1,60 @@
+// Small batches: little to do, so little around it.
+//
+// Idea     At 100 images a copy of a layer's data takes 4 µs, and an empty launch 5 µs by events
+//          and 10 µs by the host's clock. What counts is before and after the arithmetic.
+// Picture      prepare   what does not depend on the data: attributes of kernels, sizes of the GPU
+//              launch    one kernel for a layer
+//
+//          In the kernel, time passes in a row: weights arrive, are converted, the image arrives,
+//          is converted, multiplied, stored. What can be on its way at the same time? How many
+//          multiprocessors have work at 100 images, how many warps of each?
+// Cost     a launch, and the longest chain of waits.
+// Expect   a few microseconds less than roofline at few images, nothing at 10 000.
+// Run      cmake --build --preset lab && build/bin/m4 100 --stage small-batch
+//          build/bin/grader check m4 --stage small-batch
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/device/bulk_copy.cuh"
+#include "common/device/cuda_check.cuh"
+#include "common/device/matrix_fragments.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+
+namespace {
+
+using convlab::ConvShape;
+
+/// Your kernel of roofline, for one image a block or less. Fill in: about 90 lines, most of which
+/// you have: put what both stages use into a header beside them.
+__global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
+                                    ConvShape shape) {
+  (void)output, (void)input, (void)weights, (void)shape;  // goes away with your code
+}
+
+class SmallBatch : public convlab::DeviceConvolution {
+  /// What does not depend on the data. Fill in: about 6 lines.
+  void prepare() override {}
+
+  /// One launch for each layer; pointers are to device memory. Fill in: about 20 lines.
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line
+
+    // Your code replaces this line.
+    convlab::not_implemented("milestones/m4_optimizations/stages/small_batch.cu");
+  }
+};
+
+// Tells the program about your class; leave it as it is.
+const convlab::ConvolutionStage<SmallBatch> stage({.id = "small-batch",
+                                                   .title = "Your kernels for few images",
+                                                   .baseline = "roofline",
+                                                   .order = 170,
+                                                   .precision = convlab::Precision::kFp16,
+                                                   .needs = {7, 5}});
+
+}  // namespace

@@ -1,0 +1,58 @@
+// CUDA cores near their limit.
+//
+// Idea     Without tensor cores the second layer of fa23 needs 36 billion multiply-adds at 10 000
+//          images: at least 1.08 ms on an H200, and 0.38 ms for the first. Every instruction that
+//          is no multiply-add comes on top. So each thread keeps a block of sums in registers, and
+//          what it loads is used often.
+// Picture  direct_convolution.cuh
+// Cost     second layer: 23 loads and 14 loads of weights for 476 multiply-adds
+// Expect   80 to 85 % of the limit: the issue of instructions is nearly full, and one in six of
+//          them is a load, a loop, or the beginning and the end of a thread.
+// Run      build/bin/m4 10000 --stage direct-fp32 --solution reference
+//          build/bin/grader check m4 --stage direct-fp32 --solution reference
+
+#include <cuda_runtime.h>
+
+#include "common/milestone/device_convolution.cuh"
+#include "direct_convolution.cuh"
+#include "general_convolution.cuh"
+
+namespace {
+
+using convlab::ConvShape;
+using convlab::direct::DirectLayer;
+using convlab::direct::launch_direct;
+
+class DirectFp32 final : public convlab::DeviceConvolution {
+  void prepare() override {
+    ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
+  }
+  void release() override { ordered_ = {}; }
+
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    const auto fits = [&](auto layer) {
+      return launch_direct<decltype(layer)>(output, input, weights, ordered_.data(), shape);
+    };
+    const bool done = fits(DirectLayer<1, 4, 7, 86, 10, 4, 24>{}) ||  // fa23
+                      fits(DirectLayer<4, 16, 7, 40, 17, 4, 20>{}) ||
+                      fits(DirectLayer<1, 12, 5, 70, 11, 4, 24>{}) ||  // fa19
+                      fits(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
+                      fits(DirectLayer<1, 12, 7, 72, 11, 4, 24>{}) ||  // fa18
+                      fits(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
+                      fits(DirectLayer<1, 6, 5, 64, 10, 6, 20>{}) ||  // sp18
+                      fits(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
+    if (!done) convlab::launch_general_convolution(output, input, weights, shape);
+  }
+
+  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
+};
+
+const convlab::ConvolutionStage<DirectFp32> stage({
+    .id = "direct-fp32",
+    .title = "CUDA cores near their limit",
+    .baseline = "fused-gemm",
+    .order = 140,
+});
+
+}  // namespace

@@ -1,0 +1,311 @@
+// Single precision from half-precision tensor cores.
+//
+// Idea     A float is two halves and almost nothing: 11 + 11 bits of its 24. Three products of
+//          halves replace one of floats, and tensor cores do 15 times as many of them as the other
+//          cores.
+// Picture  split_halves.cuh            value = high + low, and which products count
+//          below                       the first layer: roofline's kernel with three products
+//          split_by_warpgroups.cuh     the second layer: wgmma, and warps with different tasks
+// Cost     three times the matrix operations; a pass over the data for its largest value, because
+//          halves reach only from 2^-24 to 65504 and each strip or image gets a scale of its own
+// Expect   the first layer near its copy (0.34 ms at 10 000 images), because tensor cores were idle
+//          there; the second one limited by them: 14 · 10 · (32 + 16) cycles for an image,
+//          0.27 ms for all.
+// Run      build/bin/m4 10000 --stage fp32-split --solution reference
+//          build/bin/grader check m4 --stage fp32-split --solution reference
+//
+// The grader's bound for single precision is 32 units of 2^-24 · Σ|a||b|. Half precision alone has
+// an error of about 5000, this stage 24.
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "column_pairs.cuh"
+#include "common/device/bulk_copy.cuh"
+#include "common/device/matrix_fragments.cuh"
+#include "common/milestone/device_convolution.cuh"
+#include "direct_convolution.cuh"
+#include "general_convolution.cuh"
+#include "split_by_warpgroups.cuh"
+#include "split_halves.cuh"
+
+namespace {
+
+using namespace convlab::column_pairs;
+using namespace convlab::split_halves;
+namespace by_warpgroups = convlab::split_by_warpgroups;
+using convlab::BlockLoad;
+using convlab::ConvShape;
+using convlab::HalfPair;
+using convlab::LeftFragment;
+using convlab::RightFragment;
+using convlab::SumFragment;
+using convlab::direct::DirectLayer;
+using convlab::direct::launch_direct;
+
+// ---------------------------------------------------------------------------------------------
+// One input channel.
+
+template <class Layer>
+struct OneChannelShared {
+  // (input rows, pairs), two strips in turn; floats at first
+  alignas(128) SplitPair pixels[2][Layer::kStripInputs / 2 + Layer::kPadding];
+  SplitPair table[Layer::kTable];  // (parity, map, kernel row, 4 pairs of taps)
+  float weights[Layer::kWeights];
+  float input_max[2][Layer::kWarps];
+  float weight_max[Layer::kWarps];
+  alignas(128) float staged[Layer::kStaged];  // (map, strip rows, out)
+  BlockLoad load;
+};
+
+// A block computes `strips` strips of one image, one after the other, so that splitting the weights
+// pays.
+template <class Layer>
+__global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
+    convolve_one_channel(float* __restrict__ output, const float* __restrict__ input,
+                         const float* __restrict__ weights, int strips) {
+  extern __shared__ __align__(128) char memory[];
+  auto& shared = *reinterpret_cast<OneChannelShared<Layer>*>(memory);
+  constexpr int kOut = Layer::kOut;
+  constexpr int kKernel = Layer::kKernel;
+  constexpr int kRowPairs = Layer::kSize / 2;
+  const int thread = threadIdx.x;
+  const int lane = thread % kWarp;
+  const int tile = thread / kWarp;
+  const int blocks_per_image = Layer::kStrips / strips;
+  const int image = blockIdx.x / blocks_per_image;
+  const int first_strip = blockIdx.x % blocks_per_image * strips;
+  const float* source = input + std::int64_t{image} * Layer::kSize * Layer::kSize +
+                        first_strip * Layer::kStripRows * Layer::kSize;
+
+  shared.load.init();
+  shared.load.start(shared.pixels[0], source, sizeof(float) * Layer::kStripInputs);
+  float weight_max = 0.0f;
+  for (int i = thread; i < Layer::kWeights; i += Layer::kThreads) {
+    shared.weights[i] = weights[i];
+    weight_max = fmaxf(weight_max, fabsf(shared.weights[i]));
+  }
+  weight_max = warp_max(weight_max);
+  if (lane == 0) shared.weight_max[tile] = weight_max;
+  if (thread < Layer::kPadding) {
+    for (int i = 0; i < 2; ++i) shared.pixels[i][Layer::kStripInputs / 2 + thread] = {0, 0};
+  }
+  __syncthreads();
+  for (int i = 0; i < Layer::kWarps; ++i) weight_max = fmaxf(weight_max, shared.weight_max[i]);
+  const Scale weight_scale = scale_for(weight_max);
+#pragma unroll
+  for (int i = thread; i < Layer::kTableEntries; i += Layer::kThreads) {
+    const typename Layer::TableEntry entry(i);
+    const float2 two = weight_pair(shared.weights + entry.weight_row(), kKernel, entry.parity,
+                                   entry.q, entry.real());
+    shared.table[entry.place()] = split(weight_scale.up * two.x, weight_scale.up * two.y);
+  }
+  __syncthreads();
+
+  const int g = lane / 4;
+  const int q = lane % 4;
+  const int row_of_two = g / 4;
+  const int column = min(tile * kTileColumns, kOut - kTileColumns);
+  LeftFragment high[Layer::kMapTiles][Layer::kSteps];  // (16 map-rows, 16 taps) each
+  LeftFragment low[Layer::kMapTiles][Layer::kSteps];
+#pragma unroll
+  for (int t = 0; t < Layer::kMapTiles; ++t) {
+#pragma unroll
+    for (int j = 0; j < Layer::kSteps; ++j) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const SplitPair pair =
+            shared.table[Layer::table_place(i % 2, t * 4 + g % 4, 2 * j + i / 2 - row_of_two, q)];
+        high[t][j].pair[i] = pair.high;
+        low[t][j].pair[i] = pair.low;
+      }
+    }
+  }
+
+#pragma unroll 1
+  for (int strip = 0; strip < strips; ++strip) {
+    SplitPair* pixels = shared.pixels[strip % 2];
+    shared.load.wait(strip % 2);
+    constexpr int kFours = Layer::kStripInputs / 4;
+    constexpr int kFoursPerThread = (kFours + Layer::kThreads - 1) / Layer::kThreads;
+    float4 fours[kFoursPerThread];
+    float input_max = 0.0f;
+#pragma unroll
+    for (int i = 0; i < kFoursPerThread; ++i) {
+      const int place = i * Layer::kThreads + thread;
+      if (place < kFours) {
+        fours[i] = reinterpret_cast<const float4*>(pixels)[place];
+        input_max = fmaxf(input_max, largest(fours[i]));
+      }
+    }
+    input_max = warp_max(input_max);
+    if (lane == 0) shared.input_max[strip % 2][tile] = input_max;
+    __syncthreads();  // the strip before has been computed, too: its place is free
+    if (strip + 1 < strips) {
+      shared.load.start(shared.pixels[(strip + 1) % 2],
+                        source + (strip + 1) * Layer::kStripRows * Layer::kSize,
+                        sizeof(float) * Layer::kStripInputs);
+    }
+    for (int i = 0; i < Layer::kWarps; ++i) {
+      input_max = fmaxf(input_max, shared.input_max[strip % 2][i]);
+    }
+    const Scale input_scale = scale_for(input_max);
+#pragma unroll
+    for (int i = 0; i < kFoursPerThread; ++i) {
+      const int place = i * Layer::kThreads + thread;
+      if (place < kFours) {
+        const float up = input_scale.up;
+        const SplitPair first = split(up * fours[i].x, up * fours[i].y);
+        const SplitPair second = split(up * fours[i].z, up * fours[i].w);
+        reinterpret_cast<uint4*>(pixels)[place] =
+            make_uint4(first.high, first.low, second.high, second.low);
+      }
+    }
+    if constexpr (Layer::kDirect) {
+      __syncthreads();
+    } else {
+      convlab::block_store_wait();  // of the strip before; it is a barrier, too
+    }
+
+    const int first_row = (first_strip + strip) * Layer::kStripRows;
+    const SplitPair* taps = pixels + column / 2 + g + q;
+    SplitPair row[Layer::kStripInputRows];
+#pragma unroll
+    for (int y = 0; y < kKernel - 1; ++y) row[y] = taps[y * kRowPairs];
+#pragma unroll
+    for (int y = 0; y < Layer::kStripRows; y += 2) {
+#pragma unroll
+      for (int i = kKernel - 1; i <= kKernel; ++i) row[y + i] = taps[(y + i) * kRowPairs];
+#pragma unroll
+      for (int t = 0; t < Layer::kMapTiles; ++t) {
+        SumFragment sums = {};
+        SumFragment corrections = {};
+#pragma unroll
+        for (int j = 0; j < Layer::kSteps; ++j) {
+          const SplitPair& upper = row[y + 2 * j];
+          const SplitPair& lower = row[y + 2 * j + 1];
+          const RightFragment right_high = {{upper.high, lower.high}};
+          const RightFragment right_low = {{upper.low, lower.low}};
+          convlab::multiply_add(sums, high[t][j], right_high);
+          convlab::multiply_add(corrections, low[t][j], right_high);
+          convlab::multiply_add(corrections, high[t][j], right_low);
+        }
+        for (int i = 0; i < 4; ++i) {
+          sums.sum[i] = (sums.sum[i] + corrections.sum[i]) * input_scale.down * weight_scale.down;
+        }
+        const float4 four = make_float4(sums.sum[0], sums.sum[2], sums.sum[1], sums.sum[3]);
+        const int map = t * 4 + g % 4;
+        if (Layer::kMaps % 4 != 0 && map >= Layer::kMaps) continue;
+        const int strip_row = y + row_of_two;
+        if constexpr (Layer::kDirect) {
+          const std::int64_t place = (std::int64_t{image} * Layer::kMaps + map) * kOut * kOut +
+                                     (first_row + strip_row) * kOut + column + 4 * q;
+          __stcs(reinterpret_cast<float4*>(output + place), four);  // nobody reads it soon
+        } else {
+          store_new_columns(shared.staged + (map * Layer::kStripRows + strip_row) * kOut,
+                            column + 4 * q, tile * kTileColumns, four);
+        }
+      }
+    }
+    if constexpr (!Layer::kDirect) {
+      convlab::block_store(
+          output + std::int64_t{image} * Layer::kMaps * kOut * kOut + first_row * kOut,
+          shared.staged, sizeof(float) * Layer::kStripRows * kOut, Layer::kMaps,
+          sizeof(float) * kOut * kOut);
+    }
+  }
+  if constexpr (!Layer::kDirect) convlab::block_store_wait();
+}
+
+class Fp32Split final : public convlab::DeviceConvolution {
+  void prepare() override {
+    int device = 0;
+    CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
+    CONVLAB_CUDA_CHECK(
+        cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
+    ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
+  }
+  void release() override { ordered_ = {}; }
+
+  template <class Layer>
+  bool launch_one_channel(float* output, const float* input, const float* weights,
+                          const ConvShape& shape) {
+    if (!Layer::fits(shape)) return false;
+    const int batch = shape.batch;
+    const auto kernel = convolve_one_channel<Layer>;
+    constexpr int kBytes = sizeof(OneChannelShared<Layer>);
+    CONVLAB_CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    // Few images: many short blocks that fill the GPU. Many: one block for each image.
+    const int strips = batch >= kImagesPerMultiprocessor * multiprocessors_ ? Layer::kStrips : 1;
+    const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
+    kernel<<<grid, Layer::kThreads, kBytes>>>(output, input, weights, strips);
+    CONVLAB_CUDA_CHECK_LAUNCH(grid, Layer::kThreads, kBytes);
+    return true;
+  }
+
+  // Code for other GPUs is bounded to one thread.
+  template <class Layer>
+  static bool has_warpgroup_code() {
+#if CONVLAB_EMULATED
+    return false;
+#else
+    cudaFuncAttributes attributes = {};
+    CONVLAB_CUDA_CHECK(
+        cudaFuncGetAttributes(&attributes, by_warpgroups::convolve_sixteen_maps<Layer>));
+    return attributes.maxThreadsPerBlock >= by_warpgroups::kThreads;
+#endif
+  }
+
+  template <class Layer>
+  bool launch_sixteen_maps(float* output, const float* input, const float* weights,
+                           const ConvShape& shape) {
+    if (!Layer::fits(shape) || !has_warpgroup_code<Layer>()) return false;
+    const int batch = shape.batch;
+    const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
+    constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
+    CONVLAB_CUDA_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    const int blocks = std::min(batch, multiprocessors_);
+    kernel<<<blocks, by_warpgroups::kThreads, kBytes>>>(output, input, weights, batch);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks, by_warpgroups::kThreads, kBytes);
+    return true;
+  }
+
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    // What has no form for these tensor cores: second layers of the other networks, and other GPUs.
+    const auto direct = [&](auto layer) {
+      return launch_direct<decltype(layer)>(output, input, weights, ordered_.data(), shape);
+    };
+    const bool done =
+        launch_one_channel<OneChannel<4, 7, 86, 16>>(output, input, weights, shape) ||  // fa23
+        launch_sixteen_maps<by_warpgroups::SixteenMaps<4, 7, 40>>(output, input, weights, shape) ||
+        direct(DirectLayer<4, 16, 7, 40, 17, 4, 20>{}) ||
+        launch_one_channel<OneChannel<12, 5, 70, 6>>(output, input, weights, shape) ||  // fa19
+        direct(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
+        launch_one_channel<OneChannel<12, 7, 72, 6>>(output, input, weights, shape) ||  // fa18
+        direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
+        launch_one_channel<OneChannel<6, 5, 64, 20>>(output, input, weights, shape) ||  // sp18
+        direct(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
+    if (!done) convlab::launch_general_convolution(output, input, weights, shape);
+  }
+
+  static constexpr int kImagesPerMultiprocessor = 4;
+  int multiprocessors_ = 0;
+  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
+};
+
+const convlab::ConvolutionStage<Fp32Split> stage({
+    .id = "fp32-split",
+    .title = "Single precision from half-precision tensor cores",
+    .baseline = "roofline",
+    .order = 160,
+    .precision = convlab::Precision::kFp32,
+    .needs = {7, 5},
+});
+
+}  // namespace

@@ -1,0 +1,60 @@
+// The reference's stages of milestone 4, emulated, element by element: every layer of the networks
+// that they have kernels for, and shapes that take the general path.
+#include <bit>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/milestone/stage.hpp"
+#include "common/tensor/conv_shape.hpp"
+#include "common/testing/catch.hpp"
+#include "reference/oracle/comparison.hpp"
+
+using namespace convlab;
+
+namespace {
+
+// batch, out channels, in channels, height, width, kernel, stride
+const std::vector<ConvShape> kShapes = {
+    {2, 4, 1, 86, 86, 7, 1},  {3, 16, 4, 40, 40, 7, 1},   // fa23
+    {1, 12, 1, 70, 70, 5, 1}, {1, 24, 12, 33, 33, 5, 1},  // fa19
+    {1, 12, 1, 72, 72, 7, 1}, {1, 24, 12, 33, 33, 7, 1},  // fa18
+    {2, 6, 1, 64, 64, 5, 1},  {2, 16, 6, 30, 30, 5, 1},   // sp18
+    {2, 4, 1, 86, 85, 7, 1},  {2, 16, 4, 40, 40, 7, 2},   // almost fa23
+    {3, 5, 3, 19, 23, 3, 1},  {1, 1, 1, 1, 1, 1, 1},      // general
+};
+
+std::vector<float> random_values(std::int64_t count, unsigned seed, float smallest) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> values(smallest, 1.0f);
+  std::vector<float> result(static_cast<std::size_t>(count));
+  for (float& value : result) value = values(generator);
+  return result;
+}
+
+void check(const Stage& stage, const ConvShape& shape, float smallest) {
+  INFO(stage.id << " " << to_string(shape) << " from " << smallest);
+  const std::vector<float> input = random_values(shape.input_size(), 1, smallest);
+  const std::vector<float> weights = random_values(shape.weights_size(), 2, smallest);
+  std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
+  const auto convolution = stage.make();
+  convolution->prolog(shape, input.data(), weights.data(), output.data());
+  for (int i = 0; i < 2; ++i) convolution->convolve();  // nothing may be left of the first
+  convolution->epilog();
+  const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
+                                      oracle::Tolerance::of(stage.precision));
+  CHECK(report.passed(shape));
+  CHECK(report.worst_ratio <= oracle::error_bound(stage.precision));
+}
+
+}  // namespace
+
+TEST_CASE("m4 stages: every element is right, for signed and for positive data") {
+  REQUIRE(registered_stages().size() >= 7);
+  for (const Stage& stage : registered_stages()) {
+    for (const ConvShape& shape : kShapes) {
+      check(stage, shape, -1.0f);
+      check(stage, shape, 0.0f);
+    }
+  }
+}
