@@ -63,6 +63,6 @@ class DirectFp32 : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<DirectFp32> stage({.id = "direct-fp32",
                                                    .title = "Your sums and weights in registers",
                                                    .baseline = "fused-gemm",
-                                                   .order = 140});
+                                                   .order = 172});
 
 }  // namespace

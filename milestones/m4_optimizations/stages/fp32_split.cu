@@ -57,7 +57,7 @@ class Fp32Split : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<Fp32Split> stage({.id = "fp32-split",
                                                   .title = "Your single precision from halves",
                                                   .baseline = "roofline",
-                                                  .order = 160,
+                                                  .order = 176,
                                                   .precision = convlab::Precision::kFp32,
                                                   .needs = {7, 5}});
 

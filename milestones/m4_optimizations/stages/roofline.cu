@@ -67,7 +67,7 @@ class Roofline : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<Roofline> stage({.id = "roofline",
                                                  .title = "Your kernels as fast as the memory",
                                                  .baseline = "tensor-cores-fp16",
-                                                 .order = 150,
+                                                 .order = 174,
                                                  .precision = convlab::Precision::kFp16,
                                                  .needs = {7, 5}});
 

@@ -53,7 +53,7 @@ class SmallBatch : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<SmallBatch> stage({.id = "small-batch",
                                                    .title = "Your kernels for few images",
                                                    .baseline = "roofline",
-                                                   .order = 170,
+                                                   .order = 178,
                                                    .precision = convlab::Precision::kFp16,
                                                    .needs = {7, 5}});
 

@@ -52,7 +52,7 @@ const convlab::ConvolutionStage<DirectFp32> stage({
     .id = "direct-fp32",
     .title = "CUDA cores near their limit",
     .baseline = "fused-gemm",
-    .order = 140,
+    .order = 172,
 });
 
 }  // namespace

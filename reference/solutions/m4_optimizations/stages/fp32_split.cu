@@ -306,7 +306,7 @@ const convlab::ConvolutionStage<Fp32Split> stage({
     .id = "fp32-split",
     .title = "Single precision from half-precision tensor cores",
     .baseline = "roofline",
-    .order = 160,
+    .order = 176,
     .precision = convlab::Precision::kFp32,
     .needs = {7, 5},
 });

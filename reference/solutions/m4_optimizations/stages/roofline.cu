@@ -112,7 +112,7 @@ const convlab::ConvolutionStage<Roofline> stage({
     .id = "roofline",
     .title = "Tensor cores as fast as the memory",
     .baseline = "tensor-cores-fp16",
-    .order = 150,
+    .order = 174,
     .precision = convlab::Precision::kFp16,
     .needs = {7, 5},
 });

@@ -92,7 +92,7 @@ const convlab::ConvolutionStage<SmallBatch> stage({
     .id = "small-batch",
     .title = "Small batches: little to do, so little around it",
     .baseline = "roofline",
-    .order = 170,
+    .order = 178,
     .precision = convlab::Precision::kFp16,
     .needs = {7, 5},
 });
