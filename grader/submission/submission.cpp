@@ -54,11 +54,16 @@ void make_printable(ServeReply& reply) {
     stage.title = printable_line(stage.title);
     stage.baseline = printable_line(stage.baseline);
   }
-  if (!reply.report) return;
-  for (std::string* text :
-       {&reply.report->info.name, &reply.report->info.driver, &reply.report->info.runtime}) {
-    *text = printable_line(*text);
+  if (reply.fault) {
+    FaultRecord& fault = *reply.fault;
+    for (std::string* text :
+         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array}) {
+      *text = printable_line(*text);
+    }
   }
+  if (!reply.measured) return;
+  DeviceInfo& info = reply.measured->info;
+  for (std::string* text : {&info.name, &info.driver, &info.runtime}) *text = printable_line(*text);
 }
 
 // A thread that was left behind may crash between two requests; it tells the token of the first.

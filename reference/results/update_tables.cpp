@@ -50,7 +50,9 @@ int main(int argc, char** argv) {
       "A table stands between the lines\n"
       "  <!-- results: reference/results/m1.json -->\n"
       "  <!-- end of results -->\n"
-      "With `layers` instead of `results` it shows each convolution by itself.");
+      "With `layers` instead of `results` it shows each convolution by itself; a table of some\n"
+      "stages begins with\n"
+      "  <!-- results: m3.json m4.json stages: restrict-unroll winograd -->");
   return convlab::run_program(app, argc, argv, [&] {
     const int stale = update(pages, check);
     return check && stale > 0 ? convlab::ExitCode::kFallsShort : convlab::ExitCode::kPassed;

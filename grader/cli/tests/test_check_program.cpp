@@ -5,6 +5,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/testing/address_sanitizer.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
 #include "grader/cli/tests/program.hpp"
 #include "grader/result/check_result.hpp"
 

@@ -5,6 +5,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
 #include "grader/cli/tests/program.hpp"
 
 using namespace convlab;

@@ -9,7 +9,7 @@
 using namespace convlab;
 
 TEST_CASE("catalogue: every diagnosis has an id of its own, a cause, a next step and a chapter") {
-  const std::string handbook = read_text(std::string(CONVLAB_SOURCE_DIR) + "/docs/diagnoses.md");
+  const std::string handbook = read_text(CONVLAB_SOURCE_DIR "/docs/diagnoses.md");
   std::set<std::string> ids;
   for (const grader::Diagnosis& diagnosis : grader::catalogue()) {
     CAPTURE(diagnosis.id);

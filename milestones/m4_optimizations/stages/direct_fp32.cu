@@ -26,8 +26,8 @@
 #include <cstdint>
 
 #include "common/device/cuda_check.cuh"
-#include "common/milestone/device_convolution.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {
@@ -63,6 +63,6 @@ class DirectFp32 : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<DirectFp32> stage({.id = "direct-fp32",
                                                    .title = "Your sums and weights in registers",
                                                    .baseline = "fused-gemm",
-                                                   .order = 140});
+                                                   .order = 172});
 
 }  // namespace

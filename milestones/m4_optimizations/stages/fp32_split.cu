@@ -21,8 +21,8 @@
 #include "common/device/bulk_copy.cuh"
 #include "common/device/cuda_check.cuh"
 #include "common/device/matrix_fragments.cuh"
-#include "common/milestone/device_convolution.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {
@@ -57,7 +57,7 @@ class Fp32Split : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<Fp32Split> stage({.id = "fp32-split",
                                                   .title = "Your single precision from halves",
                                                   .baseline = "roofline",
-                                                  .order = 160,
+                                                  .order = 176,
                                                   .precision = convlab::Precision::kFp32,
                                                   .needs = {7, 5}});
 

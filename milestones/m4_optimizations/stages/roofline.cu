@@ -28,8 +28,8 @@
 #include "common/device/bulk_copy.cuh"
 #include "common/device/cuda_check.cuh"
 #include "common/device/matrix_fragments.cuh"
-#include "common/milestone/device_convolution.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {
@@ -67,7 +67,7 @@ class Roofline : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<Roofline> stage({.id = "roofline",
                                                  .title = "Your kernels as fast as the memory",
                                                  .baseline = "tensor-cores-fp16",
-                                                 .order = 150,
+                                                 .order = 174,
                                                  .precision = convlab::Precision::kFp16,
                                                  .needs = {7, 5}});
 

@@ -20,8 +20,8 @@
 #include "common/device/bulk_copy.cuh"
 #include "common/device/cuda_check.cuh"
 #include "common/device/matrix_fragments.cuh"
-#include "common/milestone/device_convolution.cuh"
-#include "common/milestone/stage.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace {
@@ -53,7 +53,7 @@ class SmallBatch : public convlab::DeviceConvolution {
 const convlab::ConvolutionStage<SmallBatch> stage({.id = "small-batch",
                                                    .title = "Your kernels for few images",
                                                    .baseline = "roofline",
-                                                   .order = 170,
+                                                   .order = 178,
                                                    .precision = convlab::Precision::kFp16,
                                                    .needs = {7, 5}});
 

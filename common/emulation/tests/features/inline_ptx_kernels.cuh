@@ -8,14 +8,9 @@
 
 namespace convlab::features {
 
-/// 32-bit words of A, B, C and D as the lanes hold them: lane-major.
-struct FragmentWords {
-  static constexpr int kA = 4;
-  static constexpr int kB = 2;
-  static constexpr int kC = 4;
-};
+// The lanes' words of A, B, C and D lie one lane after the other.
 
-__global__ inline void mma_k16_float(const unsigned* a, const unsigned* b, const float* c,
+static __global__ void mma_k16_float(const unsigned* a, const unsigned* b, const float* c,
                                      float* d) {
   const unsigned* mine = a + threadIdx.x * 4;
   const unsigned* other = b + threadIdx.x * 2;
@@ -29,7 +24,7 @@ __global__ inline void mma_k16_float(const unsigned* a, const unsigned* b, const
   for (int i = 0; i < 4; ++i) d[threadIdx.x * 4 + i] = sum[i];
 }
 
-__global__ inline void mma_k8_float(const unsigned* a, const unsigned* b, const float* c,
+static __global__ void mma_k8_float(const unsigned* a, const unsigned* b, const float* c,
                                     float* d) {
   const unsigned* mine = a + threadIdx.x * 2;
   const float* add = c + threadIdx.x * 4;
@@ -41,7 +36,7 @@ __global__ inline void mma_k8_float(const unsigned* a, const unsigned* b, const 
         "f"(add[3]));
 }
 
-__global__ inline void mma_k8_tf32(const float* a, const float* b, const float* c, float* d) {
+static __global__ void mma_k8_tf32(const float* a, const float* b, const float* c, float* d) {
   unsigned mine[4];
   unsigned other[2];
   for (int i = 0; i < 4; ++i)
@@ -59,7 +54,7 @@ __global__ inline void mma_k8_tf32(const float* a, const float* b, const float* 
 }
 
 /// C and D are halves, two in a word.
-__global__ inline void mma_k16_half(const unsigned* a, const unsigned* b, const unsigned* c,
+static __global__ void mma_k16_half(const unsigned* a, const unsigned* b, const unsigned* c,
                                     unsigned* d) {
   const unsigned* mine = a + threadIdx.x * 4;
   const unsigned* other = b + threadIdx.x * 2;
@@ -73,7 +68,7 @@ __global__ inline void mma_k16_half(const unsigned* a, const unsigned* b, const 
 
 /// Loads the 32 rows of 8 halves of `from`, in all forms: seven words a lane with and seven without
 /// .trans, for 1, 2 and 4 matrices.
-__global__ inline void load_matrices(const half* from, unsigned* to) {
+static __global__ void load_matrices(const half* from, unsigned* to) {
   __shared__ __align__(16) half tile[32 * 8];
   for (int i = 0; i < 8; ++i) tile[threadIdx.x * 8 + i] = from[threadIdx.x * 8 + i];
   __syncwarp();
@@ -102,7 +97,7 @@ __global__ inline void load_matrices(const half* from, unsigned* to) {
 }
 
 /// Each thread copies 16, 8 and 4 bytes in two groups; the last copy reads only 4 of its 8 bytes.
-__global__ inline void copy_in_groups(const unsigned* from, unsigned* to) {
+static __global__ void copy_in_groups(const unsigned* from, unsigned* to) {
   __shared__ __align__(16) unsigned tile[64][8];
   unsigned* mine = tile[threadIdx.x];
   const unsigned* source = from + threadIdx.x * 8;
@@ -128,12 +123,12 @@ __device__ inline unsigned pack(float low, float high) {
   return both;
 }
 
-__global__ inline void convert_pairs(const float* from, unsigned* to) {
+static __global__ void convert_pairs(const float* from, unsigned* to) {
   to[threadIdx.x] = pack(from[threadIdx.x * 2], from[threadIdx.x * 2 + 1]);
 }
 
 /// Copies 32 bytes a thread by loads and stores with hints.
-__global__ inline void copy_with_hints(const float* from, float* to) {
+static __global__ void copy_with_hints(const float* from, float* to) {
   const float* source = from + threadIdx.x * 8;
   float* target = to + threadIdx.x * 8;
   float4 four;

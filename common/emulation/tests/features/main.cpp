@@ -29,6 +29,7 @@ using convlab::features::Agreement;
 using convlab::features::Bits;
 using convlab::features::Feature;
 using convlab::features::features;
+using convlab::run_process;
 using Json = nlohmann::ordered_json;
 
 std::string key(const Feature& feature) {

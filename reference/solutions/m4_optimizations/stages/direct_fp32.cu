@@ -13,7 +13,7 @@
 
 #include <cuda_runtime.h>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
 #include "general_convolution.cuh"
 
@@ -52,7 +52,7 @@ const convlab::ConvolutionStage<DirectFp32> stage({
     .id = "direct-fp32",
     .title = "CUDA cores near their limit",
     .baseline = "fused-gemm",
-    .order = 140,
+    .order = 172,
 });
 
 }  // namespace

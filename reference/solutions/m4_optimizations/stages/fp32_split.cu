@@ -26,7 +26,7 @@
 #include "column_pairs.cuh"
 #include "common/device/bulk_copy.cuh"
 #include "common/device/matrix_fragments.cuh"
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
 #include "general_convolution.cuh"
 #include "split_by_warpgroups.cuh"
@@ -226,6 +226,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
     CONVLAB_CUDA_CHECK(
         cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
+    CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
+                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
   }
   void release() override { ordered_ = {}; }
@@ -237,8 +239,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = convolve_one_channel<Layer>;
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     // Few images: many short blocks that fill the GPU. Many: one block for each image.
     const int strips = batch >= kImagesPerMultiprocessor * multiprocessors_ ? Layer::kStrips : 1;
     const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
@@ -267,8 +269,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
     constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     const int blocks = std::min(batch, multiprocessors_);
     kernel<<<blocks, by_warpgroups::kThreads, kBytes>>>(output, input, weights, batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, by_warpgroups::kThreads, kBytes);
@@ -296,6 +298,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
 
   static constexpr int kImagesPerMultiprocessor = 4;
   int multiprocessors_ = 0;
+  int most_shared_bytes_ = 0;             // of a block
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };
 
@@ -303,7 +306,7 @@ const convlab::ConvolutionStage<Fp32Split> stage({
     .id = "fp32-split",
     .title = "Single precision from half-precision tensor cores",
     .baseline = "roofline",
-    .order = 160,
+    .order = 176,
     .precision = convlab::Precision::kFp32,
     .needs = {7, 5},
 });

@@ -18,7 +18,7 @@
 
 #include <algorithm>
 
-#include "common/milestone/device_convolution.cuh"
+#include "common/stage/device_convolution.cuh"
 #include "general_convolution.cuh"
 #include "half_convolution.cuh"
 
@@ -35,8 +35,8 @@ class SmallBatch final : public convlab::DeviceConvolution {
   template <class Kernel>
   void allow_shared_bytes(Kernel kernel, int bytes) const {
     if (bytes > most_shared_bytes_) return;  // then launch does without this kernel
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
   }
 
   // Whatever does not depend on the data is done here, once.
@@ -92,7 +92,7 @@ const convlab::ConvolutionStage<SmallBatch> stage({
     .id = "small-batch",
     .title = "Small batches: little to do, so little around it",
     .baseline = "roofline",
-    .order = 170,
+    .order = 178,
     .precision = convlab::Precision::kFp16,
     .needs = {7, 5},
 });

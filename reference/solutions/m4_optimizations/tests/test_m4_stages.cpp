@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/milestone/stage.hpp"
+#include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/testing/catch.hpp"
 #include "reference/oracle/comparison.hpp"
