@@ -48,29 +48,42 @@ __device__ inline HalfPair round_to_halves(float first, float second) {
 
 #if CONVLAB_EMULATED || !defined(__CUDA_ARCH__)
 
-/// sums += left · right, by the whole warp. Emulated: each lane fetches the rows and the columns
-/// that it needs from the lanes that hold them.
+/// The factors of one operation, as floats.
+struct EmulatedFactors {
+  float left[16][16];
+  float right[16][8];
+};
+
+/// The two halves of a register.
+__device__ inline void unpack(float* two, HalfPair pair) {
+  for (int i = 0; i < 2; ++i) {
+    two[i] = __half2float(__ushort_as_half(static_cast<unsigned short>(pair >> 16 * i)));
+  }
+}
+
+/// sums += left · right, by the whole warp. Emulated: all lanes lay out what they hold in shared
+/// memory, then each computes its four sums.
 __device__ inline void multiply_add(SumFragment& sums, const LeftFragment& left,
                                     const RightFragment& right) {
+  constexpr int kMostWarps = 16;
+  __shared__ EmulatedFactors factors_of_warps[kMostWarps];
+  EmulatedFactors& factors = factors_of_warps[threadIdx.x / 32 % kMostWarps];
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
   const int q = lane % 4;
-  for (int k = 0; k < 16; k += 2) {  // the pair (k, k + 1) is with lanes …·4 + k % 8 / 2
-    const int holder = k % 8 / 2;
-    HalfPair rows[2];
-    HalfPair columns[2];
-    for (int i = 0; i < 2; ++i) {
-      rows[i] = __shfl_sync(0xffffffffu, left.pair[k / 8 * 2 + i], g * 4 + holder);
-      columns[i] = __shfl_sync(0xffffffffu, right.pair[k / 8], (2 * q + i) * 4 + holder);
-    }
-    for (int i = 0; i < 4; ++i) {
-      for (int part = 0; part < 32; part += 16) {
-        const half a = __ushort_as_half(static_cast<unsigned short>(rows[i / 2] >> part));
-        const half b = __ushort_as_half(static_cast<unsigned short>(columns[i % 2] >> part));
-        sums.sum[i] += __half2float(a) * __half2float(b);
-      }
+  for (int i = 0; i < 4; ++i) unpack(&factors.left[g + i % 2 * 8][2 * q + i / 2 * 8], left.pair[i]);
+  for (int i = 0; i < 2; ++i) {
+    float two[2];
+    unpack(two, right.pair[i]);
+    for (int k = 0; k < 2; ++k) factors.right[2 * q + 8 * i + k][g] = two[k];
+  }
+  __syncwarp();
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 16; ++k) {
+      sums.sum[i] += factors.left[g + i / 2 * 8][k] * factors.right[k][2 * q + i % 2];
     }
   }
+  __syncwarp();  // all have read
 }
 
 #elif __CUDA_ARCH__ >= 800

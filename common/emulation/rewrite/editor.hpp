@@ -10,7 +10,7 @@
 
 namespace convlab::rewrite {
 
-/// What rewritten code calls lies there.
+/// The namespace of the functions that rewritten code calls.
 inline constexpr std::string_view kRuntime = "::convlab::emulation::";
 
 struct Rewritten {

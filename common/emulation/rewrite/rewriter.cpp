@@ -117,9 +117,9 @@ class FileRewriter {
     }
   }
 
-  /// The #include of a library that needs a GPU is turned into one of a header whose name says so.
-  /// Compilers end there, where an #error would let them go on to each use of the library; what #if
-  /// skips stays skipped.
+  /// Replaces the #include of a library that needs a GPU by one of a missing header whose name says
+  /// so. A compiler stops there; after an #error it would go on and complain of each use of the
+  /// library. An #include that #if skips stays skipped.
   void refuse_libraries() {
     static constexpr std::string_view kFolders[] = {"cub", "cute", "cutlass", "thrust"};
     static constexpr std::string_view kPrefixes[] = {"cublas",   "cudnn",    "cufft", "curand",

@@ -44,8 +44,8 @@ class Fft : public convlab::DeviceConvolution {
   void prepare() override {}
   void release() override {}
 
-  /// Pads, transforms, multiplies, transforms back, crops, for some images at a time. Fill in:
-  /// about 25 lines.
+  /// Pads, transforms, multiplies, transforms back and crops some images at a time.
+  /// Fill in: about 25 lines.
   ///
   /// The calls, each of which returns whether it went well:
   ///

@@ -12,9 +12,9 @@
 //              stream 2                     in 2     | kernel 2 | out 2 | …
 //
 //          A copy is asynchronous only from or to pinned memory. The arrays of a caller are not
-//          pinned, and pinning them takes longer than copying them. So each stream has a pinned
-//          buffer for its input and one for its output, and several threads of the host copy
-//          between them and the caller's arrays.
+//          pinned, and pinning them would cost time for each of their pages. So each stream has a
+//          pinned buffer for its input and one for its output, and several threads of the host
+//          copy between them and the caller's arrays.
 // Cost     every byte is copied once more, by the host, which has memory bandwidth to spare; the
 //          device needs memory for 3 chunks, not for the batch: any card will do.
 // Expect   layer time: the longer direction alone, instead of in + kernel + out. Op time: as long,

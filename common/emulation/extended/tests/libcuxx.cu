@@ -110,25 +110,25 @@ __global__ void complete(int* out) {
 }
 
 const Register kMeet{"libcu++", "barrier: arrive_and_wait in a loop", [] {
-                       DeviceArray<int> out(kThreads);
-                       meet<<<1, kThreads>>>(out.data(), 7);
-                       return out.bits();
-                     }};
+  DeviceArray<int> out(kThreads);
+  meet<<<1, kThreads>>>(out.data(), 7);
+  return out.bits();
+}};
 const Register kSplit{"libcu++", "barrier: arrive, work, wait", [] {
-                        DeviceArray<int> out(kThreads);
-                        split<<<1, kThreads>>>(out.data());
-                        return out.bits();
-                      }};
+  DeviceArray<int> out(kThreads);
+  split<<<1, kThreads>>>(out.data());
+  return out.bits();
+}};
 const Register kParts{"libcu++", "barriers of parts of a block, arrive_and_drop", [] {
-                        DeviceArray<int> out(kThreads);
-                        parts<<<1, kThreads>>>(out.data());
-                        return out.bits();
-                      }};
+  DeviceArray<int> out(kThreads);
+  parts<<<1, kThreads>>>(out.data());
+  return out.bits();
+}};
 const Register kComplete{"libcu++", "barrier with a completion function", [] {
-                           DeviceArray<int> out(64);
-                           complete<<<1, 64>>>(out.data());
-                           return out.bits();
-                         }};
+  DeviceArray<int> out(64);
+  complete<<<1, 64>>>(out.data());
+  return out.bits();
+}};
 
 // ---- copies -------------------------------------------------------------------------------------
 
@@ -149,18 +149,17 @@ __global__ void copy_with_barrier(const float* in, float* out) {
     }
     barrier.arrive_and_wait();
     for (unsigned i = 0; i < 4; ++i)
-      out[round * 4 * kThreads + 4 * threadIdx.x + i] =
-          tile[(4 * threadIdx.x + i + 100) % (4 * kThreads)] + 1;
+      out[round * 4 * kThreads + 4 * threadIdx.x + i] = tile[(4 * threadIdx.x + i + 100) % (4 * kThreads)] + 1;
     barrier.arrive_and_wait();
   }
 }
 
 const Register kBarrierCopies{"libcu++", "memcpy_async and a barrier", [] {
-                                DeviceArray<float> in(some_floats(3 * 4 * kThreads));
-                                DeviceArray<float> out(3 * 4 * kThreads);
-                                copy_with_barrier<<<1, kThreads>>>(in.data(), out.data());
-                                return out.bits();
-                              }};
+  DeviceArray<float> in(some_floats(3 * 4 * kThreads));
+  DeviceArray<float> out(3 * 4 * kThreads);
+  copy_with_barrier<<<1, kThreads>>>(in.data(), out.data());
+  return out.bits();
+}};
 
 /// Sums tiles, the next of which is under way; each thread waits for its own copies.
 __global__ void thread_pipeline(const float* in, float* out, int tiles) {
@@ -237,8 +236,7 @@ __global__ void divided_pipeline(const float* in, float* out, int tiles) {
   const bool produces = block.thread_rank() < kProducers;
   auto pipe = [&] {
     if constexpr (kByRole)
-      return cuda::make_pipeline(
-          block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+      return cuda::make_pipeline(block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
     else
       return cuda::make_pipeline(block, &state, kProducers);
   }();
@@ -247,8 +245,7 @@ __global__ void divided_pipeline(const float* in, float* out, int tiles) {
     if (produces) {
       pipe.producer_acquire();
       for (unsigned j = threadIdx.x; j < kThreads; j += kProducers)
-        cuda::memcpy_async(&tile[i % kStages][j], &in[static_cast<unsigned>(i) * kThreads + j],
-                           sizeof(float), pipe);
+        cuda::memcpy_async(&tile[i % kStages][j], &in[static_cast<unsigned>(i) * kThreads + j], sizeof(float), pipe);
       pipe.producer_commit();
     } else {
       pipe.consumer_wait();
@@ -271,19 +268,16 @@ Bits piped(Kernel kernel) {
 const Register kThreadPipeline{"libcu++", "pipeline of one thread, double buffering",
                                [] { return piped(thread_pipeline); }};
 const Register kWaitPrior{"libcu++", "pipeline_consumer_wait_prior", [] {
-                            DeviceArray<float> in(some_floats(3 * kThreads));
-                            DeviceArray<float> out(kThreads);
-                            wait_prior<<<1, kThreads>>>(in.data(), out.data());
-                            return out.bits();
-                          }};
-const Register kTwoStages{"libcu++", "pipeline of a block, 2 stages",
-                          [] { return piped(block_pipeline<2>); }};
-const Register kThreeStages{"libcu++", "pipeline of a block, 3 stages",
-                            [] { return piped(block_pipeline<3>); }};
+  DeviceArray<float> in(some_floats(3 * kThreads));
+  DeviceArray<float> out(kThreads);
+  wait_prior<<<1, kThreads>>>(in.data(), out.data());
+  return out.bits();
+}};
+const Register kTwoStages{"libcu++", "pipeline of a block, 2 stages", [] { return piped(block_pipeline<2>); }};
+const Register kThreeStages{"libcu++", "pipeline of a block, 3 stages", [] { return piped(block_pipeline<3>); }};
 const Register kProducers{"libcu++", "pipeline with a number of producers",
                           [] { return piped(divided_pipeline<false>); }};
-const Register kRoles{"libcu++", "pipeline with roles",
-                      [] { return piped(divided_pipeline<true>); }};
+const Register kRoles{"libcu++", "pipeline with roles", [] { return piped(divided_pipeline<true>); }};
 
 // ---- atomics ------------------------------------------------------------------------------------
 
@@ -306,8 +300,7 @@ __global__ void references(int* integers, float* sum, unsigned long long* large)
   __syncthreads();
   if (t < 4) cuda::atomic_ref<int, cuda::thread_scope_device>(integers[t]).fetch_add(local[t]);
   cuda::atomic_ref<float, cuda::thread_scope_device>(*sum).fetch_add(0.25F);
-  cuda::atomic_ref<unsigned long long>(*large).fetch_min(static_cast<unsigned long long>(t) +
-                                                         3 * blockIdx.x);
+  cuda::atomic_ref<unsigned long long>(*large).fetch_min(static_cast<unsigned long long>(t) + 3 * blockIdx.x);
   ++grid_count;
   cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
 }
@@ -324,30 +317,27 @@ __global__ void shared_atomic(int* out) {
   out[threadIdx.x] = static_cast<int>(now) + grid_count.load();
 }
 
-const Register kReferences{
-    "libcu++", "atomic_ref: add, min, max, xor, compare_exchange", [] {
-      DeviceArray<int> integers(4);
-      DeviceArray<float> sum(1);
-      DeviceArray<unsigned long long> large(std::vector<unsigned long long>{1ULL << 40});
-      references<<<6, 128>>>(integers.data(), sum.data(), large.data());
-      Bits bits = integers.bits();
-      for (const Bits& more : {sum.bits(), large.bits()})
-        bits.insert(bits.end(), more.begin(), more.end());
-      return bits;
-    }};
+const Register kReferences{"libcu++", "atomic_ref: add, min, max, xor, compare_exchange", [] {
+  DeviceArray<int> integers(4);
+  DeviceArray<float> sum(1);
+  DeviceArray<unsigned long long> large(std::vector<unsigned long long>{1ULL << 40});
+  references<<<6, 128>>>(integers.data(), sum.data(), large.data());
+  Bits bits = integers.bits();
+  for (const Bits& more : {sum.bits(), large.bits()}) bits.insert(bits.end(), more.begin(), more.end());
+  return bits;
+}};
 const Register kAtomic{"libcu++", "atomic: shared and global variables", [] {
-                         DeviceArray<int> integers(4);
-                         DeviceArray<float> sum(1);
-                         DeviceArray<unsigned long long> large(1);
-                         DeviceArray<int> out(128);
-                         // Once more, so that the row does not depend on the one before.
-                         const int before = 5;
-                         require(cudaMemcpyToSymbol(grid_count, &before, sizeof before),
-                                 "cudaMemcpyToSymbol");
-                         references<<<6, 128>>>(integers.data(), sum.data(), large.data());
-                         shared_atomic<<<1, 128>>>(out.data());
-                         return out.bits();
-                       }};
+  DeviceArray<int> integers(4);
+  DeviceArray<float> sum(1);
+  DeviceArray<unsigned long long> large(1);
+  DeviceArray<int> out(128);
+  // Once more, so that the row does not depend on the one before.
+  const int before = 5;
+  require(cudaMemcpyToSymbol(grid_count, &before, sizeof before), "cudaMemcpyToSymbol");
+  references<<<6, 128>>>(integers.data(), sum.data(), large.data());
+  shared_atomic<<<1, 128>>>(out.data());
+  return out.bits();
+}};
 
 // ---- cuda::std ----------------------------------------------------------------------------------
 
@@ -367,17 +357,15 @@ __global__ void standard(const float* in, float* out) {
   cuda::std::swap(root, values[1]);
   const int half = half_of(static_cast<int>(t)).value_or(-1);
   static_assert(cuda::std::is_same<cuda::std::remove_const_t<const int>, int>::value, "a type");
-  out[t] = root + values[1] +
-           static_cast<float>(half + cuda::std::popcount(t) + cuda::std::get<1>(pair));
+  out[t] = root + values[1] + static_cast<float>(half + cuda::std::popcount(t) + cuda::std::get<1>(pair));
 }
 
-const Register kStandard{"libcu++", "cuda::std: array, span, tuple, optional, limits, cmath, bit",
-                         [] {
-                           DeviceArray<float> in(some_floats(128));
-                           DeviceArray<float> out(128);
-                           standard<<<1, 128>>>(in.data(), out.data());
-                           return out.bits();
-                         }};
+const Register kStandard{"libcu++", "cuda::std: array, span, tuple, optional, limits, cmath, bit", [] {
+  DeviceArray<float> in(some_floats(128));
+  DeviceArray<float> out(128);
+  standard<<<1, 128>>>(in.data(), out.data());
+  return out.bits();
+}};
 
 }  // namespace
 }  // namespace convlab::features

@@ -7,11 +7,10 @@
 //          the processor's own round-to-nearest-even do the rounding; the integer is then read off
 //          the low bits. No branch, no table; subnormals are nothing special.
 // Exact    +, -, ·, / and sqrt of two narrow numbers may be done in float and rounded again: the 24
-//          bits are at least 2·11 + 2, so the second rounding never sees a false tie (Figueroa,
-//          1995). A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
-// NaN      Operations yield the GPU's canonical NaN, 0x7fff. Only the conversion from double keeps
-// a
-//          NaN's sign and upper bits, as an H200 does.
+//          bits are at least 2·11 + 2, so the second rounding sees no false tie (Figueroa, 1995).
+//          A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
+// NaN      Operations yield the GPU's canonical NaN, 0x7fff. Only the conversion from double
+//          keeps a NaN's sign and upper bits, as an H200 does.
 //
 // Both ways of compiling, with F16C instructions and without, give the same bits.
 

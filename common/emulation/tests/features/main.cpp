@@ -53,7 +53,7 @@ std::string hash(const Bits& bits) {
 /// What this program says to --words: the words of one feature. Fewer if it crashed on the way.
 Bits run_in_own_process(const Feature& feature) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::istringstream words(run_process({.words = {program, "--words", key(feature)}}).output);
+  std::istringstream words(convlab::run_process({.words = {program, "--words", key(feature)}}).output);
   Bits bits;
   for (std::uint32_t word = 0; words >> word;) bits.push_back(word);
   return bits;

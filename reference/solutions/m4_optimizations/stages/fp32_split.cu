@@ -226,6 +226,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
     CONVLAB_CUDA_CHECK(
         cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
+    CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
+                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
   }
   void release() override { ordered_ = {}; }
@@ -237,8 +239,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = convolve_one_channel<Layer>;
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     // Few images: many short blocks that fill the GPU. Many: one block for each image.
     const int strips = batch >= kImagesPerMultiprocessor * multiprocessors_ ? Layer::kStrips : 1;
     const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
@@ -267,8 +269,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
     constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     const int blocks = std::min(batch, multiprocessors_);
     kernel<<<blocks, by_warpgroups::kThreads, kBytes>>>(output, input, weights, batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, by_warpgroups::kThreads, kBytes);
@@ -296,6 +298,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
 
   static constexpr int kImagesPerMultiprocessor = 4;
   int multiprocessors_ = 0;
+  int most_shared_bytes_ = 0;             // of a block
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };
 

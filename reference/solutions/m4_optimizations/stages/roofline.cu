@@ -50,8 +50,8 @@ class Roofline final : public convlab::DeviceConvolution {
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
     if (!Layer::fits(shape) || kBytes > most_shared_bytes_) return false;
     const auto kernel = convolve_one_channel<Layer>;
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     const dim3 grid(static_cast<unsigned>(shape.batch) * Layer::kStrips);
     kernel<<<grid, Layer::kThreads, kBytes>>>(output, input, weights);
     CONVLAB_CUDA_CHECK_LAUNCH(grid, Layer::kThreads, kBytes);
@@ -64,8 +64,8 @@ class Roofline final : public convlab::DeviceConvolution {
     constexpr int kBytes = sizeof(SixteenMapsShared<Layer>);
     if (!Layer::fits(shape) || kBytes > most_shared_bytes_) return false;
     const auto kernel = convolve_sixteen_maps<Layer>;
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     const int blocks = std::min(shape.batch, kBlocksPerMultiprocessor * multiprocessors_);
     Queue* queue = shape.batch > kQueueFrom * blocks ? queue_.data() : nullptr;
     kernel<<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch, queue);
@@ -79,8 +79,8 @@ class Roofline final : public convlab::DeviceConvolution {
     constexpr int kBytes = sizeof(ManyMapsShared<Layer>);
     if (!Layer::fits(shape) || kBytes > most_shared_bytes_) return false;
     const auto kernel = convolve_many_maps<Layer>;
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
     const int blocks = std::min(shape.batch, multiprocessors_);
     kernel<<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);

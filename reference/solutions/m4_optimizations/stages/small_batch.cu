@@ -35,8 +35,8 @@ class SmallBatch final : public convlab::DeviceConvolution {
   template <class Kernel>
   void allow_shared_bytes(Kernel kernel, int bytes) const {
     if (bytes > most_shared_bytes_) return;  // then launch does without this kernel
-    CONVLAB_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
   }
 
   // Whatever does not depend on the data is done here, once.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/emulation/extended/graph.hpp"
+#include "common/emulation/extended/runtime/graph.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"

@@ -1,4 +1,4 @@
-#include "common/emulation/extended/graph.hpp"
+#include "common/emulation/extended/runtime/graph.hpp"
 
 #include <algorithm>
 #include <map>
