@@ -77,8 +77,9 @@ function(convlab_add_test name)
   catch_discover_tests(
     ${name}
     TEST_PREFIX "${name}/"
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive LABELS "${arg_LABELS}"
-               SKIP_REGULAR_EXPRESSION "skipped: ")
+    # LABELS last: it may be empty, and would then take the next name for its value.
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive
+               SKIP_REGULAR_EXPRESSION "skipped: " LABELS "${arg_LABELS}")
 endfunction()
 
 # Catch2's header is half of what a test takes to compile. As with convlab_precompile_runtime: only with

@@ -35,7 +35,7 @@ TEST_CASE("grader hint: one more each time, the last one again at the end") {
   CHECK_FALSE(contains(again.output, "Hint 3 of "));
   std::string last;
   for (int i = 0; i < 20; ++i) last = run_program("grader", "hint m1" + state).output;
-  CHECK(contains(last, "That was the last one"));
+  CHECK(contains(last, "That was the last hint."));
 }
 
 TEST_CASE("grader hint: a damaged memory starts anew, an unknown milestone is refused") {
