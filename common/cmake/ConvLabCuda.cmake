@@ -39,7 +39,6 @@ function(convlab_add_emulated_test name)
   # The object library comes first because the test must have a source when it is declared.
   add_library(${name}_cuda OBJECT)
   convlab_add_emulated_sources(${name}_cuda ${cuda_sources})
-  convlab_precompile_runtime(${name}_cuda)
   target_link_libraries(${name}_cuda PRIVATE Catch2::Catch2 ${arg_LINK})
   convlab_add_test(
     ${name} ${other_sources} $<TARGET_OBJECTS:${name}_cuda>

@@ -29,6 +29,8 @@ shift
     previous=$word
     case $word in
       -MD | -MT | -MF | -Werror* | --Werror*) ;;
+      -Xlinker) ;; # CMake 3.27 and newer ask the linker for a dependency file
+      --dependency-file=* | -Wl,--dependency-file*) ;;
       *template.*.o) echo @OBJECT@ ;;
       *_interface_stage.*.o) echo "@ADAPTER@$PWD/$word" ;;
       /* | -*) echo "$word" ;;

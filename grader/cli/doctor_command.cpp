@@ -231,8 +231,7 @@ ExitCode run(bool as_json) {
 }  // namespace
 
 void add_doctor(CLI::App& app, ExitCode& exit_code) {
-  CLI::App* command =
-      app.add_subcommand("doctor", "Examines the machine and says what is missing");
+  CLI::App* command = app.add_subcommand("doctor", "Examines the machine and says what is missing");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader doctor");

@@ -247,7 +247,8 @@ void add_list(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("list", "Lists milestones and stages, and how far you are");
-  command->add_flag("--reference", options->reference, "List the stages of the reference solutions");
+  command->add_flag("--reference", options->reference,
+                    "List the stages of the reference solutions");
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader list");
   command->callback([options, &exit_code] { exit_code = run(*options); });

@@ -132,7 +132,8 @@ ScoreChoice read_choice(const json& object, const std::vector<ScoreRule>& items)
     if (!stage.is_string()) throw RuleProblem{"has a stage in 'best_of' that is no text"};
     choice.stages.push_back(stage.get<std::string>());
     double points = 0.0;
-    for (const ScoreRule& rule : items) points += rule.stage == choice.stages.back() ? rule.points : 0.0;
+    for (const ScoreRule& rule : items)
+      points += rule.stage == choice.stages.back() ? rule.points : 0.0;
     if (points == 0.0) {
       throw RuleProblem{"names the stage '" + choice.stages.back() +
                         "' in 'best_of', which no item gives points for"};

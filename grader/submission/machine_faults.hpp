@@ -20,7 +20,8 @@ std::string fault_of_storage(const std::filesystem::path& folder);
 std::string missing_tool(const std::filesystem::path& build, const std::string& device);
 
 /// Where the compilers of this build live, "/apps/cuda-13/bin" and its neighbours for
-/// /apps/cuda-13/bin/nvcc: what they include and execute lies there. Not the system's own place, which everybody knows.
+/// /apps/cuda-13/bin/nvcc: what they include and execute lies there. Not the system's own place,
+/// which everybody knows.
 std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
                                                 const std::string& device);
 

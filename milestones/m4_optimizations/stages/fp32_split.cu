@@ -58,7 +58,7 @@ const convlab::ConvolutionStage<Fp32Split> stage({.id = "fp32-split",
                                                   .title = "Your single precision from halves",
                                                   .baseline = "roofline",
                                                   .order = 176,
-                                                  .precision = convlab::Precision::kFp32,
+                                                  .precision = convlab::Precision::kTf32,
                                                   .needs = {7, 5}});
 
 }  // namespace

@@ -103,7 +103,7 @@ void launch(float* output, const float* input, const float* weights, const ConvS
 /// Launches the convolution on `stream`: strips of 6 rows where stride is 1 and the kernel size 3,
 /// 5 or 7, otherwise one thread for each output. All pointers are to device memory.
 inline void convolve_row_strips(float* output, const float* input, const float* weights,
-                            const ConvShape& shape, cudaStream_t stream = nullptr) {
+                                const ConvShape& shape, cudaStream_t stream = nullptr) {
   const bool fits = shape.stride == 1 && shape.taps() <= row_strips::kMostTaps;
   if (fits && shape.kernel == 7) {
     row_strips::launch<7>(output, input, weights, shape, stream);

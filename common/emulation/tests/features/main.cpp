@@ -25,11 +25,11 @@
 
 namespace {
 
+using convlab::run_process;
 using convlab::features::Agreement;
 using convlab::features::Bits;
 using convlab::features::Feature;
 using convlab::features::features;
-using convlab::run_process;
 using Json = nlohmann::ordered_json;
 
 std::string key(const Feature& feature) {
@@ -53,7 +53,8 @@ std::string hash(const Bits& bits) {
 /// What this program says to --words: the words of one feature. Fewer if it crashed on the way.
 Bits run_in_own_process(const Feature& feature) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::istringstream words(convlab::run_process({.words = {program, "--words", key(feature)}}).output);
+  std::istringstream words(
+      convlab::run_process({.words = {program, "--words", key(feature)}}).output);
   Bits bits;
   for (std::uint32_t word = 0; words >> word;) bits.push_back(word);
   return bits;

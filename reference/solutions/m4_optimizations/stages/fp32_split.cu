@@ -15,7 +15,11 @@
 //          build/bin/grader check m4 --stage fp32-split --solution reference
 //
 // The grader's bound for single precision is 32 units of 2^-24 · Σ|a||b|. Half precision alone has
-// an error of about 5000, this stage 24.
+// an error of about 5000, this stage 24 on random data of both signs and of one.
+//
+// The class is tf32 all the same: at 1000 real images of fa23 47 of 18 496 000 elements reach up to
+// 173 units. Probably because one scale serves a whole image: in a window whose values are all tiny
+// beside the image's largest, the low halves vanish.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -307,7 +311,7 @@ const convlab::ConvolutionStage<Fp32Split> stage({
     .title = "Single precision from half-precision tensor cores",
     .baseline = "roofline",
     .order = 176,
-    .precision = convlab::Precision::kFp32,
+    .precision = convlab::Precision::kTf32,
     .needs = {7, 5},
 });
 
