@@ -17,7 +17,7 @@ TEST_CASE("terminal: widths count characters, not bytes") {
 
 TEST_CASE("terminal: a paragraph wraps at 80 columns and hangs below its label") {
   const std::string text = paragraph(
-      "next  ", std::string(30, 'a') + " " + std::string(40, 'b') + " " + std::string(5, 'c'));
+      "next  ", std::string(30, 'a').append(" ").append(40, 'b').append(" ").append(5, 'c'));
   CHECK(text == "next  " + std::string(30, 'a') + " " + std::string(40, 'b') + "\n      ccccc\n");
   CHECK(paragraph("x ", std::string(100, 'y')) == "x " + std::string(100, 'y') + "\n");
 }
