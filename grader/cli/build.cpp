@@ -98,7 +98,7 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
   }
   if (const std::string fault = fault_of_storage(build_folder()); !fault.empty()) {
     throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
-                           ".");
+                           "; free some space, then run this again.");
   }
   const std::string words = from_root(first_error(run.output));
   if (const std::string tool = missing_tool(build_folder(), "cpu"); !tool.empty()) {

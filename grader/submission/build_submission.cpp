@@ -119,7 +119,7 @@ void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept
 
 [[noreturn]] void blame_machine(const fs::path& folder, const std::string& fault) {
   throw EnvironmentError("Nothing can be compiled in " + folder.parent_path().string() + ": " +
-                         fault + ".");
+                         fault + "; free some space, then run this again.");
 }
 
 // A file that does not compile may be the machine's fault. What the compiler says of it is the

@@ -1,6 +1,7 @@
 #include "grader/submission/machine_faults.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -31,7 +32,12 @@ int error_of_writing(const fs::path& file) {
   if (!descriptor.is_open()) return errno;
   const ssize_t written = ::write(descriptor.get(), block.data(), block.size());
   int error = written < 0 ? errno : 0;
-  if (error == 0 && static_cast<std::size_t>(written) < block.size()) error = ENOSPC;
+  if (error == 0 && static_cast<std::size_t>(written) < block.size()) {
+    // Another write would say why, but beyond a limit of this process it ends the process.
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    error = limit.rlim_cur < block.size() ? EFBIG : ENOSPC;
+  }
   if (error == 0 && ::fsync(descriptor.get()) != 0) error = errno;
   ::unlink(file.c_str());
   return error;

@@ -158,7 +158,7 @@ TEST_CASE("storage: a compiler without space is no mistake in the source") {
     INFO(run.out);
     CHECK(run.exit_code == 3);
     CHECK(contains(run.out, "Nothing can be compiled in "));
-    CHECK(contains(run.out, "/build/sources: No space left on device."));
+    CHECK(contains(run.out, "/build/sources: No space left on device; free some space"));
     CHECK(contains(run.out, "\nleft: \n"));
   }
   const CommandResult read_only = run_with(course, kReadOnly, "../sources", check);
