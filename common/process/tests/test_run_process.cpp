@@ -1,6 +1,7 @@
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "common/process/run_process.hpp"
 #include "common/testing/catch.hpp"
@@ -58,11 +59,17 @@ TEST_CASE("run_process: what a program left in its group ends at the limit, too"
                                            .time_limit = std::chrono::milliseconds(300)});
   CHECK(run.end == End::kTimeLimit);
   const pid_t left = std::stoi(run.output);
-  // Gone, or a zombie that nobody has collected yet.
-  std::ifstream status("/proc/" + std::to_string(left) + "/stat");
-  std::string number;
-  std::string name;
-  std::string state = "Z";
-  status >> number >> name >> state;
-  CHECK(state == "Z");
+  // It is gone, or a zombie that nobody has collected; a signal needs a moment to arrive.
+  const auto state = [left] {
+    std::ifstream status("/proc/" + std::to_string(left) + "/stat");
+    std::string number;
+    std::string name;
+    std::string letter = "Z";
+    status >> number >> name >> letter;
+    return letter;
+  };
+  for (int tries = 0; tries < 500 && state() != "Z"; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(state() == "Z");
 }
