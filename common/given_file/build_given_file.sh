@@ -65,8 +65,11 @@ case $step in
     object=$folder/submission.o program=$folder/program
     # A group is a function that several objects may bring; the first one wins. So no groups.
     ld -r --force-group-allocation "$folder/source.o" -o "$folder/whole.o"
-    objcopy --wildcard --keep-global-symbol='_ZN12GPUInterface*' \
-      --keep-global-symbol='_Z16conv_forward_cpu*' "$folder/whole.o" "$object"
+    set -- --wildcard '--keep-global-symbol=_ZN12GPUInterface*' \
+      '--keep-global-symbol=_Z16conv_forward_cpu*'
+    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu).
+    if [ "$device" = gpu ]; then set -- "$@" "--redefine-syms=${0%/*}/recorded_calls"; fi
+    objcopy "$@" "$folder/whole.o" "$object"
     run_recorded "$commands/$device.link"
     ;;
 esac

@@ -309,6 +309,10 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kSettings:
       return finding("E-forbidden",
                      "In " + where + ": it changed the settings that the grader gave it.");
+    case Failure::Kind::kWorksOn:
+      return finding(
+          "E-still-working",
+          "In " + where + ": threads of it computed while the program had to stand still.");
     case Failure::Kind::kRefused:
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }
