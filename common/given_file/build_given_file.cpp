@@ -57,7 +57,8 @@ void run_step(const std::vector<std::string>& words, const fs::path& file, Devic
 }
 
 bool registers_stage(const std::string& symbols) {
-  return symbols.find("StageRegistration") != std::string::npos;
+  return symbols.find("StageRegistration") != std::string::npos ||
+         symbols.find("_ZN7convlab8CpuStage") != std::string::npos;
 }
 
 const char* wanted_function(Device device) {

@@ -58,8 +58,10 @@ std::string ratio_text(double ratio) {
   return text.data();
 }
 
+// No rule and no result gives more than an item has.
 void give(ScoreItem& item, double earned, const std::string& why) {
-  item.earned = earned;
+  item.earned = std::clamp(std::isfinite(earned) ? earned : 0.0, 0.0, item.points);
+  earned = item.earned;
   item.credit = earned == item.points ? Credit::kEarned : Credit::kPartial;
   if (item.credit == Credit::kPartial || item.item == "speed") item.why = why;
 }
