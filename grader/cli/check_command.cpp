@@ -8,6 +8,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
+#include "common/text/printable.hpp"
 #include "grader/checks/given_file.hpp"
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
@@ -154,8 +155,9 @@ void build_students_work(const CourseMilestone& milestone, GradeRequest& request
 }
 
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
-  GradeRequest request{
-      .milestone = milestone.id, .solution = options.solution, .network = options.network};
+  GradeRequest request{.milestone = milestone.id,
+                       .solution = printable_line(options.solution),
+                       .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
     use(build_given_files(sources_of(options.solution, runs_on_cpu(milestone)),
                           runs_on_cpu(milestone), build_folder()),
@@ -203,7 +205,7 @@ ExitCode run(const Options& options) {
   const bool is_students = options.solution == "student" && options.program.empty();
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
-                : is_source_file(options.solution) ? options.solution
+                : is_source_file(options.solution) ? printable_line(options.solution)
                                                    : "the " + options.solution + "'s solution")
             << std::endl;
   Printer printer;

@@ -120,8 +120,11 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
            ratio_text(measure.high) + ")");
   if (!points.decided) {
     item.credit = Credit::kUndecided;
-    item.why += "; noise decides after " + std::to_string(measure.rounds) +
-                (measure.rounds == 1 ? " round" : " rounds") + ", in your favour";
+    const std::string rounds =
+        std::to_string(measure.rounds) + (measure.rounds == 1 ? " round" : " rounds");
+    item.why += points.no_measure ? "; that is no measurement, after " + rounds +
+                                        ": the lower bound counts, measure again on a quiet machine"
+                                  : "; noise decides after " + rounds + ", in your favour";
   }
 }
 
