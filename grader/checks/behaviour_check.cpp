@@ -33,25 +33,18 @@ ConvShape drawn_shape(std::mt19937_64& engine) {
   return shape;
 }
 
+ElementCase whole_numbers(const ConvShape& shape) {
+  return {.shape = shape, .exact = true, .largest = 4};
+}
+
 // Whole numbers for one seed; right for one of several inputs?
 bool output_belongs_to(const ConvShape& shape, const Arrays& arrays, std::uint64_t seed) {
   std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
   std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-  fill_random(shape, true, seed, {input.data(), weights.data(), nullptr});
+  fill_random(whole_numbers(shape), seed, {input.data(), weights.data(), nullptr});
   return oracle::compare(shape, input.data(), arrays.weights, arrays.output,
                          oracle::Tolerance::exact())
       .passed(shape);
-}
-
-// Some that are quick and have several blocks, images and channels.
-std::vector<ElementCase> quick_cases() {
-  std::vector<ElementCase> quick;
-  constexpr std::int64_t kFew = 400'000;
-  for (const ElementCase& test : element_cases()) {
-    const bool has_parts = test.shape.batch > 1 && test.shape.in_channels > 1;
-    if (has_parts && test.shape.multiply_adds() < kFew) quick.push_back(test);
-  }
-  return quick;
 }
 
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
@@ -66,10 +59,10 @@ std::optional<Finding> first_finding(Submission& submission, const StageInfo& st
 }  // namespace
 
 std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
-                                           std::uint64_t seed) {
+                                           const CasePlan& plan, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
-  constexpr int kShapes = 6;
-  for (int i = 0; i < kShapes; ++i) {
+  const int shapes = plan.rules == Rules::kWorkbook ? 6 : 0;
+  for (int i = 0; i < shapes; ++i) {
     const ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
     if (!outcome.finding) continue;
@@ -77,7 +70,7 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
     if (outcome.result.error.compared == 0) return outcome.finding;
     return finding("E-shapes", outcome.finding->seen);
   }
-  std::vector<ElementCase> known = quick_cases();
+  std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
   const std::optional<Finding> again = first_finding(submission, stage, known, engine());
   if (again) return finding("E-replay", "When it was asked again: " + again->seen);
@@ -85,16 +78,9 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
 }
 
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
-                                    std::uint64_t seed) {
-  const ConvShape shape{.batch = 3,
-                        .out_channels = 5,
-                        .in_channels = 4,
-                        .height = 19,
-                        .width = 17,
-                        .kernel = 3,
-                        .stride = 1};
+                                    const ConvShape& shape, std::uint64_t seed) {
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  fill_random(shape, true, seed, arrays);
+  fill_random(whole_numbers(shape), seed, arrays);
   std::vector<float> unused(static_cast<std::size_t>(shape.weights_size()));
   int pauses = 0;
   // On a GPU the profiler sees only what a process allocates from its first profile on, and what
@@ -103,7 +89,7 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   if (on_gpu) submission.restart();
   const Call call = submission.run_phases(stage.id, [&] {
     ++pauses;
-    fill_random(shape, true, seed + static_cast<std::uint64_t>(pauses),
+    fill_random(whole_numbers(shape), seed + static_cast<std::uint64_t>(pauses),
                 {arrays.input, unused.data(), nullptr});
   });
   const std::string where = "three phases with three inputs (" + to_string(shape) + ")";
@@ -142,9 +128,8 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
 }
 
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
-                                       std::uint64_t seed) {
-  const std::vector<ElementCase> cases = quick_cases();
-  if (const auto found = first_finding(submission, stage, {cases.back()}, seed)) {
+                                       const CasePlan& plan, std::uint64_t seed) {
+  if (const auto found = first_finding(submission, stage, {plan.repeated.back()}, seed)) {
     return finding("E-replay", "When it was asked again: " + found->seen);
   }
   submission.thaw();
@@ -168,9 +153,8 @@ namespace {
 
 // With lazy streams, work that nobody waits for is still there when convolve returns.
 std::optional<Finding> check_joined(Submission& submission, const StageInfo& stage,
-                                    std::uint64_t seed) {
-  const ConvShape shape = quick_cases().front().shape;
-  fill_random(shape, true, seed, submission.prepare(shape, Placement::kAligned));
+                                    const ConvShape& shape, std::uint64_t seed) {
+  fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
   const Call call = submission.run_phases(stage.id, [] {});
   if (call.failure || !call.kernels.unjoined) return std::nullopt;
   return finding("E-side-stream",
@@ -182,7 +166,7 @@ std::optional<Finding> check_joined(Submission& submission, const StageInfo& sta
 }  // namespace
 
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
-                                   std::uint64_t seed) {
+                                   const CasePlan& plan, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
   const std::string shuffle = "CONVLAB_EMU_ORDER=shuffle:" + std::to_string(seed % 1'000'000);
   struct Variant {
@@ -203,10 +187,10 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   for (const Variant& variant : variants) {
     submission.set_environment(variant.environment);
     if (variant.environment.front().find("lazy") != std::string::npos) {
-      found = check_joined(submission, stage, seed);
+      found = check_joined(submission, stage, plan.repeated.front().shape, seed);
       if (found) break;
     }
-    if (const auto wrong = first_finding(submission, stage, quick_cases(), seed)) {
+    if (const auto wrong = first_finding(submission, stage, plan.repeated, seed)) {
       found = finding(variant.id,
                       std::string("Right in the usual order; ") + variant.what + wrong->seen);
       break;
@@ -217,16 +201,16 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
 }
 
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
-                                       std::uint64_t seed,
+                                       const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce) {
   announce("shapes that nobody announced");
-  if (auto found = check_hidden_shapes(submission, stage, seed)) return found;
+  if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
   announce("which phase computes");
-  if (auto found = check_phases(submission, stage, seed)) return found;
+  if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
   announce("what goes on after the convolution");
-  if (auto found = check_stillness(submission, stage, seed)) return found;
+  if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");
-  return check_order(submission, stage, seed);
+  return check_order(submission, stage, plan, seed);
 }
 
 }  // namespace convlab::grader

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "common/given_file/build_given_file.hpp"
 #include "grader/result/finding.hpp"
 
 namespace convlab::grader {
@@ -12,6 +13,7 @@ namespace convlab::grader {
 struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why it cannot be checked
+  FileInterface form = FileInterface::kStages;
 };
 
 /// Compiles a file for a milestone: for the CPU, for a GPU where one answers, else emulated.
