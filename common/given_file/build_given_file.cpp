@@ -101,7 +101,10 @@ std::vector<std::string> link_command(const GivenFileTarget& target, const fs::p
                                       bool adapter) {
   std::vector<std::string> words = {script(), "link", target.build.string(),
                                     to_string(target.device), folder.string()};
-  if (adapter) words.emplace_back("adapter");
+  words.emplace_back(adapter ? "adapter" : "");
+  if (target.device == Device::kGpu) {
+    words.insert(words.end(), target.libraries.begin(), target.libraries.end());
+  }
   return words;
 }
 
@@ -132,8 +135,9 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
   std::error_code missing;
   const auto built = fs::last_write_time("/proc/self/exe", missing).time_since_epoch().count();
   const char* optimise = std::getenv(kOptimise);
-  const std::size_t key = std::hash<std::string>{}(
-      text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built));
+  std::string all = text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built);
+  for (const std::string& library : target.libraries) all += " " + library;
+  const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +
           to_string(target.capability) + "-" + std::to_string(key));

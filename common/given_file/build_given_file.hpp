@@ -15,6 +15,7 @@ struct GivenFileTarget {
   std::filesystem::path build{};   ///< the build folder, above bin/
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
+  std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
 };
 
 /// The words that compile a file: `folder` gets source.o and symbols.

@@ -46,7 +46,8 @@ Finding explain(const BuildProblem& problem, const std::string& file) {
 }  // namespace
 
 GivenFile build_given_file(const std::filesystem::path& file, const std::filesystem::path& student,
-                           const std::filesystem::path& build) {
+                           const std::filesystem::path& build,
+                           const std::vector<std::string>& libraries) {
   std::vector<StageInfo> stages;
   Submission milestone(student);
   if (milestone.list_stages(stages)) {
@@ -63,7 +64,8 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
   const BuiltSubmission built =
       build_submission(file, {.build = build,
                               .device = device,
-                              .capability = milestone.device().measured.info.capability});
+                              .capability = milestone.device().measured.info.capability,
+                              .libraries = libraries});
   if (!built.problem) return {.program = built.program, .form = built.form};
   return {.finding = explain(*built.problem, file.filename().string())};
 }

@@ -31,6 +31,7 @@ struct Options {
   std::string program;
   std::string rules;
   std::string precision;
+  std::vector<std::string> libraries;
   std::string json;
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
@@ -151,8 +152,8 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   GradeRequest request{
       .milestone = milestone.id, .solution = options.solution, .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
-    GivenFile file =
-        build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
+    GivenFile file = build_given_file(options.solution, program_of(milestone.id, "student"),
+                                      build_folder(), options.libraries);
     request.program = std::move(file.program);
     request.unbuilt = std::move(file.finding);
     request.form = file.form;
@@ -261,6 +262,10 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--precision", options->precision,
                       "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
                       "file keeps (default: auto under the rules of the course)");
+  command
+      ->add_option("--allow-library", options->libraries,
+                   "A library of the GPU that a given file may call: cublas; it is not emulated")
+      ->check(CLI::IsMember({"cublas"}));
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
@@ -277,7 +282,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
-      "  build/bin/grader check m2 --solution new-forward.cu --rules workbook --precision fp16\n"
+      "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

@@ -163,8 +163,13 @@ std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFi
   const Compiler compiler(target, folder);
   if (auto problem = compiler.compile(file)) return problem;
   const std::string symbols = read_text(folder / "symbols");
-  if (auto symbol = find_symbol_problem(symbols)) {
+  if (auto symbol = find_symbol_problem(symbols, target.libraries)) {
     return BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
+  }
+  if (target.device != Device::kGpu && calls_library(symbols, target.libraries)) {
+    throw EnvironmentError(file.filename().string() +
+                           " calls a library of the GPU, which cannot be emulated, and no GPU "
+                           "answers here; check it on a machine that has one.");
   }
   form = interface_of(symbols);
   const bool adapter = form != FileInterface::kStages;
