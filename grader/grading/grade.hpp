@@ -22,6 +22,9 @@ struct ScoreRequest {
   bool measures_speed = true;
 };
 
+/// Why the points for a speed are open after a check that was asked to leave it out.
+inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
+
 /// What to grade.
 struct GradeRequest {
   std::string milestone;
@@ -34,6 +37,8 @@ struct GradeRequest {
   std::optional<std::uint64_t> seed{};  ///< of the element-wise cases; none: another one each time
   std::optional<std::chrono::milliseconds> time_limit{};
   std::optional<ScoreRequest> score{};
+  /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
+  std::optional<CheckResult> checked{};
 };
 
 /// Who is told while it goes on.
