@@ -5,6 +5,7 @@
 
 #include "common/result/result_json.hpp"
 #include "grader/report/score_table.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 

@@ -163,25 +163,6 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text, const s
   return rows;
 }
 
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
-  for (const std::string& field : fields) {
-    std::string text = field;
-    if (!text.empty() && std::string("=+-@\t\r").find(text.front()) != std::string::npos) {
-      text.insert(0, 1, '\'');
-    }
-    if (&field != &fields.front()) line += ',';
-    if (text.find_first_of(",\"\n\r") == std::string::npos) {
-      line += text;
-      continue;
-    }
-    line += '"';
-    for (const char c : text) line.append(c == '"' ? 2 : 1, c);
-    line += '"';
-  }
-  return line + "\n";
-}
-
 std::vector<Student> read_roster(const fs::path& file) {
   const std::string name = file.string();
   const auto rows = parse_csv(read_text(file), name);

@@ -28,10 +28,6 @@ std::vector<Student> read_roster(const std::filesystem::path& file);
 /// The rows of a CSV text. @throws UsageError with the line of a quote that does not end
 std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name);
 
-/// One line of a CSV file, with its line end. A field that a spreadsheet would take for a formula
-/// gets an apostrophe first.
-std::string csv_line(const std::vector<std::string>& fields);
-
 /// Something handed in, before anybody looked into it.
 struct FoundSubmission {
   std::filesystem::path place{};  ///< an archive, a source, or a folder

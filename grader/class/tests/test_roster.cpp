@@ -91,8 +91,3 @@ TEST_CASE("roster: submissions of a folder, with the students they belong to") {
   CHECK_THROWS_AS(find_submissions(dir / "empty", {}), UsageError);
   CHECK_THROWS_AS(find_submissions(dir / "none", {}), UsageError);
 }
-
-TEST_CASE("roster: a field that a spreadsheet would compute is quoted") {
-  CHECK(csv_line({"=1+1", "a,b", "say \"x\"", "plain"}) ==
-        "'=1+1,\"a,b\",\"say \"\"x\"\"\",plain\n");
-}
