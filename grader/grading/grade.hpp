@@ -29,6 +29,9 @@ struct PrecisionRequest {
   std::optional<Precision> declared{};  ///< none: the tightest class that it keeps
 };
 
+/// Why the points for a speed are open after a check that was asked to leave it out.
+inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
+
 /// What to grade.
 struct GradeRequest {
   std::string milestone;
@@ -44,6 +47,8 @@ struct GradeRequest {
   FileInterface form = FileInterface::kStages;  ///< of a given file
   RulesRequest rules{};
   std::optional<PrecisionRequest> precision{};  ///< none: what each stage declares
+  /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
+  std::optional<CheckResult> checked{};
 };
 
 /// Who is told while it goes on.
