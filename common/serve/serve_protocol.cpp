@@ -45,6 +45,8 @@ static void json_fields(JsonFields& fields, FaultRecord& fault) {
       .optional("file", fault.file)
       .optional("line", fault.line)
       .optional("allocated_at", fault.allocated_at)
+      .optional("other_place", fault.other_place)
+      .optional("call", fault.call)
       .optional("block", fault.block)
       .optional("thread", fault.thread)
       .optional("array", fault.array)

@@ -36,25 +36,18 @@ ConvShape drawn_shape(std::mt19937_64& engine) {
   return shape;
 }
 
+ElementCase whole_numbers(const ConvShape& shape) {
+  return {.shape = shape, .exact = true, .largest = 4};
+}
+
 // Whole numbers for one seed; right for one of several inputs?
 bool output_belongs_to(const ConvShape& shape, const Arrays& arrays, std::uint64_t seed) {
   std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
   std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-  fill_random(shape, true, seed, {input.data(), weights.data(), nullptr});
+  fill_random(whole_numbers(shape), seed, {input.data(), weights.data(), nullptr});
   return oracle::compare(shape, input.data(), arrays.weights, arrays.output,
                          oracle::Tolerance::exact())
       .passed(shape);
-}
-
-// Some that are quick and have several blocks, images and channels.
-std::vector<ElementCase> quick_cases() {
-  std::vector<ElementCase> quick;
-  constexpr std::int64_t kFew = 400'000;
-  for (const ElementCase& test : element_cases()) {
-    const bool has_parts = test.shape.batch > 1 && test.shape.in_channels > 1;
-    if (has_parts && test.shape.multiply_adds() < kFew) quick.push_back(test);
-  }
-  return quick;
 }
 
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
@@ -69,10 +62,10 @@ std::optional<Finding> first_finding(Submission& submission, const StageInfo& st
 }  // namespace
 
 std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
-                                           std::uint64_t seed) {
+                                           const CasePlan& plan, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
-  constexpr int kShapes = 6;
-  for (int i = 0; i < kShapes; ++i) {
+  const int shapes = plan.rules == Rules::kWorkbook ? 6 : 0;
+  for (int i = 0; i < shapes; ++i) {
     const ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
     if (!outcome.finding) continue;
@@ -80,7 +73,7 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
     if (outcome.result.error.compared == 0) return outcome.finding;
     return finding("E-shapes", outcome.finding->seen);
   }
-  std::vector<ElementCase> known = quick_cases();
+  std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
   const std::optional<Finding> again = first_finding(submission, stage, known, engine());
   if (again) return finding("E-replay", "When it was asked again: " + again->seen);
@@ -88,16 +81,9 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
 }
 
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
-                                    std::uint64_t seed) {
-  const ConvShape shape{.batch = 3,  // fewer outputs than inputs
-                        .out_channels = 2,
-                        .in_channels = 4,
-                        .height = 19,
-                        .width = 17,
-                        .kernel = 3,
-                        .stride = 1};
+                                    const ConvShape& shape, std::uint64_t seed) {
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  fill_random(shape, true, seed, arrays);
+  fill_random(whole_numbers(shape), seed, arrays);
   std::vector<float> unused(static_cast<std::size_t>(shape.weights_size()));
   int pauses = 0;
   // On a GPU the profiler sees only what a process allocates from its first profile on, and what
@@ -106,7 +92,7 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   if (on_gpu) submission.restart();
   const Call call = submission.run_phases(stage.id, [&] {
     ++pauses;
-    fill_random(shape, true, seed + static_cast<std::uint64_t>(pauses),
+    fill_random(whole_numbers(shape), seed + static_cast<std::uint64_t>(pauses),
                 {arrays.input, unused.data(), nullptr});
   });
   const std::string where = "three phases with three inputs (" + to_string(shape) + ")";
@@ -122,7 +108,10 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                        " kernels, convolve none, epilog " + std::to_string(kernels.epilog) + ".");
   }
   const bool on_device = submission.device().device != Device::kCpu;
-  if (kernels.read_back >= shape.input_size() * std::int64_t{sizeof(float)}) {
+  // Who copies out what it has computed reads back the output, and nothing else.
+  constexpr auto kNumber = static_cast<std::int64_t>(sizeof(float));
+  if (kernels.copies > 0 && kernels.read_back >= shape.input_size() * kNumber &&
+      kernels.read_back != shape.output_size() * kNumber) {
     return finding("E-no-kernel", "In " + where + ": convolve copies " +
                                       std::to_string(kernels.read_back) +
                                       " bytes from the device to the host, as many as the input "
@@ -205,14 +194,7 @@ class Probe {
 }  // namespace
 
 std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
-                                           std::uint64_t seed) {
-  const ConvShape shape{.batch = 4,
-                        .out_channels = 3,
-                        .in_channels = 3,
-                        .height = 23,
-                        .width = 21,
-                        .kernel = 3,
-                        .stride = 1};
+                                           const ConvShape& shape, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   Probe probe(submission, stage, shape);
   const auto change_one = [&] {
@@ -249,15 +231,9 @@ std::optional<Finding> check_small_changes(Submission& submission, const StageIn
   return std::nullopt;
 }
 
-std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage) {
+std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
+                                              const ConvShape& shape) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
-  const ConvShape shape{.batch = 8,
-                        .out_channels = 8,
-                        .in_channels = 3,
-                        .height = 40,
-                        .width = 40,
-                        .kernel = 5,
-                        .stride = 1};
   Probe probe(submission, stage, shape);
   const std::string where = "convolutions of " + to_string(shape);
   constexpr double kMeasurable = 2.0;  // ms
@@ -290,9 +266,8 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
 }
 
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
-                                       std::uint64_t seed) {
-  const std::vector<ElementCase> cases = quick_cases();
-  if (const auto found = first_finding(submission, stage, {cases.back()}, seed)) {
+                                       const CasePlan& plan, std::uint64_t seed) {
+  if (const auto found = first_finding(submission, stage, {plan.repeated.back()}, seed)) {
     return finding("E-replay", "When it was asked again: " + found->seen);
   }
   submission.thaw();
@@ -316,9 +291,8 @@ namespace {
 
 // With lazy streams, work that nobody waits for is still there when convolve returns.
 std::optional<Finding> check_joined(Submission& submission, const StageInfo& stage,
-                                    std::uint64_t seed) {
-  const ConvShape shape = quick_cases().front().shape;
-  fill_random(shape, true, seed, submission.prepare(shape, Placement::kAligned));
+                                    const ConvShape& shape, std::uint64_t seed) {
+  fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
   const Call call = submission.run_phases(stage.id, [] {});
   if (call.failure || !call.kernels.unjoined) return std::nullopt;
   return finding("E-side-stream",
@@ -330,7 +304,7 @@ std::optional<Finding> check_joined(Submission& submission, const StageInfo& sta
 }  // namespace
 
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
-                                   std::uint64_t seed) {
+                                   const CasePlan& plan, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
   const std::string shuffle = "CONVLAB_EMU_ORDER=shuffle:" + std::to_string(seed % 1'000'000);
   struct Variant {
@@ -351,10 +325,10 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   for (const Variant& variant : variants) {
     submission.set_environment(variant.environment);
     if (variant.environment.front().find("lazy") != std::string::npos) {
-      found = check_joined(submission, stage, seed);
+      found = check_joined(submission, stage, plan.repeated.front().shape, seed);
       if (found) break;
     }
-    if (const auto wrong = first_finding(submission, stage, quick_cases(), seed)) {
+    if (const auto wrong = first_finding(submission, stage, plan.repeated, seed)) {
       // What the box refuses is no matter of order.
       found = wrong->id == "E-forbidden"
                   ? *wrong
@@ -368,20 +342,20 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
 }
 
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
-                                       std::uint64_t seed,
+                                       const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce) {
   announce("shapes that nobody announced");
-  if (auto found = check_hidden_shapes(submission, stage, seed)) return found;
+  if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
   announce("which phase computes");
-  if (auto found = check_phases(submission, stage, seed)) return found;
+  if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
   announce("small changes of the input");
-  if (auto found = check_small_changes(submission, stage, seed)) return found;
+  if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
   announce("inputs that it has seen");
-  if (auto found = check_memory_of_inputs(submission, stage)) return found;
+  if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again)) return found;
   announce("what goes on after the convolution");
-  if (auto found = check_stillness(submission, stage, seed)) return found;
+  if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");
-  return check_order(submission, stage, seed);
+  return check_order(submission, stage, plan, seed);
 }
 
 }  // namespace convlab::grader

@@ -23,6 +23,11 @@ Finding explain(const BuildProblem& problem) {
                      file + ": the compiler did not come to an end; " + problem.message + ".");
     case BuildProblem::Kind::kRefused:
       return finding("E-build", printable_line(problem.message) + ".");
+    case BuildProblem::Kind::kNoConvolution:
+      return finding("E-timed-phase-empty",
+                     file +
+                         " defines a part of the course's interface, but not its function that "
+                         "computes: GPUInterface::conv_forward_gpu (or conv_forward_cpu).");
     case BuildProblem::Kind::kSymbol:
       break;
   }
@@ -64,9 +69,12 @@ GivenFileTarget target_for(bool is_cpu, const std::filesystem::path& build) {
 }  // namespace
 
 GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
-                            const std::filesystem::path& build) {
-  const BuiltSubmission built = build_submission(submitted, target_for(is_cpu, build));
-  if (!built.problem) return {.program = built.program};
+                            const std::filesystem::path& build,
+                            const std::vector<std::string>& libraries) {
+  GivenFileTarget target = target_for(is_cpu, build);
+  target.libraries = libraries;
+  const BuiltSubmission built = build_submission(submitted, target);
+  if (!built.problem) return {.program = built.program, .form = built.form};
   return {.finding = explain(*built.problem)};
 }
 

@@ -2,7 +2,10 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "common/given_file/build_given_file.hpp"
 #include "grader/result/finding.hpp"
 #include "grader/submission/build_submission.hpp"
 
@@ -12,6 +15,7 @@ namespace convlab::grader {
 struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why they cannot be checked
+  FileInterface form = FileInterface::kStages;
 };
 
 /// The sources behind a name: one file alone, or all of a folder with its headers.
@@ -20,8 +24,10 @@ struct GivenFile {
 SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu);
 
 /// Compiles sources for the CPU, for a GPU where one answers, else emulated.
-/// @param build  the build folder, above bin/
+/// @param build      the build folder, above bin/
+/// @param libraries  of the GPU that they may call: "cublas"
 GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
-                            const std::filesystem::path& build);
+                            const std::filesystem::path& build,
+                            const std::vector<std::string>& libraries = {});
 
 }  // namespace convlab::grader

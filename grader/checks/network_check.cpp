@@ -152,16 +152,19 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
 }
 
 std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
-                                            const GradedNetwork& network, int largest,
-                                            std::uint64_t seed, const Announce& announce) {
-  constexpr int kBatches = 2;
+                                            const GradedNetwork& network, std::optional<int> size,
+                                            int largest, std::uint64_t seed,
+                                            const Announce& announce) {
+  if (size && *size == largest) return std::nullopt;  // these are the images of a run before
+  const int batches = size ? 1 : 2;
   constexpr int kMostOnCpu = 40;
   constexpr int kMostEmulated = 8;
   const bool emulated = submission.device().device == Device::kEmulated;
   const int most = std::min(largest, emulated ? kMostEmulated : kMostOnCpu);
   std::mt19937_64 engine(seed);
-  for (int i = 0; i < kBatches; ++i) {
-    const int batch = 1 + static_cast<int>(engine() % static_cast<unsigned>(most));
+  for (int i = 0; i < batches; ++i) {
+    const int drawn = 1 + static_cast<int>(engine() % static_cast<unsigned>(most));
+    const int batch = size.value_or(drawn);
     const int first = static_cast<int>(engine() % static_cast<unsigned>(largest - batch + 1));
     const NetworkOutcome outcome =
         check_network(submission, stage, task_of(network, batch, first), announce);

@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "common/text/printable.hpp"
+#include "grader/findings/course_findings.hpp"
 #include "grader/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
 
 const std::vector<Diagnosis>& catalogue() {
-  static const std::vector<Diagnosis> diagnoses = {
+  static const std::vector<Diagnosis> diagnoses = with_course_diagnoses({
       // No output.
       {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
        "Read the chapter beside it, write the loops, build and check again; "
@@ -195,7 +196,7 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-clock", "the measured time contradicts the clock of the grader",
        "The convolution takes far longer than it reports: work is hidden, or a clock was replaced.",
        "Do the work inside the convolution, and leave the clock functions alone."},
-  };
+  });
   return diagnoses;
 }
 
@@ -258,6 +259,8 @@ Finding explain_fault(const FaultRecord& fault, int signal, const std::string& w
     case FaultKind::kSystemCall:
       return finding("E-forbidden", "In " + where + ": the system call " +
                                         system_call_name(static_cast<int>(fault.element)) + ".");
+    case FaultKind::kWarpSync:
+      return warp_sync_finding(fault, where);
     case FaultKind::kSignal:
       break;
   }

@@ -247,9 +247,19 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
   }
   if (!compiled.problem) {
     compiled.symbols = read_text(compiled.folder / "symbols");
-    if (auto symbol = find_symbol_problem(compiled.symbols)) {
+    if (auto symbol = find_symbol_problem(compiled.symbols, target.libraries)) {
       compiled.problem = BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
     }
+  }
+  if (!compiled.problem && target.device != Device::kGpu &&
+      calls_library(compiled.symbols, target.libraries)) {
+    throw EnvironmentError(source.name.filename().string() +
+                           " calls a library of the GPU, which cannot be emulated, and no GPU "
+                           "answers here; check it on a machine that has one.");
+  }
+  if (!compiled.problem && interface_of(compiled.symbols) != FileInterface::kStages &&
+      !has_convolution(compiled.symbols)) {
+    compiled.problem = BuildProblem{.kind = Kind::kNoConvolution};
   }
   if (compiled.problem) compiled.problem->file = source.name.generic_string();
   return compiled;
@@ -276,13 +286,12 @@ std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>&
 }
 
 std::optional<BuildProblem> link(const std::vector<Compiled>& compiled,
-                                 const GivenFileTarget& target, const fs::path& folder) {
-  bool adapter = false;
+                                 const GivenFileTarget& target, const fs::path& folder,
+                                 FileInterface form) {
   for (std::size_t i = 0; i < compiled.size(); ++i) {
     fs::copy_file(compiled[i].folder / "source.o", folder / ("source-" + std::to_string(i) + ".o"));
-    adapter = adapter || implements_course_interface(compiled[i].symbols);
   }
-  auto problem = Compiler(target, folder).link(adapter);
+  auto problem = Compiler(target, folder).link(form != FileInterface::kStages);
   remove_all_but(folder, {"program", "compiler.log"});
   if (problem && problem->kind == Kind::kDoesNotCompile) {
     require_working_machine(target, folder);
@@ -323,9 +332,11 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
   built.folder = folder_for(target, sources.texts.front().name, "graded", all);
   built.program = built.folder / "program";
   const fs::path kept = built.folder / "all-texts";
+  for (const Compiled& each : compiled)
+    built.form = std::max(built.form, interface_of(each.symbols));
   if (fs::exists(built.program) && fs::exists(kept) && read_text(kept) == all) return built;
   fill_folder(built.folder, [&](const fs::path& scratch) {
-    built.problem = link(compiled, target, scratch);
+    built.problem = link(compiled, target, scratch, built.form);
     if (built.problem) return;
     write_atomically(scratch / "all-texts", all);
     write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");

@@ -22,7 +22,7 @@ SubmittedSources only(const std::filesystem::path& file);
 
 /// Why no program could be built of them.
 struct BuildProblem {
-  enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kRefused };
+  enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
   std::string message{};  ///< of the compiler or the linker: its first error; of kRefused: why
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
@@ -32,6 +32,7 @@ struct BuildProblem {
 struct BuiltSubmission {
   std::filesystem::path program{};  ///< answers --serve
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
+  FileInterface form = FileInterface::kStages;
   std::optional<BuildProblem> problem{};
 };
 

@@ -53,11 +53,12 @@ void make_printable(ServeReply& reply) {
     stage.id = printable_line(stage.id);
     stage.title = printable_line(stage.title);
     stage.baseline = printable_line(stage.baseline);
+    stage.only_for = printable_line(stage.only_for);
   }
   if (reply.fault) {
     FaultRecord& fault = *reply.fault;
-    for (std::string* text :
-         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array}) {
+    for (std::string* text : {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at,
+                              &fault.array, &fault.other_place, &fault.call}) {
       *text = printable_line(*text);
     }
   }

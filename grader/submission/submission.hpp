@@ -19,7 +19,7 @@
 namespace convlab::grader {
 
 /// Beside a program that was built of a given file: "cpu", "emulated" or "gpu", which says how much
-/// its box allows.
+/// its box allows, and what the file implements.
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.

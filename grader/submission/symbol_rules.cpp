@@ -175,7 +175,8 @@ std::string readable(const std::string& name) {
 
 }  // namespace
 
-std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
+std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
+                                                 const std::vector<std::string>& allowed) {
   using Kind = SymbolProblem::Kind;
   std::istringstream lines(symbols);
   for (std::string line; std::getline(lines, line);) {
@@ -186,7 +187,7 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
     const bool undefined = type == 'U' || type == 'w' || type == 'v';
     const bool strong =
         type == 'T' || type == 'D' || type == 'B' || type == 'R' || type == 'i' || type == 'W';
-    if (undefined && begins_with_one(kLibraries, name)) {
+    if (undefined && begins_with_one(kLibraries, name) && !begins_with_one(allowed, name)) {
       return SymbolProblem{Kind::kLibrary, readable(name)};
     }
     if (undefined && is_refused(name)) return SymbolProblem{Kind::kForbidden, readable(name)};
@@ -198,6 +199,14 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
     }
   }
   return std::nullopt;
+}
+
+bool calls_library(const std::string& symbols, const std::vector<std::string>& libraries) {
+  std::istringstream lines(symbols);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" U ") != std::string::npos && begins_with_one(libraries, line)) return true;
+  }
+  return false;
 }
 
 }  // namespace convlab::grader
