@@ -16,6 +16,7 @@
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/result/check_history.hpp"
 
 namespace convlab::grader {
 
@@ -191,6 +192,7 @@ ExitCode run(const Options& options) {
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
   write_check_result(file, check);
+  if (is_students && options.json.empty()) append_history(history_file(), check);
   print_verdict(check, file);
   return check.result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
