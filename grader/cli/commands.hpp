@@ -18,5 +18,6 @@ void add_submit(CLI::App& app, ExitCode& exit_code);
 void add_doctor(CLI::App& app, ExitCode& exit_code);
 void add_lint(CLI::App& app, ExitCode& exit_code);
 void add_plot(CLI::App& app, ExitCode& exit_code);
+void add_sweep(CLI::App& app, ExitCode& exit_code);
 
 }  // namespace convlab::grader

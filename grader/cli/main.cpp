@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   convlab::grader::add_reset(app, exit_code);
   convlab::grader::add_submit(app, exit_code);
   convlab::grader::add_plot(app, exit_code);
+  convlab::grader::add_sweep(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
   convlab::grader::add_lint(app, exit_code);
   app.preparse_callback([&](std::size_t) {
