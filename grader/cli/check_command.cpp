@@ -29,7 +29,11 @@ struct Options {
   std::string network = kDefaultPreset;
   std::string solution = "student";
   std::string program;
+  std::string rules;
+  std::string precision;
+  std::vector<std::string> libraries;
   std::string json;
+  std::string times_of;
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
@@ -88,6 +92,12 @@ class Printer {
                   progress_.clear();
                   name(stage);
                   std::cout << finding_text(finding) << std::flush;
+                },
+            .noted =
+                [this](const StageInfo& stage, const std::string& text) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << paragraph("  ", text) << std::flush;
                 }};
   }
 
@@ -116,18 +126,45 @@ std::filesystem::path program_to_check(const Options& options) {
   return program_of(options.milestone, options.solution);
 }
 
+// A file for the course could not declare its precision, so that is found. Other stages declare it.
+std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
+  if (options.precision == "auto") return PrecisionRequest{};
+  if (!options.precision.empty()) return PrecisionRequest{parse_precision(options.precision)};
+  const bool by_course =
+      form != FileInterface::kStages &&
+      parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
+  if (by_course) return PrecisionRequest{};
+  return std::nullopt;
+}
+
+// The points of a milestone with one stage are those of a file for the course, too.
+bool score_given_file(ScoreRequest& score) {
+  auto& items = score.rules.items;
+  const std::string stage = items.front().stage;
+  if (std::any_of(items.begin(), items.end(),
+                  [&](const ScoreRule& rule) { return rule.stage != stage; })) {
+    return false;
+  }
+  for (ScoreRule& rule : items) rule.stage = "source";
+  return true;
+}
+
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
   GradeRequest request{
       .milestone = milestone.id, .solution = options.solution, .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
-    GivenFile file =
-        build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
+    GivenFile file = build_given_file(options.solution, program_of(milestone.id, "student"),
+                                      build_folder(), options.libraries);
     request.program = std::move(file.program);
     request.unbuilt = std::move(file.finding);
+    request.form = file.form;
   } else {
     request.program = program_to_check(options);
   }
+  request.rules = parse_rules(options.rules);
+  request.precision = precision_of(options, request.form);
   if (!options.stage.empty()) request.stage = options.stage;
+  if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
   if (options.seed != 0) request.seed = options.seed;
   if (options.time_limit_s > 0.0) {
@@ -139,6 +176,9 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
+    if (request.form != FileInterface::kStages && !score_given_file(*request.score)) {
+      request.score.reset();
+    }
   }
   return request;
 }
@@ -161,6 +201,14 @@ ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   // What is wrong with the command line is told before anything is built.
   if (!options.batches.empty()) parse_batches(options.batches);
+  parse_rules(options.rules);
+  if (!options.precision.empty() && options.precision != "auto") {
+    parse_precision(options.precision);
+  }
+  if (!options.precision.empty() && !is_source_file(options.solution)) {
+    throw UsageError(
+        "--precision is for a file given by --solution; the workbook's stages declare theirs.");
+  }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   GradeRequest request = request_of(milestone, options);
@@ -209,10 +257,24 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--solution", options->solution,
                    "student, reference, or a source file: .cpp for m1, .cu for the others")
       ->capture_default_str();
+  command->add_option("--rules", options->rules,
+                      "course (the layers of the network decide), workbook (every shape must be "
+                      "right) or an edition, fa20 to sp26 (default: course for a file with the "
+                      "course's interface, else workbook)");
+  command->add_option("--precision", options->precision,
+                      "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
+                      "file keeps (default: auto under the rules of the course)");
+  command
+      ->add_option("--allow-library", options->libraries,
+                   "A library of the GPU that a given file may call: cublas; it is not emulated")
+      ->check(CLI::IsMember({"cublas"}));
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
+  command->add_option("--times-of", options->times_of,
+                      "Result of an earlier check of the same work with --no-speed: only measure "
+                      "the speeds that are missing there");
   command->add_flag("--no-build", options->no_build, "Check what was built last");
   add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command
@@ -225,6 +287,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
+      "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
