@@ -22,13 +22,15 @@ enum class FaultKind {
   kNull,           ///< the host followed a null pointer
   kStack,          ///< the host's stack overflowed
   kSystemCall,     ///< the sandbox refused system call number `element`
+  kWarpSync,       ///< lanes of a warp read what others wrote, without __syncwarp()
   kSignal,         ///< another signal
 };
 
 /// "exception", "out-of-memory", …
 inline const char* to_string(FaultKind kind) {
-  return enum_name(kind, {"exception", "out-of-memory", "launch", "device-memory", "device-pointer",
-                          "outside", "read-only", "null", "stack", "system-call", "signal"});
+  return enum_name(
+      kind, {"exception", "out-of-memory", "launch", "device-memory", "device-pointer", "outside",
+             "read-only", "null", "stack", "system-call", "warp-sync", "signal"});
 }
 
 /// Why a stage gave no output. Fields that say nothing about a kind are empty.
@@ -39,6 +41,8 @@ struct FaultRecord {
   std::string file{};          ///< where in the source, without its folder
   int line = 0;                ///< 0: nobody knows
   std::string allocated_at{};  ///< of kDevicePointer: "new-forward.cu:20"
+  std::string other_place{};   ///< of kWarpSync, the line that wrote: "new-forward.cu:31"
+  std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc"
   std::array<unsigned, 3> block{};
   std::array<unsigned, 3> thread{};
   std::string array{};    ///< "input", "weights" or "output"

@@ -4,9 +4,11 @@
 #include <memory>
 
 #include "common/command_line/run_program.hpp"
+#include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
+#include "common/text/printable.hpp"
 #include "grader/checks/given_file.hpp"
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
@@ -30,6 +32,9 @@ struct Options {
   std::string network = kDefaultPreset;
   std::string solution = "student";
   std::string program;
+  std::string rules;
+  std::string precision;
+  std::vector<std::string> libraries;
   std::string json;
   std::string times_of;
   std::uint64_t seed = 0;
@@ -90,6 +95,12 @@ class Printer {
                   progress_.clear();
                   name(stage);
                   std::cout << finding_text(finding) << std::flush;
+                },
+            .noted =
+                [this](const StageInfo& stage, const std::string& text) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << paragraph("  ", text) << std::flush;
                 }};
   }
 
@@ -118,17 +129,79 @@ std::filesystem::path program_to_check(const Options& options) {
   return program_of(options.milestone, options.solution);
 }
 
+bool runs_on_cpu(const CourseMilestone& milestone) {
+  return milestone.id == "m1";
+}
+
+void use(GivenFile file, GradeRequest& request) {
+  request.program = std::move(file.program);
+  request.unbuilt = std::move(file.finding);
+}
+
+// What milestones/CMakeLists.txt compiles: one file of m1 and m2, of the others each file in the
+// folder or in stages/. Puzzles are no part of it.
+SubmittedSources students_sources(const CourseMilestone& milestone) {
+  const bool on_cpu = runs_on_cpu(milestone);
+  const auto one_file = milestone.folder / (on_cpu ? "conv_forward.cpp" : "conv_forward.cu");
+  SubmittedSources all = sources_of(milestone.folder, on_cpu);
+  const bool has_one = milestone.id == "m1" || milestone.id == "m2";
+  std::erase_if(all.sources, [&](const std::filesystem::path& file) {
+    const auto place = file.parent_path();
+    return has_one ? file != one_file
+                   : place != milestone.folder && place != milestone.folder / "stages";
+  });
+  if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
+  return all;
+}
+
+// What stands in milestones/ may be anybody's: it is built in isolation, as a file that was given.
+void build_students_work(const CourseMilestone& milestone, GradeRequest& request) {
+  if (!std::filesystem::exists(build_folder() / "given_file")) {  // a course without it, in tests
+    request.unbuilt = build_milestone(milestone);
+    return;
+  }
+  build_given_file_parts();
+  use(build_given_files(students_sources(milestone), runs_on_cpu(milestone), build_folder()),
+      request);
+}
+
+// A file for the course could not declare its precision, so that is found. Other stages declare it.
+std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
+  if (options.precision == "auto") return PrecisionRequest{};
+  if (!options.precision.empty()) return PrecisionRequest{parse_precision(options.precision)};
+  const bool by_course =
+      form != FileInterface::kStages &&
+      parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
+  if (by_course) return PrecisionRequest{};
+  return std::nullopt;
+}
+
+// The points of a milestone with one stage are those of a file for the course, too.
+bool score_given_file(ScoreRequest& score) {
+  auto& items = score.rules.items;
+  const std::string stage = items.front().stage;
+  if (std::any_of(items.begin(), items.end(),
+                  [&](const ScoreRule& rule) { return rule.stage != stage; })) {
+    return false;
+  }
+  for (ScoreRule& rule : items) rule.stage = "source";
+  return true;
+}
+
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
-  GradeRequest request{
-      .milestone = milestone.id, .solution = options.solution, .network = options.network};
+  GradeRequest request{.milestone = milestone.id,
+                       .solution = printable_line(options.solution),
+                       .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
-    GivenFile file =
-        build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
-    request.program = std::move(file.program);
-    request.unbuilt = std::move(file.finding);
+    GivenFile file = build_given_files(sources_of(options.solution, runs_on_cpu(milestone)),
+                                       runs_on_cpu(milestone), build_folder(), options.libraries);
+    request.form = file.form;
+    use(std::move(file), request);
   } else {
     request.program = program_to_check(options);
   }
+  request.rules = parse_rules(options.rules);
+  request.precision = precision_of(options, request.form);
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
@@ -142,6 +215,9 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
+    if (request.form != FileInterface::kStages && !score_given_file(*request.score)) {
+      request.score.reset();
+    }
   }
   return request;
 }
@@ -164,13 +240,21 @@ ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   // What is wrong with the command line is told before anything is built.
   if (!options.batches.empty()) parse_batches(options.batches);
+  parse_rules(options.rules);
+  if (!options.precision.empty() && options.precision != "auto") {
+    parse_precision(options.precision);
+  }
+  if (!options.precision.empty() && !is_source_file(options.solution)) {
+    throw UsageError(
+        "--precision is for a file given by --solution; the workbook's stages declare theirs.");
+  }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   GradeRequest request = request_of(milestone, options);
   const bool is_students = options.solution == "student" && options.program.empty();
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
-                : is_source_file(options.solution) ? options.solution
+                : is_source_file(options.solution) ? printable_line(options.solution)
                                                    : "the " + options.solution + "'s solution")
             << std::endl;
   Printer printer;
@@ -178,7 +262,7 @@ ExitCode run(const Options& options) {
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
     printer.observer().announce("building " + milestone.id);
-    request.unbuilt = build_milestone(milestone);
+    build_students_work(milestone, request);
     printer.clear();
   } else if (is_students && is_stale(milestone, request.program)) {
     sources.clear();  // the program was built from others
@@ -211,8 +295,20 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
   command
       ->add_option("--solution", options->solution,
-                   "student, reference, or a source file: .cpp for m1, .cu for the others")
+                   "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
+                   "folder of them")
       ->capture_default_str();
+  command->add_option("--rules", options->rules,
+                      "course (the layers of the network decide), workbook (every shape must be "
+                      "right) or an edition, fa20 to sp26 (default: course for a file with the "
+                      "course's interface, else workbook)");
+  command->add_option("--precision", options->precision,
+                      "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
+                      "file keeps (default: auto under the rules of the course)");
+  command
+      ->add_option("--allow-library", options->libraries,
+                   "A library of the GPU that a given file may call: cublas; it is not emulated")
+      ->check(CLI::IsMember({"cublas"}));
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
@@ -232,6 +328,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
+      "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

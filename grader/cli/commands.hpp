@@ -20,5 +20,6 @@ void add_lint(CLI::App& app, ExitCode& exit_code);
 void add_compare(CLI::App& app, ExitCode& exit_code);
 void add_report(CLI::App& app, ExitCode& exit_code);
 void add_plot(CLI::App& app, ExitCode& exit_code);
+void add_sweep(CLI::App& app, ExitCode& exit_code);
 
 }  // namespace convlab::grader

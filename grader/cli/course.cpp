@@ -5,6 +5,7 @@
 
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
+#include "common/text/printable.hpp"
 
 namespace convlab::grader {
 
@@ -69,7 +70,7 @@ std::filesystem::path history_file() {
 std::string display_path(const std::filesystem::path& file) {
   const std::string whole = file.string();
   const std::string shorter = file.lexically_proximate(std::filesystem::current_path()).string();
-  return shorter.size() < whole.size() ? shorter : whole;
+  return printable_line(shorter.size() < whole.size() ? shorter : whole);
 }
 
 }  // namespace convlab::grader

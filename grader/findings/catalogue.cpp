@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "common/text/printable.hpp"
+#include "grader/findings/course_findings.hpp"
 #include "grader/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
 
 const std::vector<Diagnosis>& catalogue() {
-  static const std::vector<Diagnosis> diagnoses = {
+  static const std::vector<Diagnosis> diagnoses = with_course_diagnoses({
       // No output.
       {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
        "Read the chapter beside it, write the loops, build and check again; "
@@ -24,6 +25,9 @@ const std::vector<Diagnosis>& catalogue() {
        "functions.",
        "Restore the last lines of the exercise; for the course interface, compare names and "
        "parameters with the headers in common/given_file/course_interface."},
+      {"E-same-stage", "stages cannot be told apart, or are too many",
+       "Each stage counts once, under its own id.",
+       "Give every stage another id, in the object that registers it."},
       {"E-library", "the file calls a library that does the exercise",
        "The exercise is to write the convolution yourself.",
        "Write the kernel, then compare it with the library (reference/peers)."},
@@ -192,7 +196,7 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-clock", "the measured time contradicts the clock of the grader",
        "The convolution takes far longer than it reports: work is hidden, or a clock was replaced.",
        "Do the work inside the convolution, and leave the clock functions alone."},
-  };
+  });
   return diagnoses;
 }
 
@@ -255,6 +259,8 @@ Finding explain_fault(const FaultRecord& fault, int signal, const std::string& w
     case FaultKind::kSystemCall:
       return finding("E-forbidden", "In " + where + ": the system call " +
                                         system_call_name(static_cast<int>(fault.element)) + ".");
+    case FaultKind::kWarpSync:
+      return warp_sync_finding(fault, where);
     case FaultKind::kSignal:
       break;
   }
@@ -309,6 +315,10 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kSettings:
       return finding("E-forbidden",
                      "In " + where + ": it changed the settings that the grader gave it.");
+    case Failure::Kind::kWorksOn:
+      return finding(
+          "E-still-working",
+          "In " + where + ": threads of it computed while the program had to stand still.");
     case Failure::Kind::kRefused:
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }
