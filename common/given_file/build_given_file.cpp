@@ -94,6 +94,7 @@ std::vector<std::string> compile_command(const GivenFileTarget& target, const fs
     words.push_back(std::to_string(target.capability.major) +
                     std::to_string(target.capability.minor));
   }
+  if (target.lockstep) words.emplace_back("lockstep");
   return words;
 }
 
@@ -137,6 +138,7 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
   const char* optimise = std::getenv(kOptimise);
   std::string all = text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built);
   for (const std::string& library : target.libraries) all += " " + library;
+  if (target.lockstep) all += " lockstep";
   const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +

@@ -16,6 +16,8 @@ struct GivenFileTarget {
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
   std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
+  bool lockstep =
+      false;  ///< emulated, with the lanes of a warp in step (common/emulation/lockstep)
 };
 
 /// The words that compile a file: `folder` gets source.o and symbols.

@@ -205,6 +205,7 @@ ServeReply answer(const ServeRequest& request) {
       if (device != nullptr) reply.measured = measure(*device);
     } else {
       run_request(request, reply);
+      if (warp_sync_source() != nullptr) reply.fault = warp_sync_source()();
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;

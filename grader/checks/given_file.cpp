@@ -66,7 +66,17 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
                               .device = device,
                               .capability = milestone.device().measured.info.capability,
                               .libraries = libraries});
-  if (!built.problem) return {.program = built.program, .form = built.form};
+  if (!built.problem) {
+    GivenFile given{.program = built.program, .form = built.form};
+    if (device != Device::kCpu) {
+      given.build_emulated = [file, build](bool lockstep) {
+        const BuiltSubmission emulated = build_submission(
+            file, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
+        return emulated.problem ? std::filesystem::path() : emulated.program;
+      };
+    }
+    return given;
+  }
   return {.finding = explain(*built.problem, file.filename().string())};
 }
 

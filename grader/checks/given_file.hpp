@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why it cannot be checked
   FileInterface form = FileInterface::kStages;
+  /// Builds the same file emulated, with warps in lockstep on request; an empty path if it cannot
+  /// be built. Null for the CPU.
+  std::function<std::filesystem::path(bool lockstep)> build_emulated{};
 };
 
 /// Compiles a file for a milestone: for the CPU, for a GPU where one answers, else emulated.

@@ -97,6 +97,13 @@ class Printer {
                   progress_.clear();
                   name(stage);
                   std::cout << paragraph("  ", text) << std::flush;
+                },
+            .warned =
+                [this](const StageInfo& stage, const Finding& finding) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << "  Right on GPUs of today, so the rules of the course forgive it:\n"
+                            << finding_text(finding) << std::flush;
                 }};
   }
 
@@ -157,6 +164,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.program = std::move(file.program);
     request.unbuilt = std::move(file.finding);
     request.form = file.form;
+    request.build_emulated = std::move(file.build_emulated);
   } else {
     request.program = program_to_check(options);
   }

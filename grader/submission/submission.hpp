@@ -63,10 +63,11 @@ struct Call {
   std::optional<Failure> failure{};
   double op_ms = 0.0;
   double layer_ms = 0.0;
-  OpSample sample{};           ///< what op_ms was made of, on a device
-  double round_trip_ms = 0.0;  ///< on the grader's clock
-  PhaseKernels kernels{};      ///< of run_phases
-  bool wrote_outside = false;  ///< the memory beside the output has changed
+  OpSample sample{};                       ///< what op_ms was made of, on a device
+  double round_trip_ms = 0.0;              ///< on the grader's clock
+  PhaseKernels kernels{};                  ///< of run_phases
+  bool wrote_outside = false;              ///< the memory beside the output has changed
+  std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
 
 /// Where a submission's stages run, as it says.
@@ -113,6 +114,11 @@ class Submission {
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
+  /// Goes on with another program of the same stages, and with variables that stay whatever
+  /// set_environment sets.
+  void replace_program(std::filesystem::path program, std::vector<std::string> variables);
+  [[nodiscard]] const std::filesystem::path& program() const { return program_; }
+
   /// Known after its first answer.
   [[nodiscard]] const SubmissionDevice& device() const { return device_; }
 
@@ -147,6 +153,7 @@ class Submission {
   SubmissionDevice device_;
   Isolation isolation_;
   std::vector<std::string> environment_;
+  std::vector<std::string> lasting_environment_;
   ConvShape shape_;
   Region input_;
   Region weights_;
