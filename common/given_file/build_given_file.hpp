@@ -30,6 +30,11 @@ std::vector<std::string> compile_command(const GivenFileTarget& target,
 std::vector<std::string> link_command(const GivenFileTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
 
+/// Refuses what cannot be a source file, before anything is done with it: a folder, a symbolic
+/// link, a device, an empty, huge or binary file, a name that a compiler's messages cannot show.
+/// @throws UsageError with one sentence that says what to give instead
+void require_source(const std::filesystem::path& file);
+
 /// What a file implements: stages of its own, or a form of the course's interface.
 enum class FileInterface { kStages, kCourse, kCourseWithStride };
 

@@ -110,6 +110,19 @@ void on_crash(int signal, siginfo_t* info, void* /*context*/) {
   std::raise(signal);
 }
 
+// A stage that ends the program because CUDA reported an error: that error is why, not exit().
+void tell_why_at_exit() {
+  if (session().token == 0) return;
+  auto fault = take_noted_fault();
+  if (!fault) fault = failed_call();
+  if (fault) {
+    if (fault->kind == FaultKind::kException && fault->call.empty()) fault->call = "a CUDA call";
+    send_message(session().channel,
+                 encode(ServeReply{
+                     .token = session().token, .status = ServeStatus::kException, .fault = fault}));
+  }
+}
+
 void install_crash_handler() {
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
@@ -160,22 +173,30 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   s.input_begin = s.input.data() + request.input_offset;
   s.weights_begin = s.weights.data() + request.weights_offset;
   s.output_begin = s.output.data() + request.output_offset;
+  const auto* input = reinterpret_cast<const float*>(s.input_begin);
+  const auto* weights = reinterpret_cast<const float*>(s.weights_begin);
+  auto* output = reinterpret_cast<float*>(s.output.data() + request.output_offset);
+  const Stage stage = find_stage(request.stage);
+  const auto pause = [&](int copies) {
+    ServeReply paused{.token = request.token, .status = ServeStatus::kPaused};
+    paused.kernels.copies = copies;
+    send_message(s.channel, encode(paused));
+    const auto answer = receive_message(s.channel);
+    return answer ? answer->text : std::string();
+  };
   if (request.pauses) {
-    const auto pause = [&] {
-      const ServeReply paused{.token = request.token, .status = ServeStatus::kPaused};
-      send_message(s.channel, encode(paused));
-      receive_message(s.channel);
-    };
-    reply.kernels = run_phases(
-        find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
-        reinterpret_cast<const float*>(s.weights_begin),
-        reinterpret_cast<float*>(s.output.data() + request.output_offset), s.device, pause);
+    reply.kernels = run_phases(stage, shape, input, weights, output, s.device, [&] { pause(0); });
     return;
   }
-  const PhaseTimes times = run_stage(
-      find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
-      reinterpret_cast<const float*>(s.weights_begin),
-      reinterpret_cast<float*>(s.output.data() + request.output_offset), {.device = s.device});
+  const auto next = [&](int copies) {
+    const std::string wanted = pause(copies);
+    return wanted == to_string(Step::kEmptyCall)  ? Step::kEmptyCall
+           : wanted == to_string(Step::kNewInput) ? Step::kNewInput
+                                                  : Step::kConvolve;
+  };
+  const PhaseTimes times =
+      request.steps ? run_in_steps(stage, shape, input, weights, output, s.device, next)
+                    : run_stage(stage, shape, input, weights, output, {.device = s.device});
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;
   if (!times.samples.empty()) reply.sample = times.samples.back();
@@ -199,13 +220,17 @@ ServeReply answer(const ServeRequest& request) {
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
   take_noted_fault();  // of a call that went well all the same
+  failed_call().reset();
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
       if (device != nullptr) reply.measured = measure(*device);
     } else {
       run_request(request, reply);
-      if (warp_sync_source() != nullptr) reply.fault = warp_sync_source()();
+      // The device reported a fault that the stage has kept to itself.
+      reply.fault = take_noted_fault();
+      if (reply.fault) reply.status = ServeStatus::kException;
+      if (!reply.fault && warp_sync_source() != nullptr) reply.fault = warp_sync_source()();
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;
@@ -228,6 +253,7 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
   s.device = device;
   s.channel = channel_descriptor;
   install_crash_handler();
+  std::atexit(tell_why_at_exit);
   if (device == nullptr) limit_memory();
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {
     const std::optional<ServeRequest> request = decode_request(message->text);

@@ -34,6 +34,10 @@ const char* to_string(ServeStatus status) {
   return enum_name(status, {"done", "not-implemented", "exception", "crash", "refused", "paused"});
 }
 
+const char* to_string(Step step) {
+  return enum_name(step, {"empty-call", "new-input", "convolve"});
+}
+
 static void json_fields(JsonFields& fields, FaultRecord& fault) {
   fields("kind", fault.kind)
       .optional("text", fault.text)
@@ -51,7 +55,9 @@ static void json_fields(JsonFields& fields, FaultRecord& fault) {
 
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
   fields("prolog", kernels.prolog)("convolve", kernels.convolve)("epilog", kernels.epilog)(
-      "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished);
+      "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished)
+      .defaulted("copied_in", kernels.copied_in)
+      .defaulted("read_back", kernels.read_back);
 }
 
 static void json_fields(JsonFields& fields, ServeRequest& request) {
@@ -59,7 +65,8 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
   if (request.stage.empty()) return;
   fields("shape", request.shape)("input_offset", request.input_offset)(
       "weights_offset", request.weights_offset)("output_offset", request.output_offset)
-      .defaulted("pauses", request.pauses);
+      .defaulted("pauses", request.pauses)
+      .defaulted("steps", request.steps);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/fresh_numbers.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/comparison.hpp"
@@ -104,8 +107,22 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                    "In " + where + ": prolog launches " + std::to_string(kernels.prolog) +
                        " kernels, convolve none, epilog " + std::to_string(kernels.epilog) + ".");
   }
-  if (output_belongs_to(shape, arrays, seed + 1)) return std::nullopt;
   const bool on_device = submission.device().device != Device::kCpu;
+  if (kernels.read_back >= shape.input_size() * std::int64_t{sizeof(float)}) {
+    return finding("E-no-kernel", "In " + where + ": convolve copies " +
+                                      std::to_string(kernels.read_back) +
+                                      " bytes from the device to the host, as many as the input "
+                                      "has.");
+  }
+  if (output_belongs_to(shape, arrays, seed + 1)) return std::nullopt;
+  // Between the phases the device holds one input and the host another.
+  if (on_device && kernels.copies > 0 && output_belongs_to(shape, arrays, seed + 2)) {
+    if (kernels.copied_in) return std::nullopt;
+    return finding("E-no-kernel",
+                   "In " + where +
+                       ": the output belongs to the input that only the host held while convolve "
+                       "ran; the kernels copy what the host has computed.");
+  }
   if (output_belongs_to(shape, arrays, seed)) {
     if (on_device && kernels.finished) {
       return finding("E-timed-phase-empty",
@@ -117,7 +134,7 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                                               ": the output belongs to the input that only prolog "
                                               "could see.");
   }
-  if (output_belongs_to(shape, arrays, seed + 2)) {
+  if (output_belongs_to(shape, arrays, seed + static_cast<std::uint64_t>(pauses))) {
     return finding("E-timed-phase-empty", "In " + where +
                                               ": the output belongs to the input that only epilog "
                                               "could see.");
@@ -125,6 +142,124 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   return finding(
       "E-timed-phase-empty",
       "In " + where + ": the output belongs to none of them; two phases share the work.");
+}
+
+namespace {
+
+/// Three arrays of the grader's own, and whether the submission's output is right for them.
+class Probe {
+ public:
+  Probe(Submission& submission, const StageInfo& stage, const ConvShape& shape)
+      : submission_(submission),
+        stage_(stage),
+        shape_(shape),
+        arrays_(submission.prepare(shape, Placement::kAligned)),
+        input_(static_cast<std::size_t>(shape.input_size())),
+        weights_(static_cast<std::size_t>(shape.weights_size())) {
+    FreshNumbers::draw().fill(weights_.data(), shape.weights_size());
+    std::copy(weights_.begin(), weights_.end(), arrays_.weights);
+    draw_input();
+    give_input();
+  }
+
+  void draw_input() { FreshNumbers::draw().fill(input_.data(), shape_.input_size()); }
+  void give_input() const { std::copy(input_.begin(), input_.end(), arrays_.input); }
+  std::vector<float>& input() { return input_; }
+
+  Call run() { return submission_.run(stage_.id); }
+
+  /// prolog still sees what was given before.
+  Call run_timed() {
+    return submission_.run_timed(stage_.id, [this] { give_input(); });
+  }
+
+  [[nodiscard]] bool is_right() const {
+    return oracle::compare(shape_, input_.data(), weights_.data(), arrays_.output,
+                           oracle::Tolerance::of(stage_.precision))
+        .passed(shape_);
+  }
+
+ private:
+  Submission& submission_;
+  const StageInfo& stage_;
+  ConvShape shape_;
+  Arrays arrays_;
+  std::vector<float> input_;
+  std::vector<float> weights_;
+};
+
+}  // namespace
+
+std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
+                                           const ConvShape& shape, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  Probe probe(submission, stage, shape);
+  const auto change_one = [&] {
+    const auto place = engine() % static_cast<std::uint64_t>(shape.input_size());
+    probe.input()[static_cast<std::size_t>(place)] += 1.0f;
+  };
+  const std::string where = "convolutions of " + to_string(shape);
+  if (const Call call = probe.run(); call.failure) return explain(*call.failure, where);
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    change_one();
+    probe.give_input();
+    const Call call = probe.run();
+    if (call.failure) return explain(*call.failure, where);
+    if (!probe.is_right()) {
+      return finding("E-replay",
+                     "In two " + where +
+                         " whose inputs differ in one number: the second output is that "
+                         "of the first input.");
+    }
+  }
+  for (int i = 0; i < kTries; ++i) {
+    change_one();
+    const Call call = probe.run_timed();
+    if (call.failure) return explain(*call.failure, where);
+    if (probe.is_right()) continue;
+    const bool on_device = submission.device().device != Device::kCpu;
+    if (on_device && call.copies <= 0) return std::nullopt;  // it has another form of the input
+    return finding("E-timed-phase-empty",
+                   "In " + where +
+                       ": when one number of the input changes after prolog, the output is still "
+                       "that of the input before.");
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
+                                              const ConvShape& shape) {
+  if (submission.device().device != Device::kCpu) return std::nullopt;
+  Probe probe(submission, stage, shape);
+  const std::string where = "convolutions of " + to_string(shape);
+  constexpr double kMeasurable = 2.0;  // ms
+  constexpr double kMuchFaster = 4.0;
+  double fresh_ms = HUGE_VAL;
+  double known_ms = HUGE_VAL;
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    probe.draw_input();
+    for (const bool is_known : {false, true}) {
+      // The same numbers, then twice them, with the other sign, and the images in another order.
+      if (is_known && round > 0) {
+        for (float& number : probe.input()) number *= round == 1 ? 2.0f : -0.5f;
+      }
+      if (is_known && round == 3) {
+        std::rotate(probe.input().begin(), probe.input().begin() + shape.input_image_size(),
+                    probe.input().end());
+      }
+      const Call call = probe.run_timed();
+      if (call.failure) return explain(*call.failure, where);
+      double& least = is_known ? known_ms : fresh_ms;
+      least = std::min(least, call.own_ms);
+    }
+    if (round == 0 && fresh_ms < kMeasurable) return std::nullopt;
+  }
+  if (kMuchFaster * known_ms >= fresh_ms) return std::nullopt;
+  return finding("E-replay", "In " + where + ": an input that it has seen takes " +
+                                 three_digits(known_ms) + " ms, one that it has not " +
+                                 three_digits(fresh_ms) + " ms.");
 }
 
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
@@ -207,6 +342,10 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
   announce("which phase computes");
   if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
+  announce("small changes of the input");
+  if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
+  announce("inputs that it has seen");
+  if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again)) return found;
   announce("what goes on after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");

@@ -21,9 +21,20 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
 
 /// Which phase computes: prolog, convolve and epilog each see another input, and only that of
 /// convolve may show in the output. On a device, convolve must also be the one that launches
-/// kernels.
+/// kernels, and compute from what the device holds, not the host.
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
                                     const ConvShape& shape, std::uint64_t seed);
+
+/// Whether one number of the input decides: one that differs from the call before, and one that
+/// changes between prolog and convolve. Who looks at some numbers only, to see whether a result is
+/// still good, is found here.
+std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
+                                           const ConvShape& shape, std::uint64_t seed);
+
+/// On the CPU: whether an input that it has seen, also scaled or in another order, takes a quarter
+/// of the time of a new one.
+std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
+                                              const ConvShape& shape);
 
 /// Whether threads go on computing after the convolution has returned.
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,

@@ -48,6 +48,7 @@ Finding explain(const BuildProblem& problem, const std::string& file) {
 GivenFile build_given_file(const std::filesystem::path& file, const std::filesystem::path& student,
                            const std::filesystem::path& build,
                            const std::vector<std::string>& libraries) {
+  require_source(file);
   std::vector<StageInfo> stages;
   Submission milestone(student);
   if (milestone.list_stages(stages)) {
@@ -57,7 +58,7 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
   refuse_silent_emulation(milestone.device());
   const Device device = milestone.device().device;
   const bool is_cuda = file.extension() == ".cu";
-  if (std::filesystem::is_regular_file(file) && is_cuda == (device == Device::kCpu)) {
+  if (is_cuda == (device == Device::kCpu)) {
     throw UsageError("The solution of " + student.filename().string() + " is a " +
                      (is_cuda ? ".cpp" : ".cu") + " file; this is " + file.string() + ".");
   }

@@ -39,7 +39,10 @@ struct CheckedLayer {
   const float* output = nullptr;  ///< right
   Arrays arrays{};                ///< the submission's, holding input, weights and output
   oracle::Tolerance tolerance;
-  Call call{};  ///< the one that gave this output
+  Call call{};  ///< the one that gave this output, of run_timed where `exchanges`
+  /// Whether convolve computes from what the input array holds when prolog has returned. False on a
+  /// device where prolog makes something else of the input that nobody finds in its memory.
+  bool exchanges = true;
 };
 
 /// Takes the times of a layer into its result; a finding ends the run.

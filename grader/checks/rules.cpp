@@ -53,7 +53,10 @@ RulesRequest parse_rules(const std::string& name) {
 }
 
 CasePlan workbook_plan() {
-  CasePlan plan{.cases = element_cases(), .phases = {3, 5, 4, 19, 17, 3, 1}};
+  CasePlan plan{.cases = element_cases(),
+                .phases = {3, 2, 4, 19, 17, 3, 1},  // fewer outputs than inputs
+                .small_changes = {4, 3, 3, 23, 21, 3, 1},
+                .seen_again = {8, 8, 3, 40, 40, 5, 1}};
   // Some that are quick and have several blocks, images and channels.
   constexpr std::int64_t kFew = 400'000;
   for (const ElementCase& test : plan.cases) {
@@ -78,7 +81,7 @@ CasePlan course_plan(const Preset& network, int batch, bool with_published_cases
   for (std::size_t i = 0; i < layers.size(); ++i) {
     plan.cases.push_back({name(i) + ", random", layers[i], false});
   }
-  plan.phases = layers.front();
+  plan.phases = plan.small_changes = plan.seen_again = layers.front();
   if (with_published_cases) {
     const auto published = published_cases();
     plan.cases.insert(plan.cases.end(), published.begin(), published.end());

@@ -34,6 +34,8 @@ struct CasePlan {
   std::vector<ElementCase> cases{};     ///< in the order in which they are run; each must be right
   std::vector<ElementCase> repeated{};  ///< quick ones, to ask again and in other orders of threads
   ConvShape phases{};                   ///< in which the phases are told apart
+  ConvShape small_changes{};            ///< in which single numbers of the input change
+  ConvShape seen_again{};               ///< in which inputs come again, for CPU stages
   std::vector<ElementCase> measured{};  ///< told, and without effect on the verdict
 };
 

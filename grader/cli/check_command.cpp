@@ -33,6 +33,7 @@ struct Options {
   std::string precision;
   std::vector<std::string> libraries;
   std::string json;
+  std::string times_of;
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
@@ -171,6 +172,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   request.rules = parse_rules(options.rules);
   request.precision = precision_of(options, request.form);
   if (!options.stage.empty()) request.stage = options.stage;
+  if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
   if (options.seed != 0) request.seed = options.seed;
   if (options.time_limit_s > 0.0) {
@@ -278,6 +280,9 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
+  command->add_option("--times-of", options->times_of,
+                      "Result of an earlier check of the same work with --no-speed: only measure "
+                      "the speeds that are missing there");
   command->add_flag("--no-build", options->no_build, "Check what was built last");
   add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command

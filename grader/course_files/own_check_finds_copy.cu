@@ -1,6 +1,5 @@
 // What      Copies more into constant memory than it holds; the file's own check exits.
 // Diagnosis E-cuda-call
-// Says      invalid argument
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

@@ -233,7 +233,7 @@ Finding explain_fault(const FaultRecord& fault, int signal, const std::string& w
   };
   switch (fault.kind) {
     case FaultKind::kException:
-      return finding("E-exception", seen + ".");
+      return finding(fault.call.empty() ? "E-exception" : "E-cuda-call", seen + ".");
     case FaultKind::kOutOfMemory:
       return finding("E-memory", seen + ".");
     case FaultKind::kLaunch:
@@ -287,6 +287,7 @@ Finding explain(const Failure& failure, const std::string& where) {
       return explain_fault(failure.fault.value_or(FaultRecord{FaultKind::kSignal}), failure.code,
                            where);
     case Failure::Kind::kExit: {
+      if (auto found = printed_cuda_error(failure.printed, where)) return *found;
       std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
       if (const std::string line = last_line(failure.printed); !line.empty()) {
         seen += "; it last printed: " + line;
@@ -312,6 +313,10 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kSettings:
       return finding("E-forbidden",
                      "In " + where + ": it changed the settings that the grader gave it.");
+    case Failure::Kind::kWorksOn:
+      return finding(
+          "E-still-working",
+          "In " + where + ": threads of it computed while the program had to stand still.");
     case Failure::Kind::kRefused:
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }

@@ -30,6 +30,9 @@ struct PrecisionRequest {
   std::optional<Precision> declared{};  ///< none: the tightest class that it keeps
 };
 
+/// Why the points for a speed are open after a check that was asked to leave it out.
+inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
+
 /// What to grade.
 struct GradeRequest {
   std::string milestone;
@@ -46,6 +49,8 @@ struct GradeRequest {
   RulesRequest rules{};
   std::optional<PrecisionRequest> precision{};  ///< none: what each stage declares
   BuildEmulated build_emulated{};               ///< of a given file; null for others
+  /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
+  std::optional<CheckResult> checked{};
 };
 
 /// Who is told while it goes on.

@@ -180,10 +180,7 @@ std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFi
 }  // namespace
 
 BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& target) {
-  if (!fs::is_regular_file(file)) {
-    throw UsageError("The solution is student, reference, or a source file; there is no file " +
-                     file.string() + ".");
-  }
+  require_source(file);
   if (!fs::exists(target.build / "given_file" /
                   (std::string(to_string(target.device)) + ".link"))) {
     throw EnvironmentError("This build has not recorded how it compiles for " +
