@@ -101,6 +101,13 @@ class Printer {
                   progress_.clear();
                   name(stage);
                   std::cout << paragraph("  ", text) << std::flush;
+                },
+            .warned =
+                [this](const StageInfo& stage, const Finding& finding) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << "  Right on GPUs of today, so the rules of the course forgive it:\n"
+                            << finding_text(finding) << std::flush;
                 }};
   }
 
@@ -196,6 +203,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     GivenFile file = build_given_files(sources_of(options.solution, runs_on_cpu(milestone)),
                                        runs_on_cpu(milestone), build_folder(), options.libraries);
     request.form = file.form;
+    request.build_emulated = std::move(file.build_emulated);
     use(std::move(file), request);
   } else {
     request.program = program_to_check(options);
