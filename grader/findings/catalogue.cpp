@@ -236,7 +236,7 @@ Finding explain_fault(const FaultRecord& fault, int signal, const std::string& w
   };
   switch (fault.kind) {
     case FaultKind::kException:
-      return finding("E-exception", seen + ".");
+      return finding(fault.call.empty() ? "E-exception" : "E-cuda-call", seen + ".");
     case FaultKind::kOutOfMemory:
       return finding("E-memory", seen + ".");
     case FaultKind::kLaunch:
@@ -290,6 +290,7 @@ Finding explain(const Failure& failure, const std::string& where) {
       return explain_fault(failure.fault.value_or(FaultRecord{FaultKind::kSignal}), failure.code,
                            where);
     case Failure::Kind::kExit: {
+      if (auto found = printed_cuda_error(failure.printed, where)) return *found;
       std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
       if (const std::string line = last_line(failure.printed); !line.empty()) {
         seen += "; it last printed: " + line;

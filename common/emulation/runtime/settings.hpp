@@ -16,6 +16,7 @@ struct Settings {
   double timeout_seconds = 600;    ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
   int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
   std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
+  bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven
   int compute_capability = 80;     ///< CONVLAB_EMU_CC, for example 75 or 8.6
 };
 
