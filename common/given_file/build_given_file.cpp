@@ -74,7 +74,8 @@ std::vector<std::string> defined_functions(const std::string& symbols) {
 }
 
 bool registers_stage(const std::string& symbols) {
-  return symbols.find("StageRegistration") != std::string::npos;
+  return symbols.find("StageRegistration") != std::string::npos ||
+         symbols.find("_ZN7convlab8CpuStage") != std::string::npos;
 }
 
 const char* wanted_function(Device device) {

@@ -6,8 +6,8 @@
 #         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
 #         lockstep: emulated, each access to memory calls common/emulation/lockstep
 #     build_given_file.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
-#         makes FOLDER/program; adapter: the file implements the course's interface ('' if not);
-#         LIBRARY: of the GPU, such as cublas
+#         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
+#         implements the course's interface ('' if not); LIBRARY: of the GPU, such as cublas
 #
 # DEVICE is cpu, gpu or emulated. No flag comes from the file. Between the steps a grader looks at the
 # symbols. The linked object keeps none of its own symbols but the entry points of the course's
@@ -31,7 +31,10 @@ run_recorded() {
   while IFS= read -r word; do
     case $word in
       @SOURCE@) word=$source ;;
-      @OBJECT@) word=$object ;;
+      @OBJECT@)
+        word=$object
+        if [ "$step" = link ]; then set -- "$@" "$folder"/submission-*.o && continue; fi
+        ;;
       @PROGRAM@) word=$program ;;
       @ADAPTER@*) [ -n "$adapter" ] || continue && word=${word#@ADAPTER@} ;;
       --generate-code=*) [ -z "$capability" ] || continue ;;
@@ -95,21 +98,18 @@ case $step in
       shift 5
       libraries=$*
     fi
-    object=$folder/submission.o program=$folder/program
-    # A group is a function that several objects may bring; the first one wins. So no groups.
-    set -- --force-group-allocation
-    if [ "$device" = gpu ]; then
-      for name in __cudaLaunchKernel cudaLaunchKernel cudaMalloc cudaFree cudaMemcpy \
-        cudaMemcpyAsync cudaMemcpyToSymbol cudaMemset cudaDeviceSynchronize cudaStreamSynchronize; do
-        set -- "$@" "--wrap=$name"
-      done
-    fi
-    ld -r "$@" "$folder/source.o" -o "$folder/whole.o"
+    program=$folder/program
     set -- --wildcard '--keep-global-symbol=_ZN12GPUInterface*' \
       '--keep-global-symbol=_Z16conv_forward_cpu*'
-    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu).
+    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu) and
+    # which call failed (noted_calls.cu).
     if [ "$device" = gpu ]; then set -- "$@" "--redefine-syms=${0%/*}/recorded_calls"; fi
-    objcopy "$@" "$folder/whole.o" "$object"
+    for object in "$folder"/source*.o; do
+      name=${object##*/}
+      # A group is a function that several objects may bring; the first one wins. So no groups.
+      ld -r --force-group-allocation "$object" -o "$folder/whole-$name"
+      objcopy "$@" "$folder/whole-$name" "$folder/submission-$name"
+    done
     for library in $libraries; do
       if ! [ -f "$commands/$library.library" ]; then
         echo "error: this machine had no library $library when the workbook was configured" >&2

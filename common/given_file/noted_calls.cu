@@ -1,8 +1,8 @@
 // Keeps the last CUDA call of a given file that failed on a GPU, for files that check their calls,
 // print the error and end the program: the grader then tells that call instead of the exit.
 //
-// build_given_file.sh links the file's object with --wrap, so its calls come here first. Nobody
-// else's calls do. An emulated device keeps its faults itself.
+// objcopy renames the calls of the file's object (common/given_file/recorded_calls), so they come
+// here first. Nobody else's calls do. An emulated device keeps its faults itself.
 
 #include <cuda_runtime.h>
 
@@ -68,41 +68,47 @@ extern "C" {
 // What <<<…>>> becomes, which the Toolkit's headers declare only for generated code.
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                std::size_t shared, cudaStream_t stream);
-cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                                      std::size_t shared, cudaStream_t stream) {
+cudaError_t convlab_noted___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
+                                             void** arguments, std::size_t shared,
+                                             cudaStream_t stream) {
   return noted_launch(grid, block, shared,
                       __cudaLaunchKernel(kernel, grid, block, arguments, shared, stream));
 }
 #endif
-cudaError_t __wrap_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                    std::size_t shared, cudaStream_t stream) {
+cudaError_t convlab_noted_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block,
+                                           void** arguments, std::size_t shared,
+                                           cudaStream_t stream) {
   return noted_launch(grid, block, shared,
                       cudaLaunchKernel(kernel, grid, block, arguments, shared, stream));
 }
-cudaError_t __wrap_cudaMalloc(void** pointer, std::size_t bytes) {
-  return noted("cudaMalloc", cudaMalloc(pointer, bytes));
+cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes);
+cudaError_t convlab_recorded_cudaFree(void* memory);
+cudaError_t convlab_noted_cudaMalloc(void** pointer, std::size_t bytes) {
+  return noted("cudaMalloc", convlab_recorded_cudaMalloc(pointer, bytes));
 }
-cudaError_t __wrap_cudaFree(void* pointer) {
-  return noted("cudaFree", cudaFree(pointer));
+cudaError_t convlab_noted_cudaFree(void* pointer) {
+  return noted("cudaFree", convlab_recorded_cudaFree(pointer));
 }
-cudaError_t __wrap_cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+cudaError_t convlab_noted_cudaMemcpy(void* to, const void* from, std::size_t bytes,
+                                     cudaMemcpyKind kind) {
   return noted("cudaMemcpy", cudaMemcpy(to, from, bytes, kind));
 }
-cudaError_t __wrap_cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
-                                   cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t convlab_noted_cudaMemcpyAsync(void* to, const void* from, std::size_t bytes,
+                                          cudaMemcpyKind kind, cudaStream_t stream) {
   return noted("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, kind, stream));
 }
-cudaError_t __wrap_cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes,
-                                      std::size_t offset, cudaMemcpyKind kind) {
+cudaError_t convlab_noted_cudaMemcpyToSymbol(const void* symbol, const void* from,
+                                             std::size_t bytes, std::size_t offset,
+                                             cudaMemcpyKind kind) {
   return noted("cudaMemcpyToSymbol", cudaMemcpyToSymbol(symbol, from, bytes, offset, kind));
 }
-cudaError_t __wrap_cudaMemset(void* pointer, int value, std::size_t bytes) {
+cudaError_t convlab_noted_cudaMemset(void* pointer, int value, std::size_t bytes) {
   return noted("cudaMemset", cudaMemset(pointer, value, bytes));
 }
-cudaError_t __wrap_cudaDeviceSynchronize() {
+cudaError_t convlab_noted_cudaDeviceSynchronize() {
   return noted("cudaDeviceSynchronize", cudaDeviceSynchronize());
 }
-cudaError_t __wrap_cudaStreamSynchronize(cudaStream_t stream) {
+cudaError_t convlab_noted_cudaStreamSynchronize(cudaStream_t stream) {
   return noted("cudaStreamSynchronize", cudaStreamSynchronize(stream));
 }
 }

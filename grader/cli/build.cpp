@@ -79,14 +79,16 @@ std::string first_error(const std::string& output) {
   return text;
 }
 
-std::optional<Finding> build_milestone(const CourseMilestone& milestone,
-                                       const volatile std::sig_atomic_t* interrupted) {
+namespace {
+
+std::optional<Finding> build_target(const std::string& target,
+                                    const volatile std::sig_atomic_t* interrupted) {
   const Descriptor lock = lock_build_folder();
-  const FinishedProcess run = run_process(
-      {.words = {"cmake", "--build", build_folder().string(), "--target", target_of(milestone)},
-       .output = Command::Output::kTogether,
-       .time_limit = kBuildLimit,
-       .interrupted = interrupted});
+  const FinishedProcess run =
+      run_process({.words = {"cmake", "--build", build_folder().string(), "--target", target},
+                   .output = Command::Output::kTogether,
+                   .time_limit = kBuildLimit,
+                   .interrupted = interrupted});
   if (run.end == FinishedProcess::End::kInterrupted) return std::nullopt;
   if (run.end == FinishedProcess::End::kTimeLimit) {
     return finding("E-build",
@@ -107,6 +109,20 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
                            "looks for it again.");
   }
   return finding("E-build", words);
+}
+
+}  // namespace
+
+std::optional<Finding> build_milestone(const CourseMilestone& milestone,
+                                       const volatile std::sig_atomic_t* interrupted) {
+  return build_target(target_of(milestone), interrupted);
+}
+
+void build_given_file_parts() {
+  if (const auto failed = build_target("convlab_given_file_parts", nullptr)) {
+    throw EnvironmentError("The workbook itself does not build: " + failed->seen +
+                           " Build it: cmake --build --preset lab");
+  }
 }
 
 }  // namespace convlab::grader

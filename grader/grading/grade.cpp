@@ -35,6 +35,18 @@ std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeR
                    "; the stages are: " + known + ".");
 }
 
+constexpr std::size_t kMostStages = 64;
+// Far more than honest work takes: emulated, all stages of m4 take minutes.
+constexpr std::chrono::hours kMostTime{3};
+
+std::string listed_twice(const std::vector<StageInfo>& stages) {
+  std::set<std::string> seen;
+  for (const StageInfo& stage : stages) {
+    if (!seen.insert(stage.id).second) return stage.id;
+  }
+  return {};
+}
+
 class Grading {
  public:
   Grading(const GradeRequest& request, const GradeObserver& observer)
@@ -68,13 +80,23 @@ class Grading {
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
     }
-    if (request_.score) score(*request_.score, stages, batches, network);
+    if (request_.score && keeps_promises()) score(*request_.score, stages, batches, network);
     return std::move(check_);
   }
 
  private:
   [[nodiscard]] bool is_emulated() const {
     return submission_.device().device == Device::kEmulated;
+  }
+
+  // Points are for people who rely on what the box keeps out; an instructor who has another fence
+  // leaves the part out by name.
+  bool keeps_promises() {
+    const std::vector<std::string> broken = broken_promises(submission_.isolation());
+    if (broken.empty()) return true;
+    check_.isolation +=
+        ". So there are no points: " + broken.front() + " docs/grading.md#threat-model tells more.";
+    return false;
   }
 
   // Keeps a finding and tells it; false if there is one.
@@ -105,7 +127,23 @@ class Grading {
       passes({}, finding("E-no-stage", "The program lists no stage."));
       return {};
     }
+    if (const std::string twice = listed_twice(stages); !twice.empty()) {
+      passes({}, finding("E-same-stage", "Two stages are called '" + twice + "'."));
+      return {};
+    }
+    if (stages.size() > kMostStages) {
+      passes({}, finding("E-same-stage", "The program lists " + std::to_string(stages.size()) +
+                                             " stages; at most " + std::to_string(kMostStages) +
+                                             " are checked."));
+      return {};
+    }
     return chosen(stages, request_);
+  }
+
+  std::optional<Finding> time_is_up() const {
+    if (std::chrono::steady_clock::now() - start_ < kMostTime) return std::nullopt;
+    return finding("E-timeout", "The whole check took more than " +
+                                    std::to_string(kMostTime.count()) + " hours.");
   }
 
   // What an earlier check found of these stages; false if one of them fell short.
@@ -281,6 +319,7 @@ class Grading {
     };
     std::size_t done = 0;
     for (const ElementCase& test : plan.cases) {
+      if (auto late = time_is_up()) return late;
       announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
                ", " + test.name);
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
@@ -294,6 +333,7 @@ class Grading {
       return time_layer(submission_, stage, layer, result);
     };
     for (const int batch : batches) {
+      if (auto late = time_is_up()) return late;
       const NetworkOutcome outcome =
           check_network(submission_, stage, task_of(network, batch), announce, time);
       check_.result.runs.push_back(outcome.result);
@@ -366,6 +406,7 @@ class Grading {
   Submission submission_;
   CheckResult check_;
   std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
