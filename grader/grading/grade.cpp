@@ -255,18 +255,22 @@ class Grading {
     return std::nullopt;
   }
 
-  // On a GPU: whether an emulated device would see a fault that the GPU did not show.
+  // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU did
+  // not show.
   std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
                                    const std::optional<Finding>& found) {
-    if (found) return found;
+    if (found && !may_be_luck(*found)) return found;
     observer_.announce(stage.id + ": the same on an emulated device");
     const std::vector<ElementCase> cases = with_few_images(plan.repeated);
     const auto emulated = rehearse(request_.build_emulated, stage, cases, seed);
-    if (!emulated || !may_be_luck(*emulated)) return std::nullopt;
+    if (!emulated || !may_be_luck(*emulated)) return found;
+    const bool outside = emulated->id == "E-outside";
+    if (found) return outside ? emulated : found;
     const auto luck = find_luck(request_.build_emulated, stage, cases, seed, *emulated);
-    if (!luck) return std::nullopt;  // emulation has limits of its own
-    if (rules() == Rules::kWorkbook) return luck->finding;
-    warn(stage, luck->finding);
+    if (!luck && !outside) return std::nullopt;  // emulation has limits of its own
+    const Finding& told = luck ? luck->finding : *emulated;
+    if (rules() == Rules::kWorkbook) return told;
+    warn(stage, told);
     return std::nullopt;
   }
 
