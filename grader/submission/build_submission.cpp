@@ -257,10 +257,6 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
                            " calls a library of the GPU, which cannot be emulated, and no GPU "
                            "answers here; check it on a machine that has one.");
   }
-  if (!compiled.problem && interface_of(compiled.symbols) != FileInterface::kStages &&
-      !has_convolution(compiled.symbols)) {
-    compiled.problem = BuildProblem{.kind = Kind::kNoConvolution};
-  }
   if (compiled.problem) compiled.problem->file = source.name.generic_string();
   return compiled;
 }
@@ -332,8 +328,15 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
   built.folder = folder_for(target, sources.texts.front().name, "graded", all);
   built.program = built.folder / "program";
   const fs::path kept = built.folder / "all-texts";
-  for (const Compiled& each : compiled)
-    built.form = std::max(built.form, interface_of(each.symbols));
+  // The parts of the course's interface may lie in several files.
+  std::string symbols;
+  for (const Compiled& each : compiled) symbols += each.symbols;
+  built.form = interface_of(symbols);
+  if (built.form != FileInterface::kStages && !has_convolution(symbols)) {
+    built.problem = BuildProblem{.kind = Kind::kNoConvolution,
+                                 .file = sources.texts.front().name.generic_string()};
+    return built;
+  }
   if (fs::exists(built.program) && fs::exists(kept) && read_text(kept) == all) return built;
   fill_folder(built.folder, [&](const fs::path& scratch) {
     built.problem = link(compiled, target, scratch, built.form);
