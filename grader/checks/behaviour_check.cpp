@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
@@ -199,6 +200,9 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
        "E-unsynchronised",
        "with work that begins only when somebody waits for it: "},
   };
+  const ConvShape shape = quick_cases().front().shape;
+  fill_random(shape, true, seed, submission.prepare(shape, Placement::kAligned));
+  const DeviceNotes notes = submission.run(stage.id).notes;
   std::optional<Finding> found;
   for (const Variant& variant : variants) {
     submission.set_environment(variant.environment);
@@ -209,6 +213,7 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
     if (const auto wrong = first_finding(submission, stage, quick_cases(), seed)) {
       found = finding(variant.id,
                       std::string("Right in the usual order; ") + variant.what + wrong->seen);
+      if (found->id == "E-race") found->seen += barrier_lines(notes, submission.sources());
       break;
     }
   }
@@ -226,7 +231,8 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   announce("what goes on after the convolution");
   if (auto found = check_stillness(submission, stage, seed)) return found;
   announce("threads and streams in another order");
-  return check_order(submission, stage, seed);
+  if (auto found = check_order(submission, stage, seed)) return found;
+  return check_leaks(submission, stage, quick_cases().front().shape, seed);
 }
 
 }  // namespace convlab::grader

@@ -59,7 +59,7 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
       build_submission(file, {.build = build,
                               .device = device,
                               .capability = milestone.device().measured.info.capability});
-  if (!built.problem) return {.program = built.program};
+  if (!built.problem) return {.program = built.program, .warnings = built.warnings};
   return {.finding = explain(*built.problem, file.filename().string())};
 }
 

@@ -12,6 +12,7 @@ namespace convlab::grader {
 struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why it cannot be checked
+  std::string warnings{};            ///< of the compiler, a line each
 };
 
 /// Compiles a file for a milestone: for the CPU, for a GPU where one answers, else emulated.

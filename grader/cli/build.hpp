@@ -25,4 +25,7 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
 /// of a short output without one.
 std::string first_error(const std::string& output);
 
+/// What the compiler warned of when it compiled these sources last, a line each.
+std::string warnings_of_build(const CourseMilestone& milestone);
+
 }  // namespace convlab::grader

@@ -124,8 +124,11 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
         build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
     request.program = std::move(file.program);
     request.unbuilt = std::move(file.finding);
+    request.sources = {options.solution};
+    request.warnings = file.warnings;
   } else {
     request.program = program_to_check(options);
+    if (options.solution == "student") request.sources = source_files(milestone);
   }
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
@@ -176,6 +179,7 @@ ExitCode run(const Options& options) {
   if (is_students && !options.no_build) {
     printer.observer().announce("building " + milestone.id);
     request.unbuilt = build_milestone(milestone);
+    request.warnings = warnings_of_build(milestone);
     printer.clear();
   } else if (is_students && is_stale(milestone, request.program)) {
     sources.clear();  // the program was built from others

@@ -42,6 +42,7 @@ class Grading {
                      .created = utc_now(),
                      .machine = describe_machine(),
                      .verdict = Verdict::kFailed};
+    submission_.set_sources(SourceText(request.sources));
   }
 
   CheckResult run() {
@@ -73,8 +74,10 @@ class Grading {
     if (!finding) return true;
     check_.findings.push_back(*finding);
     check_.findings.back().stage = stage.id;
+    // What does not compile has shown its errors.
+    if (!request_.unbuilt) check_.findings.back().compiler = request_.warnings;
     check_.result.verdict = Verdict::kFailed;
-    observer_.found(stage, *finding);
+    observer_.found(stage, check_.findings.back());
     return false;
   }
 

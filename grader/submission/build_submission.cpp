@@ -5,11 +5,13 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
+#include "common/text/printable.hpp"
 #include "grader/sandbox/child_process.hpp"
 #include "grader/submission/machine_faults.hpp"
 #include "grader/submission/submission.hpp"
@@ -51,6 +53,11 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   first = first.substr(0, kLongest);
   if (errors > 1) first += " (and " + std::to_string(errors - 1) + " more)";
   return first;
+}
+
+std::string warnings_of(const fs::path& folder) {
+  const fs::path log = folder / "compiler.log";
+  return fs::exists(log) ? lines_of_warnings(printable(read_text(log))) : "";
 }
 
 /// Runs steps of build_given_file.sh in a sandbox.
@@ -159,6 +166,33 @@ std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFi
 
 }  // namespace
 
+std::string lines_of_warnings(const std::string& printed) {
+  constexpr std::string_view kMark = ": warning: ";
+  std::vector<std::string> found;
+  std::vector<std::string> others;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    const auto mark = line.find(kMark);
+    if (mark == std::string::npos) continue;
+    // FILE:LINE:COLUMN; another folder than the file's own is not the student's.
+    std::string place = line.substr(0, mark);
+    if (place.find("/common/") != std::string::npos || place.starts_with("/usr/")) continue;
+    place.erase(std::min(place.rfind(':'), place.size()));
+    place.erase(0, place.find_last_of('/') + 1);
+    const std::string text = place + ": " + line.substr(mark + kMark.size());
+    const bool tells = text.find("uninitialized") != std::string::npos;
+    auto& list = tells ? found : others;
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+  }
+  found.insert(found.end(), others.begin(), others.end());
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) {
+    text += (text.empty() ? "" : "\n") + found[i];
+  }
+  return text;
+}
+
 BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& target) {
   if (!fs::is_regular_file(file)) {
     throw UsageError("The solution is student, reference, or a source file; there is no file " +
@@ -175,7 +209,10 @@ BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& ta
   BuiltSubmission built;
   built.folder = folder_for(target, file, "graded", text);
   built.program = built.folder / "program";
-  if (fs::exists(built.program) && read_text(built.folder / name) == text) return built;
+  if (fs::exists(built.program) && read_text(built.folder / name) == text) {
+    built.warnings = warnings_of(built.folder);
+    return built;
+  }
   fill_folder(built.folder, [&](const fs::path& scratch) {
     write_atomically(scratch / name, text);
     built.problem = compile_and_link(scratch / name, target, scratch);
@@ -188,6 +225,7 @@ BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& ta
       write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
     }
   });
+  built.warnings = warnings_of(built.folder);
   return built;
 }
 

@@ -21,7 +21,12 @@ struct BuiltSubmission {
   std::filesystem::path program{};  ///< answers --serve
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
   std::optional<BuildProblem> problem{};
+  std::string warnings{};  ///< of the compiler, about the file: lines_of_warnings
 };
+
+/// The warnings in a compiler's output, a line each, those first that explain wrong results:
+/// "conv.cu:31: 'sum' is used uninitialized". At most three.
+std::string lines_of_warnings(const std::string& printed);
 
 /// Builds a program for the grader from one source file. Copies the file, without its neighbours,
 /// into a folder of its own below build/sources, compiles it in isolation, and makes its functions

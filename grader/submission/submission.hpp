@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/fault_words/fault_words.hpp"
 #include "common/result/result.hpp"
 #include "common/serve/serve.hpp"
 #include "common/tensor/conv_shape.hpp"
@@ -42,6 +44,7 @@ struct Failure {
   double limit_s = 0.0;                ///< of a timeout
   std::string message{};               ///< of kNotImplemented and kRefused
   std::optional<FaultRecord> fault{};  ///< what the program said of it on its way down
+  FaultWords words{};                  ///< the same for a person, without an id if nothing is known
   std::string printed{};               ///< the end of what the program printed
 };
 
@@ -66,6 +69,7 @@ struct Call {
   OpSample sample{};           ///< what op_ms was made of, on a device
   double round_trip_ms = 0.0;  ///< on the grader's clock
   PhaseKernels kernels{};      ///< of run_phases
+  DeviceNotes notes{};         ///< of an emulated device
   bool wrote_outside = false;  ///< the memory beside the output has changed
 };
 
@@ -110,6 +114,10 @@ class Submission {
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
   [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;  ///< of the one that answers
 
+  /// The files that the program was built from, whose lines and names findings quote.
+  void set_sources(SourceText sources) { sources_ = std::move(sources); }
+  [[nodiscard]] const SourceText& sources() const { return sources_; }
+
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
@@ -138,6 +146,7 @@ class Submission {
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
+  [[nodiscard]] double kernel_limit_s() const;
   Call call(ServeRequest request, const std::function<void()>& pause);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, const std::function<void()>& pause = {});
@@ -147,6 +156,7 @@ class Submission {
   SubmissionDevice device_;
   Isolation isolation_;
   std::vector<std::string> environment_;
+  SourceText sources_;
   ConvShape shape_;
   Region input_;
   Region weights_;
