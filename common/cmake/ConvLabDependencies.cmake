@@ -5,6 +5,9 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(ZLIB REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
+# For `grader class` only; a hand-out does without.
+find_package(SQLite3 QUIET)
+find_package(LibArchive QUIET)
 
 if(CONVLAB_TESTS)
   # Debian 12 has Catch2 2.13, newer distributions 3.x; common/testing/catch.hpp hides the difference.

@@ -20,6 +20,7 @@
 #else
 #include "common/device/cupti_profiler.hpp"
 #include "common/device/measured_limits.cuh"
+#include "common/device/recorded_allocations.hpp"
 #endif
 
 namespace convlab {
@@ -38,6 +39,28 @@ __global__ void read_all(const float* data, std::int64_t size, float* sink) {
     sum += data[i];
   }
   if (sum != 0.0f) *sink = sum;  // never: the array holds zeros, which the compiler cannot know
+}
+
+constexpr int kWantedWords = 4;
+struct Words {
+  std::uint32_t words[kWantedWords];
+  int count;
+};
+
+// Notes where these words begin in `data`: found[0] counts the places, the first `most` follow.
+[[maybe_unused]] __global__ void find_words(const std::uint32_t* data, std::int64_t size,
+                                            Words wanted, unsigned long long* found, int most) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+       i + wanted.count <= size; i += step) {
+    bool same = true;
+    for (int k = 0; same && k < wanted.count; ++k) same = data[i + k] == wanted.words[k];
+    if (!same) continue;
+    const unsigned long long place = atomicAdd(&found[0], 1ULL);
+    if (place < static_cast<unsigned long long>(most)) {
+      found[place + 1] = static_cast<unsigned long long>(i);
+    }
+  }
 }
 
 int attribute(cudaDeviceAttr which) {
@@ -165,6 +188,55 @@ class CudaSession final : public DeviceSession {
       cudaGetLastError();
     }
   }
+
+  std::optional<std::vector<MemoryRange>> allocations() override {
+    std::vector<MemoryRange> ranges;
+#if CONVLAB_EMULATED
+    for (const auto& range : emulation::allocated_memory()) {
+      ranges.push_back({range.begin, range.bytes, true});
+    }
+#else
+    ranges = recorded_allocations();
+    if (ranges.empty()) return std::nullopt;  // a program whose calls are not recorded
+#endif
+    return ranges;
+  }
+
+  bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
+                 std::byte* to) override {
+    const auto bytes = static_cast<std::size_t>(width);
+    const cudaError_t error =
+        rows == 1 ? cudaMemcpy(to, from, bytes, cudaMemcpyDefault)
+                  : cudaMemcpy2D(to, bytes, from, static_cast<std::size_t>(pitch), bytes,
+                                 static_cast<std::size_t>(rows), cudaMemcpyDefault);
+    if (error != cudaSuccess) cudaGetLastError();
+    return error == cudaSuccess;
+  }
+
+#if !CONVLAB_EMULATED
+  // On a GPU the device itself looks through its memory.
+  std::vector<std::byte*> places_of(const MemoryRange& range,
+                                    const std::vector<std::uint32_t>& words) override {
+    if (!range.here) return DeviceSession::places_of(range, words);
+    constexpr int kMost = 64;
+    Words wanted{};
+    wanted.count = static_cast<int>(std::min<std::size_t>(words.size(), kWantedWords));
+    std::copy_n(words.begin(), wanted.count, wanted.words);
+    DeviceBuffer<unsigned long long> found(kMost + 1);
+    CONVLAB_CUDA_CHECK(cudaMemset(found.data(), 0, found.bytes()));
+    const auto size = range.bytes / static_cast<std::int64_t>(sizeof(std::uint32_t));
+    find_words<<<4 * info_.multiprocessors, 256>>>(
+        reinterpret_cast<const std::uint32_t*>(range.begin), size, wanted, found.data(), kMost);
+    std::vector<unsigned long long> host(kMost + 1);
+    found.copy_to_host(host.data());
+    check_device("the search for the input in device memory");
+    std::vector<std::byte*> places;
+    for (unsigned long long i = 0; i < std::min<unsigned long long>(host[0], kMost); ++i) {
+      places.push_back(range.begin + host[i + 1] * sizeof(std::uint32_t));
+    }
+    return places;
+  }
+#endif
 
 #if CONVLAB_EMULATED
   DeviceNotes take_notes(const float* output, std::int64_t count) override {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "common/device/device_info.hpp"
@@ -17,6 +18,13 @@ namespace convlab {
 struct MemoryContent {
   std::byte* begin = nullptr;
   std::vector<std::uint32_t> words{};
+};
+
+/// A piece of device memory.
+struct MemoryRange {
+  std::byte* begin = nullptr;
+  std::int64_t bytes = 0;
+  bool here = true;  ///< the session's device holds it: neither another one nor the host
 };
 
 /// The open device of a program: a GPU, or its emulation. Through this interface the milestones'
@@ -48,6 +56,19 @@ class DeviceSession {
   /// What device memory holds. The emulation knows all of its memory; on a GPU this covers the
   /// allocations of the last profile.
   virtual std::vector<MemoryContent> memory() = 0;
+
+  /// What a submission has allocated and not freed; nothing where nobody keeps a record.
+  virtual std::optional<std::vector<MemoryRange>> allocations() { return std::nullopt; }
+
+  /// Copies the first `width` bytes of each of `rows` rows, `pitch` bytes apart, out of device
+  /// memory, one behind the other.
+  /// @return false if that memory does not exist any more
+  virtual bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
+                         std::byte* to) = 0;
+
+  /// Where in this memory `words` begin. This implementation copies all of it out.
+  virtual std::vector<std::byte*> places_of(const MemoryRange& range,
+                                            const std::vector<std::uint32_t>& words);
 
   /// Writes numbers into device memory. Skips memory that has been freed.
   virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;

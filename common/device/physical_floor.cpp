@@ -31,6 +31,7 @@ double DeviceLimits::operations_per_second(Precision precision) const {
     case Precision::kTf32:
       return tf32_per_second;
     case Precision::kFp16:
+    case Precision::kBf16:      // as fast as half
     case Precision::kFp16Sums:  // tensor cores can keep sums in halves, too
       return fp16_per_second;
   }

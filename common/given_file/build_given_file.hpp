@@ -15,6 +15,7 @@ struct GivenFileTarget {
   std::filesystem::path build{};   ///< the build folder, above bin/
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
+  std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
 };
 
 /// The words that compile a file: `folder` gets source.o and symbols.
@@ -27,9 +28,18 @@ std::vector<std::string> compile_command(const GivenFileTarget& target,
 std::vector<std::string> link_command(const GivenFileTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
 
-/// Whether an object implements the course's conv_forward_cpu or GPUInterface.
+/// What a file implements: stages of its own, or a form of the course's interface.
+enum class FileInterface { kStages, kCourse, kCourseWithStride };
+
+/// "stages", "course", "course-with-stride".
+const char* to_string(FileInterface form);
+
+/// What an object implements, a part of it or all.
 /// @param symbols  its external symbols, as `nm --extern-only --format=posix` lists them
-bool implements_course_interface(const std::string& symbols);
+FileInterface interface_of(const std::string& symbols);
+
+/// Whether an object that implements the course's interface has the function that convolves.
+bool has_convolution(const std::string& symbols);
 
 /// A folder below BUILD/sources for everything that is made of a file. Another text, device or
 /// build gives another folder.

@@ -109,17 +109,22 @@ struct Launch {
   ::_exit(kNoSuchProgram);
 }
 
-// Appends what is there. @return false once the other end is closed
+// Appends what is there. Of a program that never stops printing a part, so that its limits are
+// looked at; more than a pipe holds, so that nothing of one that has ended is lost.
+// @return false once the other end is closed
 bool read_available(const Descriptor& from, std::string& text) {
   // Small: the emulated device asks addr2line on the stack of a signal handler.
   std::array<char, 4096> bytes{};
-  while (true) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  const std::size_t end = text.size() + kMost;
+  while (text.size() < end) {
     const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
     if (count == 0) return false;
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno == EAGAIN;
     text.append(bytes.data(), static_cast<std::size_t>(count));
   }
+  return true;
 }
 
 int exit_code_of(int status) {

@@ -18,7 +18,8 @@ StageInfo info_of(const Stage& stage) {
           .title = stage.title,
           .baseline = stage.baseline,
           .precision = stage.precision,
-          .order = stage.order};
+          .order = stage.order,
+          .only_for = stage.only_for};
 }
 
 std::string utc_now() {

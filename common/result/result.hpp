@@ -35,6 +35,7 @@ struct StageInfo {
   std::string baseline{};
   Precision precision = Precision::kFp32;
   int order = 0;
+  std::string only_for{};  ///< a network whose layers are all that the stage supports
 
   friend bool operator==(const StageInfo&, const StageInfo&) = default;
 };

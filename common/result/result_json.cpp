@@ -23,7 +23,8 @@ void json_fields(JsonFields& fields, ConvShape& shape) {
 
 void json_fields(JsonFields& fields, StageInfo& stage) {
   fields("id", stage.id)("title", stage.title)("baseline", stage.baseline)(
-      "precision", stage.precision)("order", stage.order);
+      "precision", stage.precision)("order", stage.order)
+      .optional("only_for", stage.only_for);
 }
 
 void json_fields(JsonFields& fields, OpSample& sample) {

@@ -203,22 +203,30 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   s.input_begin = s.input.data() + request.input_offset;
   s.weights_begin = s.weights.data() + request.weights_offset;
   s.output_begin = s.output.data() + request.output_offset;
+  const auto* input = reinterpret_cast<const float*>(s.input_begin);
+  const auto* weights = reinterpret_cast<const float*>(s.weights_begin);
+  auto* output = reinterpret_cast<float*>(s.output.data() + request.output_offset);
+  const Stage stage = find_stage(request.stage);
+  const auto pause = [&](int copies) {
+    ServeReply paused{.token = request.token, .status = ServeStatus::kPaused};
+    paused.kernels.copies = copies;
+    send_message(s.channel, encode(paused));
+    const auto answer = receive_message(s.channel);
+    return answer ? answer->text : std::string();
+  };
   if (request.pauses) {
-    const auto pause = [&] {
-      const ServeReply paused{.token = request.token, .status = ServeStatus::kPaused};
-      send_message(s.channel, encode(paused));
-      receive_message(s.channel);
-    };
-    reply.kernels = run_phases(
-        find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
-        reinterpret_cast<const float*>(s.weights_begin),
-        reinterpret_cast<float*>(s.output.data() + request.output_offset), s.device, pause);
+    reply.kernels = run_phases(stage, shape, input, weights, output, s.device, [&] { pause(0); });
     return;
   }
-  const PhaseTimes times = run_stage(
-      find_stage(request.stage), shape, reinterpret_cast<const float*>(s.input_begin),
-      reinterpret_cast<const float*>(s.weights_begin),
-      reinterpret_cast<float*>(s.output.data() + request.output_offset), {.device = s.device});
+  const auto next = [&](int copies) {
+    const std::string wanted = pause(copies);
+    return wanted == to_string(Step::kEmptyCall)  ? Step::kEmptyCall
+           : wanted == to_string(Step::kNewInput) ? Step::kNewInput
+                                                  : Step::kConvolve;
+  };
+  const PhaseTimes times =
+      request.steps ? run_in_steps(stage, shape, input, weights, output, s.device, next)
+                    : run_stage(stage, shape, input, weights, output, {.device = s.device});
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;
   if (!times.samples.empty()) reply.sample = times.samples.back();
@@ -261,6 +269,9 @@ ServeReply answer(const ServeRequest& request) {
         reply.notes = device->take_notes(reinterpret_cast<const float*>(session().output_begin),
                                          session().shape.output_size());
       }
+      // The device reported a fault that the stage has kept to itself.
+      reply.fault = take_noted_fault();
+      if (reply.fault) reply.status = ServeStatus::kException;
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;

@@ -46,6 +46,7 @@ struct ServeRequest {
   std::uint64_t output_offset = 0;
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, where that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
+  bool steps = false;           ///< the same, and each message is the name of a Step
 };
 
 enum class ServeStatus {
@@ -67,8 +68,9 @@ struct ServeReply {
   std::optional<FaultRecord> fault{};  ///< of kException and kCrash
   double op_ms = 0.0;
   double layer_ms = 0.0;
-  PhaseKernels kernels{};  ///< of a request with pauses
-  DeviceNotes notes{};     ///< of a run on a device
+  PhaseKernels
+      kernels{};        ///< of a request with pauses; of kPaused in steps: copies, as run_in_steps
+  DeviceNotes notes{};  ///< of a run on a device
   std::vector<StageInfo> stages{};
   Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
   std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty
@@ -76,6 +78,9 @@ struct ServeReply {
   std::optional<MeasuredDevice>
       measured{};  ///< with the list of stages, where they run on a device
 };
+
+/// "empty-call", "new-input", "convolve".
+const char* to_string(Step step);
 
 std::string encode(const ServeRequest& request);
 std::string encode(const ServeReply& reply);

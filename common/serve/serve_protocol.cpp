@@ -34,6 +34,10 @@ const char* to_string(ServeStatus status) {
   return enum_name(status, {"done", "not-implemented", "exception", "crash", "refused", "paused"});
 }
 
+const char* to_string(Step step) {
+  return enum_name(step, {"empty-call", "new-input", "convolve"});
+}
+
 static void json_fields(JsonFields& fields, FaultMemory& memory) {
   fields.optional("variable", memory.variable)
       .optional("argument", memory.argument)
@@ -55,6 +59,8 @@ static void json_fields(JsonFields& fields, FaultRecord& fault) {
       .optional("file", fault.file)
       .optional("line", fault.line)
       .optional("allocated_at", fault.allocated_at)
+      .optional("other_place", fault.other_place)
+      .optional("call", fault.call)
       .optional("block", fault.block)
       .optional("thread", fault.thread)
       .optional("array", fault.array)
@@ -93,7 +99,9 @@ static void json_fields(JsonFields& fields, DeviceNotes& notes) {
 
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
   fields("prolog", kernels.prolog)("convolve", kernels.convolve)("epilog", kernels.epilog)(
-      "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished);
+      "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished)
+      .defaulted("copied_in", kernels.copied_in)
+      .defaulted("read_back", kernels.read_back);
 }
 
 static void json_fields(JsonFields& fields, ServeRequest& request) {
@@ -102,7 +110,8 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
   fields("shape", request.shape)("input_offset", request.input_offset)(
       "weights_offset", request.weights_offset)("output_offset", request.output_offset)
       .optional("kernel_limit_s", request.kernel_limit_s)
-      .defaulted("pauses", request.pauses);
+      .defaulted("pauses", request.pauses)
+      .defaulted("steps", request.steps);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "common/device/input_copies.hpp"
 #include "common/error/error.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/stopwatch.hpp"
@@ -29,8 +30,13 @@ OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
   return sample;
 }
 
-// Counts the kernels of one phase.
-int launches(DeviceSession* device, const char* name, const std::function<void()>& phase) {
+/// What a phase had the device do; -1 kernels if nothing counts them.
+struct Work {
+  int kernels = -1;
+  std::int64_t read_back = 0;
+};
+
+Work work_of(DeviceSession* device, const char* name, const std::function<void()>& phase) {
   bool counts = device != nullptr;
   try {
     if (counts) device->start_profile();
@@ -39,10 +45,15 @@ int launches(DeviceSession* device, const char* name, const std::function<void()
   }
   phase();
   if (device != nullptr) device->fence(name);
-  if (!counts) return -1;
-  int count = 0;
-  for (const ProfileEntry& kernel : device->stop_profile().kernels) count += kernel.calls;
-  return count;
+  Work work;
+  if (!counts) return work;
+  const Profile profile = device->stop_profile();
+  work.kernels = 0;
+  for (const ProfileEntry& kernel : profile.kernels) work.kernels += kernel.calls;
+  for (const auto& copy : profile.copies) {
+    if (copy.direction == "device to host") work.read_back += copy.bytes;
+  }
+  return work;
 }
 
 using Places = std::vector<std::byte*>;
@@ -63,15 +74,64 @@ Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
   return places;
 }
 
+// On an emulated device nothing is measured.
+OpSample time_op(DeviceSession* device, const std::function<void()>& op) {
+  if (device == nullptr || device->info().device == Device::kGpu) {
+    if (device != nullptr) return device->time(op);
+    const Stopwatch watch;
+    op();
+    return {.host_ms = watch.milliseconds()};
+  }
+  op();
+  device->fence("convolve");
+  return {};
+}
+
 }  // namespace
+
+PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float* input,
+                        const float* weights, float* output, DeviceSession* device,
+                        const std::function<Step(int copies)>& next) {
+  if (device != nullptr) {
+    require_capability(device->info(), stage.needs, ("Stage '" + stage.id + "'").c_str());
+  }
+  const std::unique_ptr<Convolution> convolution = stage.make();
+  PhaseTimes times;
+  const double prolog_ms =
+      time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
+  const InputCopies copies = device == nullptr ? InputCopies{} : find_copies(*device, input, shape);
+  const int count = copies.known ? static_cast<int>(copies.complete ? copies.parts.size() : 0) : -1;
+  for (Step step = next(count); step != Step::kConvolve; step = next(count)) {
+    if (step == Step::kEmptyCall) {
+      time_op(device, [] {});
+    } else if (count > 0) {
+      overwrite(*device, copies, input, shape);
+    }
+  }
+  double epilog_ms = 0.0;
+  if (device == nullptr) {
+    times.samples = {time_op(nullptr, [&] {
+      convolution->convolve();
+      convolution->epilog();
+    })};
+  } else {
+    times.samples = {time_op(device, [&] { convolution->convolve(); })};
+    next(count);
+    epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
+  }
+  times.op_ms = times.samples.front().score_ms();
+  times.layer_ms = times.op_ms == 0.0 ? 0.0 : prolog_ms + times.op_ms + epilog_ms;
+  return times;
+}
 
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause) {
   const std::unique_ptr<Convolution> convolution = stage.make();
   PhaseKernels kernels;
-  kernels.prolog =
-      launches(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
+  kernels.prolog = work_of(device, "prolog", [&] {
+                     convolution->prolog(shape, input, weights, output);
+                   }).kernels;
   const auto memory = device == nullptr ? std::vector<MemoryContent>{} : device->memory();
   const Places copies = places_of(memory, input, shape.input_size());
   kernels.copies = static_cast<int>(copies.size());
@@ -80,12 +140,17 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
     for (std::byte* copy : copies) device->overwrite(copy, input, shape.input_size());
   };
   pause_and_copy();
-  kernels.convolve = launches(device, "convolve", [&] {
+  if (!copies.empty()) pause();
+  const Work work = work_of(device, "convolve", [&] {
     convolution->convolve();
     kernels.unjoined = device != nullptr && device->has_unjoined_work();
   });
+  kernels.convolve = work.kernels;
+  kernels.read_back = work.read_back;
+  kernels.copied_in =
+      !copies.empty() && !places_of(device->memory(), input, shape.input_size()).empty();
   pause_and_copy();
-  kernels.epilog = launches(device, "epilog", [&] { convolution->epilog(); });
+  kernels.epilog = work_of(device, "epilog", [&] { convolution->epilog(); }).kernels;
   kernels.finished = !places_of(memory, output, shape.output_size()).empty();
   return kernels;
 }

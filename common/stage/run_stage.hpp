@@ -22,9 +22,11 @@ struct PhaseKernels {
   int prolog = -1;
   int convolve = -1;
   int epilog = -1;
-  bool unjoined = false;  ///< convolve left work that the default stream does not wait for
-  int copies = 0;         ///< places in device memory that held the input and were changed with it
-  bool finished = false;  ///< after prolog, device memory already held what became the output
+  bool unjoined = false;   ///< convolve left work that the default stream does not wait for
+  int copies = 0;          ///< places in device memory that held the input and were changed with it
+  bool copied_in = false;  ///< convolve itself copied the input to one of them
+  std::int64_t read_back = 0;  ///< bytes that convolve copied from the device to the host
+  bool finished = false;       ///< after prolog, device memory already held what became the output
 
   friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
 };
@@ -45,9 +47,26 @@ struct PhaseTimes {
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan = {});
 
+/// What a grader wants next of a convolution whose prolog has ended.
+enum class Step {
+  kEmptyCall,  ///< an operation that does nothing, called and timed as convolve is
+  kNewInput,  ///< the input array holds other numbers now: they also go to its copies on the device
+  kConvolve,  ///< and epilog
+};
+
+/// Runs the phases once; convolve is timed. On the CPU the time is that of convolve and epilog:
+/// there is nothing to copy out, so an epilog that works belongs to the convolution.
+/// @param next  asked after prolog and after each step; on a device also after convolve, where the
+///              answer does not matter. Told how many copies of the input the device's memory
+///              holds: 0 if they do not hold all of it, -1 if nobody knows.
+PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float* input,
+                        const float* weights, float* output, DeviceSession* device,
+                        const std::function<Step(int copies)>& next);
+
 /// Runs the phases once, with a pause after prolog and one after convolve, in which `pause` may put
 /// other numbers into the input array. If the device knows its memory, copies of the input there
-/// change with it. So the output tells which phase computed it.
+/// change with it; then there is a further pause before convolve, after which host and device hold
+/// different inputs. So the output tells where and in which phase it was computed.
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause);

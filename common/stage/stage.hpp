@@ -43,6 +43,7 @@ struct Stage {
   int order = 0;              ///< position on the ladder
   Precision precision = Precision::kFp32;
   ComputeCapability needs{};  ///< the least capability of the GPU; none for the CPU
+  std::string only_for = "";  ///< a network: the stage supports its layers only; none: every shape
   std::function<std::unique_ptr<Convolution>()> make = nullptr;
 };
 

@@ -1,11 +1,29 @@
 #include "common/tensor/precision.hpp"
 
 #include "common/error/enum_name.hpp"
+#include "common/error/error.hpp"
 
 namespace convlab {
 
 const char* to_string(Precision precision) {
-  return enum_name(precision, {"fp32", "tf32", "fp16", "fp16-sums"});
+  return enum_name(precision, {"fp32", "tf32", "fp16", "bf16", "fp16-sums"});
+}
+
+const char* describe(Precision precision) {
+  return enum_name(precision, {"single precision", "TF32 inputs with single-precision sums",
+                               "fp16 inputs with single-precision sums",
+                               "bfloat16 inputs with single-precision sums",
+                               "fp16 inputs with sums in half precision"});
+}
+
+Precision parse_precision(const std::string& name) {
+  std::string known;
+  for (const auto precision : {Precision::kFp32, Precision::kTf32, Precision::kFp16,
+                               Precision::kBf16, Precision::kFp16Sums}) {
+    if (name == to_string(precision)) return precision;
+    known += std::string(known.empty() ? "" : ", ") + to_string(precision);
+  }
+  throw UsageError("There is no precision class '" + name + "'; the classes are: " + known + ".");
 }
 
 }  // namespace convlab

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 namespace convlab {
 
 /// How exactly a stage promises to compute; the grader's error bound follows from it.
@@ -7,10 +9,17 @@ enum class Precision {
   kFp32,      ///< inputs, products and sums in single precision
   kTf32,      ///< inputs rounded to TF32 (10 bits of mantissa), sums in single precision
   kFp16,      ///< inputs rounded to half precision, sums in single precision
+  kBf16,      ///< inputs rounded to bfloat16 (7 bits of mantissa), sums in single precision
   kFp16Sums,  ///< inputs, products and sums in half precision
 };
 
-/// "fp32", "tf32", "fp16", "fp16-sums".
+/// "fp32", "tf32", "fp16", "bf16", "fp16-sums".
 const char* to_string(Precision precision);
+
+/// "fp16 inputs with single-precision sums", for "computes like …".
+const char* describe(Precision precision);
+
+/// The inverse of to_string. @throws UsageError for another word, with the classes there are
+Precision parse_precision(const std::string& name);
 
 }  // namespace convlab

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "common/timing/three_digits.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/fresh_numbers.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/comparison.hpp"
@@ -34,25 +37,18 @@ ConvShape drawn_shape(std::mt19937_64& engine) {
   return shape;
 }
 
+ElementCase whole_numbers(const ConvShape& shape) {
+  return {.shape = shape, .exact = true, .largest = 4};
+}
+
 // Whole numbers for one seed; right for one of several inputs?
 bool output_belongs_to(const ConvShape& shape, const Arrays& arrays, std::uint64_t seed) {
   std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
   std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-  fill_random(shape, true, seed, {input.data(), weights.data(), nullptr});
+  fill_random(whole_numbers(shape), seed, {input.data(), weights.data(), nullptr});
   return oracle::compare(shape, input.data(), arrays.weights, arrays.output,
                          oracle::Tolerance::exact())
       .passed(shape);
-}
-
-// Some that are quick and have several blocks, images and channels.
-std::vector<ElementCase> quick_cases() {
-  std::vector<ElementCase> quick;
-  constexpr std::int64_t kFew = 400'000;
-  for (const ElementCase& test : element_cases()) {
-    const bool has_parts = test.shape.batch > 1 && test.shape.in_channels > 1;
-    if (has_parts && test.shape.multiply_adds() < kFew) quick.push_back(test);
-  }
-  return quick;
 }
 
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
@@ -67,10 +63,10 @@ std::optional<Finding> first_finding(Submission& submission, const StageInfo& st
 }  // namespace
 
 std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
-                                           std::uint64_t seed) {
+                                           const CasePlan& plan, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
-  constexpr int kShapes = 6;
-  for (int i = 0; i < kShapes; ++i) {
+  const int shapes = plan.rules == Rules::kWorkbook ? 6 : 0;
+  for (int i = 0; i < shapes; ++i) {
     const ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
     if (!outcome.finding) continue;
@@ -78,7 +74,7 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
     if (outcome.result.error.compared == 0) return outcome.finding;
     return finding("E-shapes", outcome.finding->seen);
   }
-  std::vector<ElementCase> known = quick_cases();
+  std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
   const std::optional<Finding> again = first_finding(submission, stage, known, engine());
   if (again) return finding("E-replay", "When it was asked again: " + again->seen);
@@ -86,16 +82,9 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
 }
 
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
-                                    std::uint64_t seed) {
-  const ConvShape shape{.batch = 3,
-                        .out_channels = 5,
-                        .in_channels = 4,
-                        .height = 19,
-                        .width = 17,
-                        .kernel = 3,
-                        .stride = 1};
+                                    const ConvShape& shape, std::uint64_t seed) {
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  fill_random(shape, true, seed, arrays);
+  fill_random(whole_numbers(shape), seed, arrays);
   std::vector<float> unused(static_cast<std::size_t>(shape.weights_size()));
   int pauses = 0;
   // On a GPU the profiler sees only what a process allocates from its first profile on, and what
@@ -104,7 +93,7 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   if (on_gpu) submission.restart();
   const Call call = submission.run_phases(stage.id, [&] {
     ++pauses;
-    fill_random(shape, true, seed + static_cast<std::uint64_t>(pauses),
+    fill_random(whole_numbers(shape), seed + static_cast<std::uint64_t>(pauses),
                 {arrays.input, unused.data(), nullptr});
   });
   const std::string where = "three phases with three inputs (" + to_string(shape) + ")";
@@ -119,8 +108,22 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                    "In " + where + ": prolog launches " + std::to_string(kernels.prolog) +
                        " kernels, convolve none, epilog " + std::to_string(kernels.epilog) + ".");
   }
-  if (output_belongs_to(shape, arrays, seed + 1)) return std::nullopt;
   const bool on_device = submission.device().device != Device::kCpu;
+  if (kernels.read_back >= shape.input_size() * std::int64_t{sizeof(float)}) {
+    return finding("E-no-kernel", "In " + where + ": convolve copies " +
+                                      std::to_string(kernels.read_back) +
+                                      " bytes from the device to the host, as many as the input "
+                                      "has.");
+  }
+  if (output_belongs_to(shape, arrays, seed + 1)) return std::nullopt;
+  // Between the phases the device holds one input and the host another.
+  if (on_device && kernels.copies > 0 && output_belongs_to(shape, arrays, seed + 2)) {
+    if (kernels.copied_in) return std::nullopt;
+    return finding("E-no-kernel",
+                   "In " + where +
+                       ": the output belongs to the input that only the host held while convolve "
+                       "ran; the kernels copy what the host has computed.");
+  }
   if (output_belongs_to(shape, arrays, seed)) {
     if (on_device && kernels.finished) {
       return finding("E-timed-phase-empty",
@@ -132,7 +135,7 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                                               ": the output belongs to the input that only prolog "
                                               "could see.");
   }
-  if (output_belongs_to(shape, arrays, seed + 2)) {
+  if (output_belongs_to(shape, arrays, seed + static_cast<std::uint64_t>(pauses))) {
     return finding("E-timed-phase-empty", "In " + where +
                                               ": the output belongs to the input that only epilog "
                                               "could see.");
@@ -142,10 +145,127 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
       "In " + where + ": the output belongs to none of them; two phases share the work.");
 }
 
+namespace {
+
+/// Three arrays of the grader's own, and whether the submission's output is right for them.
+class Probe {
+ public:
+  Probe(Submission& submission, const StageInfo& stage, const ConvShape& shape)
+      : submission_(submission),
+        stage_(stage),
+        shape_(shape),
+        arrays_(submission.prepare(shape, Placement::kAligned)),
+        input_(static_cast<std::size_t>(shape.input_size())),
+        weights_(static_cast<std::size_t>(shape.weights_size())) {
+    FreshNumbers::draw().fill(weights_.data(), shape.weights_size());
+    std::copy(weights_.begin(), weights_.end(), arrays_.weights);
+    draw_input();
+    give_input();
+  }
+
+  void draw_input() { FreshNumbers::draw().fill(input_.data(), shape_.input_size()); }
+  void give_input() const { std::copy(input_.begin(), input_.end(), arrays_.input); }
+  std::vector<float>& input() { return input_; }
+
+  Call run() { return submission_.run(stage_.id); }
+
+  /// prolog still sees what was given before.
+  Call run_timed() {
+    return submission_.run_timed(stage_.id, [this] { give_input(); });
+  }
+
+  [[nodiscard]] bool is_right() const {
+    return oracle::compare(shape_, input_.data(), weights_.data(), arrays_.output,
+                           oracle::Tolerance::of(stage_.precision))
+        .passed(shape_);
+  }
+
+ private:
+  Submission& submission_;
+  const StageInfo& stage_;
+  ConvShape shape_;
+  Arrays arrays_;
+  std::vector<float> input_;
+  std::vector<float> weights_;
+};
+
+}  // namespace
+
+std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
+                                           const ConvShape& shape, std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  Probe probe(submission, stage, shape);
+  const auto change_one = [&] {
+    const auto place = engine() % static_cast<std::uint64_t>(shape.input_size());
+    probe.input()[static_cast<std::size_t>(place)] += 1.0f;
+  };
+  const std::string where = "convolutions of " + to_string(shape);
+  if (const Call call = probe.run(); call.failure) return explain(*call.failure, where);
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    change_one();
+    probe.give_input();
+    const Call call = probe.run();
+    if (call.failure) return explain(*call.failure, where);
+    if (!probe.is_right()) {
+      return finding("E-replay",
+                     "In two " + where +
+                         " whose inputs differ in one number: the second output is that "
+                         "of the first input.");
+    }
+  }
+  for (int i = 0; i < kTries; ++i) {
+    change_one();
+    const Call call = probe.run_timed();
+    if (call.failure) return explain(*call.failure, where);
+    if (probe.is_right()) continue;
+    const bool on_device = submission.device().device != Device::kCpu;
+    if (on_device && call.copies <= 0) return std::nullopt;  // it has another form of the input
+    return finding("E-timed-phase-empty",
+                   "In " + where +
+                       ": when one number of the input changes after prolog, the output is still "
+                       "that of the input before.");
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
+                                              const ConvShape& shape) {
+  if (submission.device().device != Device::kCpu) return std::nullopt;
+  Probe probe(submission, stage, shape);
+  const std::string where = "convolutions of " + to_string(shape);
+  constexpr double kMeasurable = 2.0;  // ms
+  constexpr double kMuchFaster = 4.0;
+  double fresh_ms = HUGE_VAL;
+  double known_ms = HUGE_VAL;
+  constexpr int kRounds = 4;
+  for (int round = 0; round < kRounds; ++round) {
+    probe.draw_input();
+    for (const bool is_known : {false, true}) {
+      // The same numbers, then twice them, with the other sign, and the images in another order.
+      if (is_known && round > 0) {
+        for (float& number : probe.input()) number *= round == 1 ? 2.0f : -0.5f;
+      }
+      if (is_known && round == 3) {
+        std::rotate(probe.input().begin(), probe.input().begin() + shape.input_image_size(),
+                    probe.input().end());
+      }
+      const Call call = probe.run_timed();
+      if (call.failure) return explain(*call.failure, where);
+      double& least = is_known ? known_ms : fresh_ms;
+      least = std::min(least, call.own_ms);
+    }
+    if (round == 0 && fresh_ms < kMeasurable) return std::nullopt;
+  }
+  if (kMuchFaster * known_ms >= fresh_ms) return std::nullopt;
+  return finding("E-replay", "In " + where + ": an input that it has seen takes " +
+                                 three_digits(known_ms) + " ms, one that it has not " +
+                                 three_digits(fresh_ms) + " ms.");
+}
+
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
-                                       std::uint64_t seed) {
-  const std::vector<ElementCase> cases = quick_cases();
-  if (const auto found = first_finding(submission, stage, {cases.back()}, seed)) {
+                                       const CasePlan& plan, std::uint64_t seed) {
+  if (const auto found = first_finding(submission, stage, {plan.repeated.back()}, seed)) {
     return finding("E-replay", "When it was asked again: " + found->seen);
   }
   submission.thaw();
@@ -169,9 +289,8 @@ namespace {
 
 // With lazy streams, work that nobody waits for is still there when convolve returns.
 std::optional<Finding> check_joined(Submission& submission, const StageInfo& stage,
-                                    std::uint64_t seed) {
-  const ConvShape shape = quick_cases().front().shape;
-  fill_random(shape, true, seed, submission.prepare(shape, Placement::kAligned));
+                                    const ConvShape& shape, std::uint64_t seed) {
+  fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
   const Call call = submission.run_phases(stage.id, [] {});
   if (call.failure || !call.kernels.unjoined) return std::nullopt;
   return finding("E-side-stream",
@@ -183,7 +302,7 @@ std::optional<Finding> check_joined(Submission& submission, const StageInfo& sta
 }  // namespace
 
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
-                                   std::uint64_t seed) {
+                                   const CasePlan& plan, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
   const std::string shuffle = "CONVLAB_EMU_ORDER=shuffle:" + std::to_string(seed % 1'000'000);
   struct Variant {
@@ -200,17 +319,17 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
        "E-unsynchronised",
        "with work that begins only when somebody waits for it: "},
   };
-  const ConvShape shape = quick_cases().front().shape;
-  fill_random(shape, true, seed, submission.prepare(shape, Placement::kAligned));
+  const ElementCase& first = plan.repeated.front();
+  fill_random(first, seed, submission.prepare(first.shape, Placement::kAligned));
   const DeviceNotes notes = submission.run(stage.id).notes;
   std::optional<Finding> found;
   for (const Variant& variant : variants) {
     submission.set_environment(variant.environment);
     if (variant.environment.front().find("lazy") != std::string::npos) {
-      found = check_joined(submission, stage, seed);
+      found = check_joined(submission, stage, plan.repeated.front().shape, seed);
       if (found) break;
     }
-    if (const auto wrong = first_finding(submission, stage, quick_cases(), seed)) {
+    if (const auto wrong = first_finding(submission, stage, plan.repeated, seed)) {
       found = finding(variant.id,
                       std::string("Right in the usual order; ") + variant.what + wrong->seen);
       if (found->id == "E-race") found->seen += barrier_lines(notes, submission.sources());
@@ -222,17 +341,21 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
 }
 
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
-                                       std::uint64_t seed,
+                                       const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce) {
   announce("shapes that nobody announced");
-  if (auto found = check_hidden_shapes(submission, stage, seed)) return found;
+  if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
   announce("which phase computes");
-  if (auto found = check_phases(submission, stage, seed)) return found;
+  if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
+  announce("small changes of the input");
+  if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
+  announce("inputs that it has seen");
+  if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again)) return found;
   announce("what goes on after the convolution");
-  if (auto found = check_stillness(submission, stage, seed)) return found;
+  if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");
-  if (auto found = check_order(submission, stage, seed)) return found;
-  return check_leaks(submission, stage, quick_cases().front().shape, seed);
+  if (auto found = check_order(submission, stage, plan, seed)) return found;
+  return check_leaks(submission, stage, plan.repeated.front().shape, seed);
 }
 
 }  // namespace convlab::grader

@@ -274,7 +274,8 @@ std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stag
                                    const ConvShape& shape, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
   submission.restart();
-  fill_random(shape, true, seed, submission.prepare(shape, Placement::kAligned));
+  fill_random({.shape = shape, .exact = true}, seed,
+              submission.prepare(shape, Placement::kAligned));
   constexpr int kRuns = 4;
   std::vector<std::int64_t> live;
   for (int i = 0; i < kRuns; ++i) {

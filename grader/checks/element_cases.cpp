@@ -45,15 +45,15 @@ const std::vector<ElementCase>& element_cases() {
   return cases;
 }
 
-void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const Arrays& arrays) {
+void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arrays) {
   // The engine's numbers are fixed by the standard; its distributions are not, so there are none.
   std::mt19937_64 engine(seed);
   const auto fill = [&](float* values, std::int64_t count) {
-    constexpr std::uint64_t kLargest = 8;
+    const auto largest = static_cast<std::uint64_t>(test.largest);
     constexpr int kBits = 24;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (exact) {
-        const int whole = static_cast<int>(engine() % (2 * kLargest)) - int{kLargest};
+      if (test.exact) {
+        const int whole = static_cast<int>(engine() % (2 * largest)) - test.largest;
         values[i] = static_cast<float>(whole < 0 ? whole : whole + 1);  // a zero would hide much
       } else {
         const auto bits = static_cast<std::int32_t>(engine() >> (64 - kBits));
@@ -61,8 +61,13 @@ void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const A
       }
     }
   };
-  fill(arrays.input, shape.input_size());
-  fill(arrays.weights, shape.weights_size());
+  fill(arrays.input, test.shape.input_size());
+  fill(arrays.weights, test.shape.weights_size());
+  if (!test.one_row) return;
+  const std::int64_t taps = std::int64_t{test.shape.kernel} * test.shape.kernel;
+  for (std::int64_t i = 0; i < test.shape.weights_size(); ++i) {
+    if (i % taps >= test.shape.kernel) arrays.weights[i] = 0.0F;
+  }
 }
 
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
@@ -124,7 +129,7 @@ std::optional<Finding> find_in_larger_case(Submission& submission, const StageIn
   for (const ConvShape& shape :
        {ConvShape{3, 5, 4, 12, 14, 3, 1}, ConvShape{2, 3, 2, 13, 13, 3, 1}}) {
     const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
-    fill_random(shape, false, seed, arrays);
+    fill_random({.shape = shape}, seed, arrays);
     const oracle::Tolerance tolerance = oracle::Tolerance::of(stage.precision);
     const Call call = submission.run(stage.id);
     if (call.failure) continue;
@@ -160,7 +165,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   const std::string where = "case '" + test.name + "' (" + to_string(test.shape) + ")";
 
   const Arrays arrays = submission.prepare(test.shape, Placement::kAtEnd);
-  fill_random(test.shape, test.exact, seed, arrays);
+  fill_random(test, seed, arrays);
   const Call call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);

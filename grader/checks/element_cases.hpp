@@ -15,18 +15,20 @@ namespace convlab::grader {
 
 /// A convolution of random numbers whose every output element is compared.
 struct ElementCase {
-  std::string name;
-  ConvShape shape;
-  bool exact = false;  ///< whole numbers, compared without tolerance
+  std::string name{};
+  ConvShape shape{};
+  bool exact = false;    ///< whole numbers, compared without tolerance
+  int largest = 8;       ///< of the whole numbers
+  bool one_row = false;  ///< all weights but the first row of each filter are 0: one dimension
 };
 
 /// The cases in the order in which they teach: from one number to the four cases of the course
 /// and sizes that are one off a tile. The first that fails says most.
 const std::vector<ElementCase>& element_cases();
 
-/// Fills input and weights: whole numbers from -8 to 8 but 0, or numbers in [-1, 1) with all 24
-/// bits. The same for a seed on every machine.
-void fill_random(const ConvShape& shape, bool exact, std::uint64_t seed, const Arrays& arrays);
+/// Fills input and weights: whole numbers from -largest to largest but 0, or numbers in [-1, 1)
+/// with all 24 bits. The same for a seed on every machine.
+void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arrays);
 
 struct CaseOutcome {
   CaseResult result{};

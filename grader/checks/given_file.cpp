@@ -18,6 +18,11 @@ Finding explain(const BuildProblem& problem, const std::string& file) {
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build",
                      file + ": the compiler did not come to an end; " + problem.message + ".");
+    case BuildProblem::Kind::kNoConvolution:
+      return finding("E-timed-phase-empty",
+                     file +
+                         " defines a part of the course's interface, but not its function that "
+                         "computes: GPUInterface::conv_forward_gpu (or conv_forward_cpu).");
     case BuildProblem::Kind::kSymbol:
       break;
   }
@@ -41,7 +46,8 @@ Finding explain(const BuildProblem& problem, const std::string& file) {
 }  // namespace
 
 GivenFile build_given_file(const std::filesystem::path& file, const std::filesystem::path& student,
-                           const std::filesystem::path& build) {
+                           const std::filesystem::path& build,
+                           const std::vector<std::string>& libraries) {
   std::vector<StageInfo> stages;
   Submission milestone(student);
   if (milestone.list_stages(stages)) {
@@ -58,8 +64,11 @@ GivenFile build_given_file(const std::filesystem::path& file, const std::filesys
   const BuiltSubmission built =
       build_submission(file, {.build = build,
                               .device = device,
-                              .capability = milestone.device().measured.info.capability});
-  if (!built.problem) return {.program = built.program, .warnings = built.warnings};
+                              .capability = milestone.device().measured.info.capability,
+                              .libraries = libraries});
+  if (!built.problem) {
+    return {.program = built.program, .form = built.form, .warnings = built.warnings};
+  }
   return {.finding = explain(*built.problem, file.filename().string())};
 }
 

@@ -39,7 +39,10 @@ struct CheckedLayer {
   const float* output = nullptr;  ///< right
   Arrays arrays{};                ///< the submission's, holding input, weights and output
   oracle::Tolerance tolerance;
-  Call call{};  ///< the one that gave this output
+  Call call{};  ///< the one that gave this output, of run_timed where `exchanges`
+  /// Whether convolve computes from what the input array holds when prolog has returned. False on a
+  /// device where prolog makes something else of the input that nobody finds in its memory.
+  bool exchanges = true;
 };
 
 /// Takes the times of a layer into its result; a finding ends the run.
@@ -58,10 +61,12 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const NetworkTask& task, const Announce& announce,
                              const LayerTimer& time = {});
 
-/// The same for batches of a size and from a place of the data that nobody announced.
+/// The same for batches from a place of the data that nobody announced.
+/// @param size  of these batches; none: sizes that nobody announced either
 /// @param largest  batch that `network` has images for
 std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
-                                            const GradedNetwork& network, int largest,
-                                            std::uint64_t seed, const Announce& announce);
+                                            const GradedNetwork& network, std::optional<int> size,
+                                            int largest, std::uint64_t seed,
+                                            const Announce& announce);
 
 }  // namespace convlab::grader

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "common/command_line/run_program.hpp"
@@ -11,6 +12,8 @@
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
+#include "grader/cli/puzzles.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/grading/grade.hpp"
 #include "grader/report/check_report.hpp"
@@ -29,7 +32,11 @@ struct Options {
   std::string network = kDefaultPreset;
   std::string solution = "student";
   std::string program;
+  std::string rules;
+  std::string precision;
+  std::vector<std::string> libraries;
   std::string json;
+  std::string times_of;
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
@@ -88,6 +95,12 @@ class Printer {
                   progress_.clear();
                   name(stage);
                   std::cout << finding_text(finding) << std::flush;
+                },
+            .noted =
+                [this](const StageInfo& stage, const std::string& text) {
+                  progress_.clear();
+                  name(stage);
+                  std::cout << paragraph("  ", text) << std::flush;
                 }};
   }
 
@@ -116,21 +129,48 @@ std::filesystem::path program_to_check(const Options& options) {
   return program_of(options.milestone, options.solution);
 }
 
+// A file for the course could not declare its precision, so that is found. Other stages declare it.
+std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
+  if (options.precision == "auto") return PrecisionRequest{};
+  if (!options.precision.empty()) return PrecisionRequest{parse_precision(options.precision)};
+  const bool by_course =
+      form != FileInterface::kStages &&
+      parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
+  if (by_course) return PrecisionRequest{};
+  return std::nullopt;
+}
+
+// The points of a milestone with one stage are those of a file for the course, too.
+bool score_given_file(ScoreRequest& score) {
+  auto& items = score.rules.items;
+  const std::string stage = items.front().stage;
+  if (std::any_of(items.begin(), items.end(),
+                  [&](const ScoreRule& rule) { return rule.stage != stage; })) {
+    return false;
+  }
+  for (ScoreRule& rule : items) rule.stage = "source";
+  return true;
+}
+
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
   GradeRequest request{
       .milestone = milestone.id, .solution = options.solution, .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
-    GivenFile file =
-        build_given_file(options.solution, program_of(milestone.id, "student"), build_folder());
+    GivenFile file = build_given_file(options.solution, program_of(milestone.id, "student"),
+                                      build_folder(), options.libraries);
     request.program = std::move(file.program);
     request.unbuilt = std::move(file.finding);
     request.sources = {options.solution};
     request.warnings = file.warnings;
+    request.form = file.form;
   } else {
     request.program = program_to_check(options);
     if (options.solution == "student") request.sources = source_files(milestone);
   }
+  request.rules = parse_rules(options.rules);
+  request.precision = precision_of(options, request.form);
   if (!options.stage.empty()) request.stage = options.stage;
+  if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
   if (options.seed != 0) request.seed = options.seed;
   if (options.time_limit_s > 0.0) {
@@ -142,28 +182,126 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
+    if (request.form != FileInterface::kStages && !score_given_file(*request.score)) {
+      request.score.reset();
+    }
   }
   return request;
+}
+
+// "fp32 may reach 32, fp16 16420": the precision classes that the runs above have.
+std::string bounds_text(const CheckResult& check) {
+  std::map<std::string, double> bounds;
+  for (const RunResult& run : check.result.runs) {
+    for (const LayerResult& layer : run.layers) {
+      if (layer.error) bounds[to_string(run.stage.precision)] = layer.error->bound;
+    }
+  }
+  std::string text;
+  for (const auto& [name, bound] : bounds) {
+    text += (text.empty() ? "" : ", ") + name + (text.empty() ? " may reach " : " ") +
+            std::to_string(static_cast<long long>(bound));
+  }
+  return text;
+}
+
+// What passed at small batches only is not done: an index may overflow at 10 000 images.
+std::string untried_text(const CheckResult& check) {
+  int largest = 0;
+  for (const RunResult& run : check.result.runs) largest = std::max(largest, run.batch);
+  const bool emulated =
+      !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
+  const int whole = emulated ? 1000 : kMaxBatch;
+  if (largest >= whole) return {};
+  return " up to batch " + std::to_string(largest) + "; a whole check goes to " +
+         std::to_string(whole);
 }
 
 void print_verdict(const CheckResult& check, const std::filesystem::path& file) {
   const bool passed = check.result.verdict == Verdict::kPassed;
   std::cout << "\n"
-            << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
+            << (passed ? coloured("PASSED", Colour::kGood) + untried_text(check)
+                       : coloured("NOT PASSED", Colour::kBad))
             << "  Details: " << display_path(file) << "\n";
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
-  if (check.result.runs.empty()) return;
+  const std::string bounds = bounds_text(check);
+  if (bounds.empty()) return;
   std::cout << coloured(
-                   "Times: median ± half the interquartile range. Error: the worst element, "
-                   "in units\nof 2^-24 · Σ|a||b|; fp32 may reach 32.",
-                   Colour::kQuiet)
-            << "\n";
+      paragraph("",
+                "Times: median ± half the interquartile range. Error: the worst element, in "
+                "units of 2^-24 · Σ|a||b|; " +
+                    bounds + "."),
+      Colour::kQuiet);
+}
+
+// Walks through the puzzles before a milestone. False if they wait and the milestone itself is
+// still as handed out; whoever has begun with it is only reminded.
+bool passes_puzzles(const CourseMilestone& milestone, Printer& printer) {
+  const auto files = puzzle_files(milestone);
+  if (files.empty()) return true;
+  std::string solved;  // the puzzles that were solved last, by their bytes
+  for (const SourceFile& file : describe_files(files)) solved += file.sha256 + "\n";
+  const auto memory = results_folder() / (milestone.id + "-puzzles.solved");
+  const bool known = std::filesystem::exists(memory) && read_text(memory) == solved;
+  const auto handed_out = handout_files(milestone);
+  const auto is_fresh = [&](const std::filesystem::path& file) {
+    const std::string path = file.lexically_relative(course_folder()).generic_string();
+    return std::any_of(handed_out.begin(), handed_out.end(), [&](const HandoutFile& each) {
+      return each.path == path && is_as_handed_out(each);
+    });
+  };
+  PuzzleWalk walk{.solved = static_cast<int>(files.size()), .all = static_cast<int>(files.size())};
+  if (!known && is_fresh(files.front())) {
+    walk = {.all = walk.all, .waits = files.front().string()};  // nothing to build yet
+  } else if (!known) {
+    printer.observer().announce("the puzzles of " + milestone.id);
+    CourseMilestone puzzles = milestone;
+    puzzles.id += "-puzzles";
+    const auto unbuilt = build_milestone(puzzles);
+    walk = unbuilt
+               ? PuzzleWalk{.all = walk.all, .waits = files.front().string(), .finding = unbuilt}
+               : walk_puzzles(files, program_of(puzzles.id, "student"), is_fresh);
+    printer.clear();
+  }
+  std::cout << "  puzzles: " << walk.solved << " of " << walk.all << " solved\n";
+  if (walk.solved == walk.all) {
+    if (!known) write_atomically(memory, solved);
+    return true;
+  }
+  const auto own = source_files(milestone);
+  const bool begun = std::any_of(own.begin(), own.end(), [&](const auto& file) {
+    return file.parent_path() == milestone.folder && !is_fresh(file);
+  });
+  if (begun) return true;
+  if (walk.finding) std::cout << finding_text(*walk.finding);
+  std::cout << paragraph("    next   ", "Open " + display_path(walk.waits) +
+                                            (walk.title.empty() ? "" : " (" + walk.title + ")") +
+                                            ", solve it, and check again. " + milestone.id +
+                                            " itself comes after the puzzles; if you begin with "
+                                            "it, they are no longer asked for.");
+  return false;
+}
+
+// The lines of one stage; all of them where none was named.
+Score of_stage(Score score, const std::string& stage) {
+  if (stage.empty()) return score;
+  std::erase_if(score.items, [&](const ScoreItem& item) { return item.stage != stage; });
+  score.choice.reset();
+  return score;
 }
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   // What is wrong with the command line is told before anything is built.
   if (!options.batches.empty()) parse_batches(options.batches);
+  parse_rules(options.rules);
+  if (!options.precision.empty() && options.precision != "auto") {
+    parse_precision(options.precision);
+  }
+  if (!options.precision.empty() && !is_source_file(options.solution)) {
+    throw UsageError(
+        "--precision is for a file given by --solution; the workbook's stages declare theirs.");
+  }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   GradeRequest request = request_of(milestone, options);
@@ -177,6 +315,7 @@ ExitCode run(const Options& options) {
   std::vector<SourceFile> sources;
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
+    if (options.stage.empty() && !passes_puzzles(milestone, printer)) return ExitCode::kFallsShort;
     printer.observer().announce("building " + milestone.id);
     request.unbuilt = build_milestone(milestone);
     request.warnings = warnings_of_build(milestone);
@@ -187,7 +326,8 @@ ExitCode run(const Options& options) {
   CheckResult check = grade(request, printer.observer());
   printer.clear();
   // Where nothing runs there is no need for a table of zeros.
-  if (check.score && check.score->earned() > 0.0) std::cout << "\n" << score_table(*check.score);
+  if (check.score && check.score->earned() > 0.0)
+    std::cout << "\n" << score_table(of_stage(*check.score, options.stage));
   // Whoever saves while a check runs has not had that file checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const std::filesystem::path file =
@@ -213,10 +353,24 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--solution", options->solution,
                    "student, reference, or a source file: .cpp for m1, .cu for the others")
       ->capture_default_str();
+  command->add_option("--rules", options->rules,
+                      "course (the layers of the network decide), workbook (every shape must be "
+                      "right) or an edition, fa20 to sp26 (default: course for a file with the "
+                      "course's interface, else workbook)");
+  command->add_option("--precision", options->precision,
+                      "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
+                      "file keeps (default: auto under the rules of the course)");
+  command
+      ->add_option("--allow-library", options->libraries,
+                   "A library of the GPU that a given file may call: cublas; it is not emulated")
+      ->check(CLI::IsMember({"cublas"}));
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
+  command->add_option("--times-of", options->times_of,
+                      "Result of an earlier check of the same work with --no-speed: only measure "
+                      "the speeds that are missing there");
   command->add_flag("--no-build", options->no_build, "Check what was built last");
   add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command
@@ -229,6 +383,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
+      "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }

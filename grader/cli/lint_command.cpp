@@ -176,7 +176,8 @@ GradeObserver observer_of(Report& report) {
   return {.announce = [&report](const std::string& what) { report.announce(what); },
           .cases_passed = [](const StageInfo&, std::size_t) {},
           .run_ended = [](const RunResult&) {},
-          .found = [](const StageInfo&, const Finding&) {}};
+          .found = [](const StageInfo&, const Finding&) {},
+          .noted = [](const StageInfo&, const std::string&) {}};
 }
 
 std::set<std::string> stages_of(const CheckResult& result) {

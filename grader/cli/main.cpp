@@ -4,6 +4,7 @@
 
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
+#include "grader/class/class_command.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/help_formatter.hpp"
 
@@ -36,6 +37,8 @@ int main(int argc, char** argv) {
   convlab::grader::add_reset(app, exit_code);
   convlab::grader::add_submit(app, exit_code);
   convlab::grader::add_plot(app, exit_code);
+  convlab::grader::add_compare(app, exit_code);
+  convlab::grader::add_class(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
   convlab::grader::add_lint(app, exit_code);
   app.preparse_callback([&](std::size_t) {

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "common/text/printable.hpp"
+#include "grader/findings/course_findings.hpp"
 #include "grader/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
 
 const std::vector<Diagnosis>& catalogue() {
-  static const std::vector<Diagnosis> diagnoses = {
+  static const std::vector<Diagnosis> diagnoses = with_course_diagnoses({
       // No output.
       {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
        "Read the chapter beside it, write the loops, build and check again; "
@@ -269,7 +271,7 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-clock", "the measured time contradicts the clock of the grader",
        "The convolution takes far longer than it reports: work is hidden, or a clock was replaced.",
        "Do the work inside the convolution, and leave the clock functions alone."},
-  };
+  });
   return diagnoses;
 }
 
@@ -292,6 +294,22 @@ Finding finding(const FaultWords& words, const std::string& prefix) {
   return found;
 }
 
+Finding with_warnings(Finding found, const std::string& warnings) {
+  static const std::set<std::string> wrong_numbers = {
+      "E-wrong",     "E-nan",    "E-images", "E-maps", "E-blocks",           "E-borders",
+      "E-precision", "E-shapes", "E-replay", "E-race", "E-unwritten-memory", "E-last-channel",
+      "E-accuracy"};
+  const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
+  if (uninitialised && wrong_numbers.count(found.id) == 1) {
+    found = finding("E-uninitialised", found.seen);
+    found.title = "a variable has no start value";
+    found.cause = "The compiler names a variable that is used before it has a value.";
+    found.next = "Give it one where it is declared, such as float sum = 0.0f;";
+  }
+  found.compiler = warnings;
+  return found;
+}
+
 namespace {
 
 // What only the signal tells.
@@ -311,6 +329,7 @@ Finding explain_signal(int signal, const std::string& where) {
 
 Finding explain_fault(const Failure& failure, const std::string& where) {
   const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
+  if (fault.kind == FaultKind::kWarpSync) return warp_sync_finding(fault, where);
   const FaultWords words =
       failure.words.id.empty() ? words_of(fault, std::nullopt, {}) : failure.words;
   if (!words.id.empty()) return finding(words, "In " + where + ": ");
@@ -367,6 +386,10 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kSettings:
       return finding("E-forbidden",
                      "In " + where + ": it changed the settings that the grader gave it.");
+    case Failure::Kind::kWorksOn:
+      return finding(
+          "E-still-working",
+          "In " + where + ": threads of it computed while the program had to stand still.");
     case Failure::Kind::kRefused:
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "grader/findings/catalogue.hpp"
+#include "grader/findings/course_findings.hpp"
 #include "grader/findings/lost_precision.hpp"
 
 namespace convlab::grader {
@@ -55,11 +56,33 @@ bool only_at_borders(const ConvShape& shape, const oracle::ErrorReport& report) 
          report.wrong >= both - corner;
 }
 
+bool most_are_wrong(const Counts& counts) {
+  const auto wrong = std::count_if(counts.begin(), counts.end(), [](auto n) { return n > 0; });
+  return 2 * wrong > static_cast<std::ptrdiff_t>(counts.size());
+}
+
+// The tightest class that the output would have met. The bound of sums in halves is so wide that a
+// few wrong taps stay within it; but those lie somewhere, and rounding errors lie everywhere.
+std::optional<Precision> looser_class(const WrongOutput& wrong) {
+  const oracle::ErrorReport& report = wrong.report;
+  if (wrong.tolerance.bound == 0.0 || report.not_finite > 0) return std::nullopt;
+  const bool everywhere =
+      most_are_wrong(report.wrong_in_image) && most_are_wrong(report.wrong_in_map) &&
+      most_are_wrong(report.wrong_in_row) && most_are_wrong(report.wrong_in_column);
+  for (const Precision precision : {Precision::kTf32, Precision::kBf16, Precision::kFp16Sums}) {
+    const double bound = oracle::error_bound(precision);
+    if (bound <= wrong.tolerance.bound || report.worst_ratio > bound) continue;
+    if (precision == Precision::kTf32 || everywhere) return precision;
+  }
+  return std::nullopt;
+}
+
 // The id that the pattern of the whole report suggests.
 std::string id_of_pattern(const WrongOutput& wrong) {
   const ConvShape& shape = wrong.shape;
   const oracle::ErrorReport& report = wrong.report;
   if (report.unwritten == shape.output_size()) return "E-never-written";
+  if (leaves_out_last_tile(wrong)) return "E-rounded-down";
   if (report.unwritten > 0 && report.unwritten == report.not_finite) return "E-partly-written";
   if (report.not_finite > 0) return "E-nan";
   if (only_at_borders(shape, report)) return "E-borders";
@@ -95,7 +118,12 @@ std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) 
 
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
   if (auto found = recognise(wrong, where)) return *found;
-  if (auto found = find_lost_precision(wrong, where)) return *found;
+  if (auto found = find_lost_precision(wrong, where)) {
+    if (const auto looser = looser_class(wrong)) {
+      found->seen += std::string(" The largest error fits ") + describe(*looser) + ".";
+    }
+    return *found;
+  }
   return finding(id_of_pattern(wrong), "In " + where + ": " + describe(wrong.shape, wrong.report));
 }
 

@@ -1,6 +1,7 @@
 #include "grader/grading/grade.hpp"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "common/result/add_device.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/find_precision.hpp"
 #include "grader/checks/graded_network.hpp"
 #include "grader/checks/network_check.hpp"
 #include "grader/findings/catalogue.hpp"
@@ -55,8 +57,14 @@ class Grading {
     GradedNetwork network(request_.network, largest);
     if (!stages.empty()) {
       const std::uint64_t seed = request_.seed.value_or(std::random_device{}());
+      if (rules() == Rules::kCourse) check_.rules = to_string(rules());
       bool good = true;
-      for (const StageInfo& stage : stages) good &= check(stage, batches, seed, network);
+      if (request_.checked) {
+        good = take_over(*request_.checked, stages);
+        network.load(observer_.announce);
+      } else {
+        for (const StageInfo& stage : stages) good &= check_as_asked(stage, batches, seed, network);
+      }
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
     }
@@ -72,10 +80,10 @@ class Grading {
   // Keeps a finding and tells it; false if there is one.
   bool passes(const StageInfo& stage, const std::optional<Finding>& finding) {
     if (!finding) return true;
-    check_.findings.push_back(*finding);
-    check_.findings.back().stage = stage.id;
     // What does not compile has shown its errors.
-    if (!request_.unbuilt) check_.findings.back().compiler = request_.warnings;
+    check_.findings.push_back(request_.unbuilt ? *finding
+                                               : with_warnings(*finding, request_.warnings));
+    check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
     observer_.found(stage, check_.findings.back());
     return false;
@@ -102,22 +110,111 @@ class Grading {
     return chosen(stages, request_);
   }
 
-  // From the first case to the last batch; false if the stage fell short.
-  bool check(const StageInfo& stage, const std::vector<int>& batches, std::uint64_t seed,
-             GradedNetwork& network) {
+  // What an earlier check found of these stages; false if one of them fell short.
+  bool take_over(const CheckResult& earlier, const std::vector<StageInfo>& stages) {
+    const auto is_here = [&](const std::string& id) {
+      return std::any_of(stages.begin(), stages.end(),
+                         [&](const StageInfo& stage) { return stage.id == id; });
+    };
+    check_.cases = earlier.cases;
+    check_.findings = earlier.findings;
+    check_.result.runs = earlier.result.runs;
+    std::erase_if(check_.cases, [&](const CaseResult& test) { return !is_here(test.stage); });
+    std::erase_if(check_.findings, [&](const Finding& found) { return !is_here(found.stage); });
+    std::erase_if(check_.result.runs, [&](const RunResult& run) { return !is_here(run.stage.id); });
+    return check_.findings.empty();
+  }
+
+  [[nodiscard]] Rules rules() const {
+    const bool course = request_.form != FileInterface::kStages;
+    return request_.rules.rules.value_or(course ? Rules::kCourse : Rules::kWorkbook);
+  }
+
+  [[nodiscard]] CasePlan plan_for(const StageInfo& stage, const std::vector<int>& batches) const {
+    // The course never asked for other batches than hundreds, so these are not asked here either.
+    constexpr int kQuick = 100;
+    const int batch = std::min(kQuick, *std::min_element(batches.begin(), batches.end()));
+    if (!stage.only_for.empty()) return course_plan(load_preset(stage.only_for), batch, false);
+    if (rules() == Rules::kWorkbook) return workbook_plan();
+    const bool has_stride = request_.form == FileInterface::kCourseWithStride;
+    return course_plan(load_preset(request_.network), batch,
+                       request_.rules.published_cases.value_or(has_stride));
+  }
+
+  // Checks by the rules and in the precision class that were asked for.
+  bool check_as_asked(const StageInfo& declared, const std::vector<int>& batches,
+                      std::uint64_t seed, GradedNetwork& network) {
+    StageInfo stage = declared;
+    if (!stage.only_for.empty() && stage.only_for != request_.network) {
+      throw UsageError("Stage '" + stage.id + "' supports the layers of network " + stage.only_for +
+                       " only; check it with --network " + stage.only_for + ".");
+    }
+    const CasePlan plan = plan_for(stage, batches);
+    cases_of_[stage.id] = plan.cases.size();
+    const bool finds = request_.precision && !request_.precision->declared;
+    if (request_.precision && request_.precision->declared) {
+      stage.precision = *request_.precision->declared;
+    } else if (finds) {
+      observer_.announce(stage.id + ": how exactly it computes");
+      stage.precision = precision_of_inputs(submission_, stage, plan.phases, seed);
+    }
+    const std::size_t cases = check_.cases.size();
+    const std::size_t runs = check_.result.runs.size();
+    std::optional<Finding> found = check(stage, plan, batches, seed, network);
+    while (finds && found && found->id == "E-precision") {
+      const std::optional<Precision> looser = next_looser(stage.precision);
+      if (!looser) break;
+      stage.precision = *looser;
+      check_.cases.resize(cases);
+      check_.result.runs.resize(runs);
+      found = check(stage, plan, batches, seed, network);
+    }
+    if (finds && (!found || stage.precision != Precision::kFp32)) {
+      observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
+    }
+    if (!passes(stage, found)) return false;
+    if (!plan.measured.empty()) measure_generality(stage, plan, seed);
+    return true;
+  }
+
+  // Shapes that nobody must get right.
+  void measure_generality(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    Generality generality{.stage = stage.id};
+    constexpr int kMostTimeouts = 2;  // a program that hangs at each shape would take hours
+    int timeouts = 0;
+    for (const ElementCase& test : plan.measured) {
+      if (timeouts == kMostTimeouts) break;
+      observer_.announce(stage.id + ": general case " + std::to_string(++generality.cases) +
+                         " of " + std::to_string(plan.measured.size()));
+      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
+      if (!outcome.finding) ++generality.right;
+      if (outcome.finding && outcome.finding->id == "E-timeout") ++timeouts;
+      if (outcome.finding && generality.first_miss.empty()) generality.first_miss = test.name;
+    }
+    std::string text = "also right on " + std::to_string(generality.right) + " of " +
+                       std::to_string(generality.cases) + " general shapes";
+    if (!generality.first_miss.empty()) text += "; first miss: " + generality.first_miss;
+    observer_.noted(stage, text + " (costs nothing).");
+    check_.generality.push_back(std::move(generality));
+  }
+
+  // From the first case to the last batch; the finding that ends it.
+  std::optional<Finding> check(const StageInfo& stage, const CasePlan& plan,
+                               const std::vector<int>& batches, std::uint64_t seed,
+                               GradedNetwork& network) {
     const Announce announce = [&](const std::string& what) {
       observer_.announce(stage.id + ": " + what);
     };
     std::size_t done = 0;
-    for (const ElementCase& test : element_cases()) {
-      announce("case " + std::to_string(++done) + " of " + std::to_string(element_cases().size()) +
+    for (const ElementCase& test : plan.cases) {
+      announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
                ", " + test.name);
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
       check_.cases.push_back(outcome.result);
-      if (!passes(stage, outcome.finding)) return false;
+      if (outcome.finding) return outcome.finding;
     }
     observer_.cases_passed(stage, done);
-    if (!passes(stage, check_behaviour(submission_, stage, seed, announce))) return false;
+    if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
     network.load(announce);
     const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
       return time_layer(submission_, stage, layer, result);
@@ -127,11 +224,13 @@ class Grading {
           check_network(submission_, stage, task_of(network, batch), announce, time);
       check_.result.runs.push_back(outcome.result);
       observer_.run_ended(outcome.result);
-      if (!passes(stage, outcome.finding)) return false;
+      if (outcome.finding) return outcome.finding;
     }
-    const int largest = *std::max_element(batches.begin(), batches.end());
-    return passes(stage,
-                  check_hidden_batches(submission_, stage, network, largest, seed, announce));
+    const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
+    std::optional<int> hidden_batch;  // of any size where every shape must be right
+    if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
+    return check_hidden_batches(submission_, stage, network, hidden_batch, *largest, seed,
+                                announce);
   }
 
   void score(const ScoreRequest& wanted, const std::vector<StageInfo>& stages,
@@ -141,7 +240,8 @@ class Grading {
                            .batches = batches,
                            .network = request_.network,
                            .emulated = is_emulated(),
-                           .cases_in_all = element_cases().size()};
+                           .cases_in_all = element_cases().size(),
+                           .cases_of = cases_of_};
     std::vector<SpeedOutcome> speeds;
     for (const ScoreRule& rule : wanted.rules.items) {
       std::string why;
@@ -160,7 +260,7 @@ class Grading {
                        const GradedNetwork& network) {
     SpeedOutcome outcome{.stage = rule.stage, .batch = rule.batch};
     if (!wanted.measures_speed) {
-      outcome.why_not = "left out (--no-speed)";
+      outcome.why_not = kSpeedLeftOut;
     } else if (!std::filesystem::exists(wanted.reference)) {
       outcome.why_not = "no reference solution here";
     } else {
@@ -183,6 +283,7 @@ class Grading {
   const GradeObserver& observer_;
   Submission submission_;
   CheckResult check_;
+  std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
 };
 
 }  // namespace

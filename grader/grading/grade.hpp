@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "common/given_file/build_given_file.hpp"
 #include "common/network/preset.hpp"
+#include "grader/checks/rules.hpp"
 #include "grader/result/check_result.hpp"
 #include "grader/scores/score_rules.hpp"
 
@@ -21,6 +23,14 @@ struct ScoreRequest {
       reference{};  ///< the reference solution's program, whether it exists or not
   bool measures_speed = true;
 };
+
+/// How exactly a given file must compute, where its own word does not count.
+struct PrecisionRequest {
+  std::optional<Precision> declared{};  ///< none: the tightest class that it keeps
+};
+
+/// Why the points for a speed are open after a check that was asked to leave it out.
+inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
 
 /// What to grade.
 struct GradeRequest {
@@ -36,6 +46,11 @@ struct GradeRequest {
   std::optional<std::uint64_t> seed{};  ///< of the element-wise cases; none: another one each time
   std::optional<std::chrono::milliseconds> time_limit{};
   std::optional<ScoreRequest> score{};
+  FileInterface form = FileInterface::kStages;  ///< of a given file
+  RulesRequest rules{};
+  std::optional<PrecisionRequest> precision{};  ///< none: what each stage declares
+  /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
+  std::optional<CheckResult> checked{};
 };
 
 /// Who is told while it goes on.
@@ -44,6 +59,7 @@ struct GradeObserver {
   std::function<void(const StageInfo&, std::size_t cases)> cases_passed;
   std::function<void(const RunResult&)> run_ended;
   std::function<void(const StageInfo&, const Finding&)> found;
+  std::function<void(const StageInfo&, const std::string&)> noted;  ///< what is no fault
 };
 
 /// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the

@@ -45,8 +45,7 @@ std::string samples_text(const std::set<std::size_t>& counts) {
 
 }  // namespace
 
-std::vector<PlottedRun> plotted_runs(const std::vector<Result>& results,
-                                     const std::string& network) {
+std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network) {
   using Key = std::tuple<int, std::string, int, std::string, std::string>;
   std::map<Key, PlottedRun> latest;
   for (const Result& result : results) {

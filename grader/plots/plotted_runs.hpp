@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,7 @@ struct PlottedTimes {
 /// solution. Emulated times, failed runs and runs without samples are left out; of two runs of the
 /// same stage at the same batch the one in the later file counts. The pointers point into
 /// `results`.
-std::vector<PlottedRun> plotted_runs(const std::vector<Result>& results,
-                                     const std::string& network);
+std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network);
 
 /// Networks that the results have times for, in the order of their appearance.
 std::vector<std::string> networks_of(const std::vector<Result>& results);

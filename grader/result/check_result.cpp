@@ -46,6 +46,11 @@ static void json_fields(JsonFields& fields, Score& score) {
       .optional("best_of", score.choice);
 }
 
+static void json_fields(JsonFields& fields, Generality& generality) {
+  fields("stage", generality.stage)("right", generality.right)("cases", generality.cases)
+      .optional("first_miss", generality.first_miss);
+}
+
 static void json_fields(JsonFields& fields, SourceFile& file) {
   fields("path", file.path)("sha256", file.sha256);
 }
@@ -55,6 +60,9 @@ static void json_fields(JsonFields& fields, CheckResult& check) {
   // What m1 and its sisters write holds no more than the above.
   fields.defaulted("cases", check.cases)
       .defaulted("findings", check.findings)
+      .optional("warnings", check.warnings)
+      .optional("rules", check.rules)
+      .optional("generality", check.generality)
       .defaulted("isolation", check.isolation)
       .optional("score", check.score)
       .optional("sources", check.sources);

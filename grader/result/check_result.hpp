@@ -25,6 +25,16 @@ struct CaseResult {
   friend bool operator==(const CaseResult&, const CaseResult&) = default;
 };
 
+/// How a stage does at shapes that do not decide about it.
+struct Generality {
+  std::string stage{};
+  int right = 0;
+  int cases = 0;
+  std::string first_miss{};  ///< name of a case; empty if all are right
+
+  friend bool operator==(const Generality&, const Generality&) = default;
+};
+
 /// A file that a student wrote, as it was when it was checked.
 struct SourceFile {
   std::string path{};    ///< from the root of the tree
@@ -39,9 +49,12 @@ struct CheckResult {
   Result result{};
   std::vector<CaseResult> cases{};
   std::vector<Finding> findings{};
-  std::string isolation{};            ///< what kept the submission from the machine
-  std::optional<Score> score{};       ///< where the milestone has rules for it
-  std::vector<SourceFile> sources{};  ///< what the checked program was built from, where known
+  std::vector<Finding> warnings{};       ///< faults that the rules forgive
+  std::string rules{};                   ///< "course"; empty where every shape must be right
+  std::vector<Generality> generality{};  ///< under the rules of a course
+  std::string isolation{};               ///< what kept the submission from the machine
+  std::optional<Score> score{};          ///< where the milestone has rules for it
+  std::vector<SourceFile> sources{};     ///< what the checked program was built from, where known
 
   friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };

@@ -27,6 +27,7 @@
 #include "common/tensor/buffer.hpp"
 #include "common/text/printable.hpp"
 #include "grader/sandbox/box_memory.hpp"
+#include "grader/sandbox/box_processes.hpp"
 
 namespace convlab::grader {
 
@@ -261,27 +262,34 @@ bool ChildProcess::keeps_environment() const {
 }
 
 std::chrono::nanoseconds ChildProcess::computing_time() const {
-  clockid_t clock{};
-  timespec time{};
-  if (program() <= 0 || ::clock_getcpuclockid(program(), &clock) != 0 ||
-      ::clock_gettime(clock, &time) != 0) {
-    return std::chrono::nanoseconds(-1);
+  return processor_time(box_processes(program()));
+}
+
+bool ChildProcess::freeze() {
+  frozen_at_ = std::chrono::nanoseconds(-1);
+  if (warden_ <= 0) return true;
+  ::kill(-warden_, SIGSTOP);
+  // Who waits for a disk stops late; who fills gigabytes in one call much later.
+  const auto deadline = Clock::now() + kEndLimit;
+  std::chrono::microseconds pause{20};
+  while (!all_stopped(box_processes(warden_))) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
+    ::kill(-warden_, SIGSTOP);  // a timer of its own may have let it go on
   }
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  frozen_at_ = computing_time();
+  return true;
 }
 
-std::chrono::nanoseconds ChildProcess::leading_thread_time() const {
-  const std::string number = std::to_string(program());
-  std::ifstream stream("/proc/" + number + "/task/" + number + "/schedstat");
-  std::int64_t nanoseconds = -1;
-  return std::chrono::nanoseconds(program() > 0 && stream >> nanoseconds ? nanoseconds : -1);
+bool ChildProcess::stands_still() const {
+  constexpr milliseconds kNothing{1};  // a clock tick, counted late
+  if (warden_ <= 0 || frozen_at_.count() < 0) return true;
+  return all_stopped(box_processes(warden_)) && computing_time() - frozen_at_ <= kNothing;
 }
 
-void ChildProcess::freeze() const {
-  if (warden_ > 0) ::kill(-warden_, SIGSTOP);
-}
-
-void ChildProcess::thaw() const {
+void ChildProcess::thaw() {
+  frozen_at_ = std::chrono::nanoseconds(-1);
   if (warden_ > 0) ::kill(-warden_, SIGCONT);
 }
 

@@ -63,15 +63,19 @@ class ChildProcess {
   /// Ends it if it still runs. After this, usage is known.
   Ending stop();
 
-  /// Stops all its threads (SIGSTOP), and lets them go on.
-  void freeze() const;
-  void thaw() const;
+  /// Stops all that runs in its box (SIGSTOP) and waits until it stands still.
+  /// @return whether it does; a thread in an uninterruptible call goes on, for example
+  bool freeze();
 
-  /// Processor time of all its threads so far; negative if unknown.
+  /// Whether it has stood still since freeze, until thaw: every thread is stopped, and none has
+  /// used a processor.
+  [[nodiscard]] bool stands_still() const;
+
+  /// Lets it go on.
+  void thaw();
+
+  /// Processor time of all threads of its box so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
-
-  /// The same for the thread that answers, which sleeps while it waits.
-  [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;
 
   /// False if the program has changed the variables that it was given, which are settings of the
   /// emulation; true if nobody knows.
@@ -111,6 +115,7 @@ class ChildProcess {
   std::int64_t memory_limit_ = 0;
   std::int64_t shared_bytes_ = 0;
   std::chrono::steady_clock::time_point next_look_;
+  std::chrono::nanoseconds frozen_at_{-1};  ///< processor time when it last stood still
   pid_t warden_ = -1;
   mutable pid_t program_ = -1;
   std::chrono::steady_clock::time_point start_;

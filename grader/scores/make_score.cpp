@@ -163,7 +163,8 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
     } else if (rule.what == ScoreRule::What::kRuns) {
       score_runs(item, stage, id);
     } else if (rule.what == ScoreRule::What::kCases) {
-      score_cases(item, stage, work.cases_in_all, id);
+      const auto own = work.cases_of.find(rule.stage);
+      score_cases(item, stage, own == work.cases_of.end() ? work.cases_in_all : own->second, id);
     } else if (rule.what == ScoreRule::What::kNetwork) {
       score_network(item, run_of(work.check.result, rule.stage, rule.batch), id);
     } else if (is_measured) {

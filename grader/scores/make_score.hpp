@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct CheckedWork {
   std::string network{};
   bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
   std::size_t cases_in_all = 0;
+  std::map<std::string, std::size_t> cases_of{};  ///< of stages with a plan of their own
 };
 
 /// Whether this rule's speed can be measured after such a check. If not, the reason is in `why`,

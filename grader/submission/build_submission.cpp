@@ -153,15 +153,35 @@ void require_working_machine(const GivenFileTarget& target, const fs::path& fold
                          "looks for it again.");
 }
 
+// What was written beside a program when it was built.
+FileInterface recorded_interface(const fs::path& folder) {
+  std::istringstream words(read_text(folder / kDeviceFile));
+  std::string device;
+  std::string form;
+  words >> device >> form;
+  for (const auto each : {FileInterface::kCourse, FileInterface::kCourseWithStride}) {
+    if (form == to_string(each)) return each;
+  }
+  return FileInterface::kStages;
+}
+
 std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFileTarget& target,
-                                             const fs::path& folder) {
+                                             const fs::path& folder, FileInterface& form) {
   const Compiler compiler(target, folder);
   if (auto problem = compiler.compile(file)) return problem;
   const std::string symbols = read_text(folder / "symbols");
-  if (auto symbol = find_symbol_problem(symbols)) {
+  if (auto symbol = find_symbol_problem(symbols, target.libraries)) {
     return BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
   }
-  return compiler.link(implements_course_interface(symbols));
+  if (target.device != Device::kGpu && calls_library(symbols, target.libraries)) {
+    throw EnvironmentError(file.filename().string() +
+                           " calls a library of the GPU, which cannot be emulated, and no GPU "
+                           "answers here; check it on a machine that has one.");
+  }
+  form = interface_of(symbols);
+  const bool adapter = form != FileInterface::kStages;
+  if (adapter && !has_convolution(symbols)) return BuildProblem{.kind = Kind::kNoConvolution};
+  return compiler.link(adapter);
 }
 
 }  // namespace
@@ -211,18 +231,20 @@ BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& ta
   built.program = built.folder / "program";
   if (fs::exists(built.program) && read_text(built.folder / name) == text) {
     built.warnings = warnings_of(built.folder);
+    built.form = recorded_interface(built.folder);
     return built;
   }
   fill_folder(built.folder, [&](const fs::path& scratch) {
     write_atomically(scratch / name, text);
-    built.problem = compile_and_link(scratch / name, target, scratch);
+    built.problem = compile_and_link(scratch / name, target, scratch, built.form);
     remove_all_but(scratch, {name, "program", "compiler.log"});
     if (built.problem && built.problem->kind == Kind::kDoesNotCompile) {
       require_working_machine(target, scratch);
       remove_all_but(scratch, {name, "compiler.log"});
     }
     if (!built.problem) {
-      write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
+      write_atomically(scratch / kDeviceFile,
+                       std::string(to_string(target.device)) + " " + to_string(built.form) + "\n");
     }
   });
   built.warnings = warnings_of(built.folder);

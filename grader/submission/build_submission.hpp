@@ -11,7 +11,7 @@ namespace convlab::grader {
 
 /// Why no program could be built from a file.
 struct BuildProblem {
-  enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol };
+  enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution };
   Kind kind = Kind::kDoesNotCompile;
   std::string message{};                  ///< of the compiler or the linker: its first error
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
@@ -20,6 +20,7 @@ struct BuildProblem {
 struct BuiltSubmission {
   std::filesystem::path program{};  ///< answers --serve
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
+  FileInterface form = FileInterface::kStages;
   std::optional<BuildProblem> problem{};
   std::string warnings{};  ///< of the compiler, about the file: lines_of_warnings
 };

@@ -56,11 +56,13 @@ void make_printable(ServeReply& reply) {
     stage.id = printable_line(stage.id);
     stage.title = printable_line(stage.title);
     stage.baseline = printable_line(stage.baseline);
+    stage.only_for = printable_line(stage.only_for);
   }
   if (reply.fault) {
     FaultRecord& fault = *reply.fault;
-    for (std::string* text : {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at,
-                              &fault.array, &fault.memory.variable, &fault.memory.allocated_at}) {
+    for (std::string* text :
+         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array,
+          &fault.other_place, &fault.call, &fault.memory.variable, &fault.memory.allocated_at}) {
       *text = printable_line(*text);
     }
     for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
@@ -220,15 +222,74 @@ double Submission::kernel_limit_s() const {
 
 Call Submission::run(const std::string& stage, std::uint32_t content) {
   fill_output(content);
-  return call({.stage = stage}, {});
+  return call({.stage = stage}, 0, {});
+}
+
+Call Submission::run_timed(const std::string& stage, const std::function<void()>& exchange) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  const bool on_cpu = device_.device == Device::kCpu;
+  Clock::time_point start;
+  double empty_ms = 0.0;
+  double convolve_ms = 0.0;
+  int copies = 0;
+  int pause = 0;
+  bool still = true;
+  fill_output(oracle::kPoisonBits);
+  // Both requests begin in the same way: all threads stand still.
+  const auto begin = [&](Step step, const std::function<void()>& meanwhile) {
+    still = process_->freeze() && still;
+    meanwhile();
+    still = process_->stands_still() && still;
+    start = Clock::now();
+    process_->thaw();
+    return to_string(step);
+  };
+  Call result =
+      call({.stage = stage, .steps = true}, on_cpu ? 2 : 4, [&](const ServeReply& paused) {
+        switch (pause++) {
+          case 0:
+            copies = paused.kernels.copies;
+            return begin(Step::kEmptyCall, [] {});
+          case 1:
+            empty_ms = since(start);
+            return begin(on_cpu ? Step::kConvolve : Step::kNewInput, exchange);
+          case 2:
+            start = Clock::now();
+            return to_string(Step::kConvolve);
+          default:
+            convolve_ms = since(start);
+            return to_string(Step::kConvolve);
+        }
+      });
+  if (on_cpu) convolve_ms = since(start);
+  // A program that answers slowly on purpose must not gain by it.
+  constexpr double kMostOnCpu = 1.0;
+  constexpr double kMostOnDevice = 5.0;
+  empty_ms = std::min(empty_ms, on_cpu ? kMostOnCpu : kMostOnDevice);
+  least_empty_ms_ = least_empty_ms_ == 0.0 ? empty_ms : std::min(least_empty_ms_, empty_ms);
+  result.own_ms = std::max(0.0, convolve_ms - least_empty_ms_);
+  result.copies = copies;
+  if (!still) fail_for_working_on(result);
+  return result;
+}
+
+void Submission::fail_for_working_on(Call& call) {
+  if (!call.failure) call.failure = Failure{.kind = Failure::Kind::kWorksOn};
+  restart();
 }
 
 Call Submission::run_phases(const std::string& stage, const std::function<void()>& pause) {
   fill_output(oracle::kPoisonBits);
-  return call({.stage = stage, .pauses = true}, pause);
+  return call({.stage = stage, .pauses = true}, 3, [&](const ServeReply& /*paused*/) {
+    pause();
+    return "go on";
+  });
 }
 
-Call Submission::call(ServeRequest request, const std::function<void()>& pause) {
+Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause) {
   request.token = fresh_token();
   request.shape = shape_;
   request.input_offset = input_.offset;
@@ -238,13 +299,13 @@ Call Submission::call(ServeRequest request, const std::function<void()>& pause) 
   ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;
-  call.failure = ask(request, time_limit(), reply, pause);
+  call.failure = ask(request, time_limit(), reply, pauses, on_pause);
   if (call.failure && call.failure->fault) {
     call.failure->words = words_of(*call.failure->fault, shape_, sources_);
   }
-  if (process_) process_->freeze();
   call.round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (process_ && !process_->freeze()) fail_for_working_on(call);
   call.op_ms = reply.op_ms;
   call.layer_ms = reply.layer_ms;
   call.sample = reply.sample;
@@ -255,7 +316,7 @@ Call Submission::call(ServeRequest request, const std::function<void()>& pause) 
 }
 
 std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
-                                       ServeReply& reply, const std::function<void()>& pause) {
+                                       ServeReply& reply, int pauses, const OnPause& on_pause) {
   if (!process_) {
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
@@ -266,6 +327,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
                               .environment = environment_});
     segments_are_known_ = false;
   }
+  const bool stood_still = process_->stands_still();
   process_->thaw();
   std::vector<int> descriptors;
   if (!request.stage.empty() && !segments_are_known_) {
@@ -279,12 +341,12 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   send_message(process_->channel(), encode(request), descriptors);
   auto answer = process_->receive(limit);
   // Accepts a pause only if this request asked for it.
-  for (int pauses = 0; pause && pauses < 2; ++pauses) {
+  int paused_times = 0;
+  for (; paused_times < pauses; ++paused_times) {
     const auto* message = std::get_if<Message>(&answer);
     const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);
     if (!paused || paused->status != ServeStatus::kPaused || paused->token != request.token) break;
-    pause();
-    send_message(process_->channel(), "go on");
+    send_message(process_->channel(), on_pause(*paused));
     answer = process_->receive(limit);
   }
   isolation_ = process_->isolation();
@@ -293,10 +355,14 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   if (const auto* ending = std::get_if<Ending>(&answer)) {
     failure = failure_of(*ending, limit);
   } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
-             !decoded || !answers(*decoded, request)) {
+             !decoded || !answers(*decoded, request) ||
+             (decoded->status == ServeStatus::kDone &&
+              paused_times < (request.steps ? pauses : std::min(pauses, 2)))) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};
+  } else if (!stood_still) {
+    failure = Failure{.kind = Failure::Kind::kWorksOn};
   } else {
     reply = std::move(*decoded);
     make_printable(reply);
@@ -348,8 +414,8 @@ std::chrono::nanoseconds Submission::computing_time() const {
   return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
 }
 
-std::chrono::nanoseconds Submission::leading_thread_time() const {
-  return process_ ? process_->leading_thread_time() : std::chrono::nanoseconds(-1);
+bool Submission::stands_still() const {
+  return !process_ || process_->stands_still();
 }
 
 void Submission::set_environment(std::vector<std::string> variables) {

@@ -21,7 +21,7 @@
 namespace convlab::grader {
 
 /// Beside a program that was built of a given file: "cpu", "emulated" or "gpu", which says how much
-/// its box allows.
+/// its box allows, and what the file implements.
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.
@@ -37,6 +37,7 @@ struct Failure {
     kNoStart,   ///< there is no such program, or it cannot run
     kProtocol,  ///< its answer is none
     kSettings,  ///< it changed its environment
+    kWorksOn,   ///< threads of it go on where it has to stand still
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
@@ -64,10 +65,13 @@ struct Arrays {
 /// One call of a stage.
 struct Call {
   std::optional<Failure> failure{};
-  double op_ms = 0.0;
-  double layer_ms = 0.0;
-  OpSample sample{};           ///< what op_ms was made of, on a device
-  double round_trip_ms = 0.0;  ///< on the grader's clock
+  double op_ms = 0.0;     ///< what it says of itself
+  double layer_ms = 0.0;  ///< the same
+  OpSample sample{};      ///< what op_ms was made of, on a device
+  /// Of run_timed, on the grader's clock: convolve, less a request that asks for nothing.
+  double own_ms = 0.0;
+  double round_trip_ms = 0.0;  ///< of all phases, on the grader's clock
+  int copies = 0;              ///< of run_timed: see run_in_steps
   PhaseKernels kernels{};      ///< of run_phases
   DeviceNotes notes{};         ///< of an emulated device
   bool wrote_outside = false;  ///< the memory beside the output has changed
@@ -103,16 +107,25 @@ class Submission {
   /// lets the stage write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
-  /// The same with pauses after prolog and after convolve, in which `pause` may change the input.
+  /// The same on the grader's clock. When prolog has returned, everything in the box stands still
+  /// and `exchange` puts other numbers into the input array; they also go to the copies of it that
+  /// the device's memory holds. So what prolog computes belongs to another input, whatever the
+  /// program says of its times.
+  Call run_timed(const std::string& stage, const std::function<void()>& exchange);
+
+  /// The same with pauses after prolog and after convolve, in which `pause` may change the input;
+  /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
   /// After a call the process stays stopped, so that it cannot add to the output while that is
   /// compared. This lets it go on until the next call.
   void thaw();
 
-  /// Processor time of all its threads so far; negative if unknown.
+  /// Processor time of all threads of its box so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
-  [[nodiscard]] std::chrono::nanoseconds leading_thread_time() const;  ///< of the one that answers
+
+  /// Whether nothing in its box has computed since the last call.
+  [[nodiscard]] bool stands_still() const;
 
   /// The files that the program was built from, whose lines and names findings quote.
   void set_sources(SourceText sources) { sources_ = std::move(sources); }
@@ -147,9 +160,13 @@ class Submission {
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
   [[nodiscard]] double kernel_limit_s() const;
-  Call call(ServeRequest request, const std::function<void()>& pause);
+
+  /// What the grader says to a program that has paused.
+  using OnPause = std::function<std::string(const ServeReply& paused)>;
+  void fail_for_working_on(Call& call);
+  Call call(ServeRequest request, int pauses, const OnPause& on_pause);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
-                             ServeReply& reply, const std::function<void()>& pause = {});
+                             ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
@@ -161,6 +178,7 @@ class Submission {
   Region input_;
   Region weights_;
   Region output_;
+  double least_empty_ms_ = 0.0;      ///< a request that asks for nothing; 0 before the first
   bool segments_are_known_ = false;  ///< to the running process
   std::unique_ptr<ChildProcess> process_;
 };

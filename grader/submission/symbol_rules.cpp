@@ -113,10 +113,11 @@ constexpr std::string_view kOthersBeginnings[] = {"pthread_", "omp_",   "GOMP_",
 
 // The workbook's part of the channel to the grader, which a file may neither call nor replace.
 constexpr std::string_view kInternal[] = {
-    "_ZN7convlab9run_stage",     "_ZN7convlab10run_phases",        "_ZN7convlab10find_stage",
-    "_ZN7convlab5serve",         "_ZN7convlab17registered_stages", "_ZN7convlab6encode",
-    "_ZN7convlab12send_message", "_ZN7convlab15receive_message",   "_ZN7convlab14decode_request",
-    "_ZN7convlab12decode_reply", "_ZN7convlab14milestone_main",    "_ZN7convlab12MappedSegment"};
+    "_ZN7convlab9run_stage",       "_ZN7convlab10run_phases",   "_ZN7convlab10find_stage",
+    "_ZN7convlab12run_in_steps",   "_ZN7convlab5serve",         "_ZN7convlab17registered_stages",
+    "_ZN7convlab6encode",          "_ZN7convlab12send_message", "_ZN7convlab15receive_message",
+    "_ZN7convlab14decode_request", "_ZN7convlab12decode_reply", "_ZN7convlab14milestone_main",
+    "_ZN7convlab12MappedSegment"};
 
 template <class Words>
 bool contains(const Words& words, std::string_view name) {
@@ -174,7 +175,8 @@ std::string readable(const std::string& name) {
 
 }  // namespace
 
-std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
+std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
+                                                 const std::vector<std::string>& allowed) {
   using Kind = SymbolProblem::Kind;
   std::istringstream lines(symbols);
   for (std::string line; std::getline(lines, line);) {
@@ -185,7 +187,7 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
     const bool undefined = type == 'U' || type == 'w' || type == 'v';
     const bool strong =
         type == 'T' || type == 'D' || type == 'B' || type == 'R' || type == 'i' || type == 'W';
-    if (undefined && begins_with_one(kLibraries, name)) {
+    if (undefined && begins_with_one(kLibraries, name) && !begins_with_one(allowed, name)) {
       return SymbolProblem{Kind::kLibrary, readable(name)};
     }
     if (undefined && is_refused(name)) return SymbolProblem{Kind::kForbidden, readable(name)};
@@ -197,6 +199,14 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols) {
     }
   }
   return std::nullopt;
+}
+
+bool calls_library(const std::string& symbols, const std::vector<std::string>& libraries) {
+  std::istringstream lines(symbols);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(" U ") != std::string::npos && begins_with_one(libraries, line)) return true;
+  }
+  return false;
 }
 
 }  // namespace convlab::grader

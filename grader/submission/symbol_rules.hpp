@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace convlab::grader {
 
@@ -20,6 +21,11 @@ struct SymbolProblem {
 /// them. Refused are libraries that do the exercise, what the box refuses in any case, what reaches
 /// around these rules, and the workbook's side of the talk with the grader. A system call without a
 /// function's name is met by the box.
-std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols);
+/// @param allowed  libraries that it may call all the same: "cublas"
+std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
+                                                 const std::vector<std::string>& allowed = {});
+
+/// Whether an object calls one of these libraries.
+bool calls_library(const std::string& symbols, const std::vector<std::string>& libraries);
 
 }  // namespace convlab::grader

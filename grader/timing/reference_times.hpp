@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ class ReferenceTimes {
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
 
  private:
-  std::optional<double> run();
+  std::optional<double> run(const std::function<void()>& exchange);
 
   Submission submission_;
   std::string stage_;

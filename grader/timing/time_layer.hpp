@@ -7,13 +7,15 @@
 
 namespace convlab::grader {
 
-/// Times a convolution of the network: further calls, each with the images in another order, each
-/// image times a power of two, and a poisoned output. They must give the same bits in that order,
-/// or else pass the oracle themselves. The first call is a sample only where it takes so long that
-/// there is no other. An emulated device has no times.
+/// Times a convolution of the network: further calls, each with random images that nobody has seen,
+/// which appear when prolog has returned, and a poisoned output, of which a random part is compared
+/// in double precision. The first call is a sample only where it takes so long that there is no
+/// other. An emulated device has no times.
 ///
-/// The submission tells its own times; a finding says where they contradict the grader's clock, the
-/// default stream or physics.
+/// On the CPU the time is the grader's own. On a GPU the submission tells it, from events, and the
+/// grader's clock bounds it in each call: where the two contradict, the grader's counts. A finding
+/// says where they contradict in most calls, or where a time contradicts the default stream or
+/// physics.
 /// @param result     gets the samples
 /// @param reference  called after each sample with the same numbers; null: nobody is
 std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,

@@ -130,6 +130,7 @@ class Tally {
 double error_bound(Precision precision) {
   constexpr double kSums = 32.0;
   constexpr double kRoundedInputs = 16'388.0;
+  constexpr double kBfloatInputs = 131'328.0;
   constexpr double kHalfUnits = 8192.0;  // 2^-11, half's rounding, in units of 2^-24
   constexpr double kHalfSums = 64.0 * kHalfUnits;
   switch (precision) {
@@ -138,6 +139,8 @@ double error_bound(Precision precision) {
     case Precision::kTf32:
     case Precision::kFp16:
       return kRoundedInputs + kSums;
+    case Precision::kBf16:
+      return kBfloatInputs + kSums;
     case Precision::kFp16Sums:
       return kRoundedInputs + kHalfSums;
   }

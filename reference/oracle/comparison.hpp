@@ -33,7 +33,8 @@ struct Tolerance {
 /// fp32: right implementations of 49 to 784 taps stay below 8 on random inputs and reach 16.3 on
 /// the test images; inputs rounded to TF32 or FP16 give 900 and more, so 32 separates the two. tf32
 /// and fp16: rounding both inputs to 11 significant bits moves a product by up to 2^-10 + 2^-22,
-/// which is 16 388 units, and the sums are those of fp32. fp16-sums: each of n additions rounds by
+/// which is 16 388 units, and the sums are those of fp32. bf16: 8 significant bits, 2^-7 + 2^-16,
+/// which is 131 328 units. fp16-sums: each of n additions rounds by
 /// up to 2^-11 of the sum so far, which is 8 192 units, so n · 8 192 is certain and useless: at 784
 /// taps 38 % of Σ|a||b|. Roundings of both signs cancel. Right implementations that add one product
 /// after the other in halves stay below 39 000 units at 49 to 784 taps if products have both signs;

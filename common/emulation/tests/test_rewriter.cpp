@@ -295,12 +295,13 @@ TEST_CASE("launch bounds are checked wherever they come from") {
 }
 
 TEST_CASE("the header of a library that needs a GPU gets a name that says so") {
-  CHECK(rewritten("#include <cublas_v2.h>\nint x;").text ==
-        "#include <cublas_v2.h needs a GPU and cannot be emulated>\nint x;");
+  CHECK(rewritten("#include <cufft.h>\nint x;").text ==
+        "#include <cufft.h needs a GPU and cannot be emulated>\nint x;");
   CHECK(has(rewritten("#  include <thrust/sort.h>\n").text, "<thrust/sort.h needs a GPU"));
   CHECK(has(rewritten("#include <curand_kernel.h>\n").text, "<curand_kernel.h needs a GPU"));
-  for (const char* fine : {"#include <cuda_fp16.h>\n", "#include \"cub.h\"\n", "#include <cub.h>\n",
-                           "#include <cublas", "#include <cublas_v2.h\n>"})
+  for (const char* fine :
+       {"#include <cuda_fp16.h>\n", "#include \"cub.h\"\n", "#include <cub.h>\n", "#include <cufft",
+        "#include <cufft.h\n>", "#include <cublas_v2.h>\n", "#include <cudnn.h>\n"})
     CHECK_FALSE(rewritten(fine).changed);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -51,6 +52,19 @@ class FakeDevice final : public DeviceSession {
     log_.push_back("overwrite " + std::to_string(place - content.begin) + " with " +
                    std::to_string(count) + " from " + std::to_string(numbers[0]).substr(0, 1));
   }
+  std::optional<std::vector<MemoryRange>> allocations() override {
+    if (!keeps_record) return std::nullopt;
+    return std::vector<MemoryRange>{
+        {content.begin, static_cast<std::int64_t>(content.words.size() * sizeof(float)), true}};
+  }
+  bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
+                 std::byte* to) override {
+    const auto* memory = reinterpret_cast<const std::byte*>(content.words.data());
+    for (int row = 0; row < rows; ++row, to += width) {
+      std::copy_n(memory + (from - content.begin) + row * pitch, width, to);
+    }
+    return true;
+  }
   void fence(const char* phase) override { log_.push_back(std::string("fence ") + phase); }
   OpSample time(const std::function<void()>& op) override {
     log_.push_back("time");
@@ -60,7 +74,8 @@ class FakeDevice final : public DeviceSession {
     return sample;
   }
 
-  MemoryContent content{};  ///< all that its memory holds
+  MemoryContent content{};   ///< all that its memory holds
+  bool keeps_record = true;  ///< of what is allocated
 
  private:
   Log& log_;
@@ -153,7 +168,7 @@ TEST_CASE("run phases: the input's copy in device memory is swapped wherever it 
 
   PhaseKernels seen = run_again();
   CHECK(log == Log{"prolog", "fence prolog", "overwrite 8 with 2 from 3", "convolve",
-                   "fence convolve", "overwrite 8 with 2 from 4", "epilog", "fence epilog"});
+                   "fence convolve", "overwrite 8 with 2 from 5", "epilog", "fence epilog"});
   CHECK(seen.copies == 1);
   CHECK_FALSE(seen.finished);
 
@@ -164,5 +179,56 @@ TEST_CASE("run phases: the input's copy in device memory is swapped wherever it 
   SECTION("there is no copy") {
     gpu.content.words[3] = bits(3);
     CHECK(run_again().copies == 0);
+  }
+}
+
+TEST_CASE("run in steps: empty calls, another input and convolve, as they are asked for") {
+  Log log;
+  FakeDevice gpu(Device::kGpu, log);
+  const ConvShape shape{.batch = 2, .height = 1, .width = 2};
+  const auto bits = [](float number) { return std::bit_cast<std::uint32_t>(number); };
+  // The second image lies before the first.
+  gpu.content.words = {bits(3), bits(4), bits(9), bits(1), bits(2), bits(5)};
+  std::array<std::byte, 6 * sizeof(float)> place{};
+  gpu.content.begin = place.data();
+  std::array<float, 4> input = {1, 2, 3, 4};
+  const std::array<float, 1> weights = {1};
+  std::array<float, 4> output{};
+  std::vector<int> told;
+  const auto run_again = [&](DeviceSession* device) {
+    input = {1, 2, 3, 4};
+    log.clear();
+    told.clear();
+    return run_in_steps(logging_stage(log), shape, input.data(), weights.data(), output.data(),
+                        device, [&](int copies) {
+                          told.push_back(copies);
+                          if (told.size() == 1) return Step::kEmptyCall;
+                          input = {6, 7, 8, 9};
+                          return told.size() == 2 ? Step::kNewInput : Step::kConvolve;
+                        });
+  };
+  SECTION("the parts of the input are found and changed") {
+    const PhaseTimes times = run_again(&gpu);
+    CHECK(log == Log{"prolog", "fence prolog", "time", "overwrite 0 with 2 from 8",
+                     "overwrite 12 with 2 from 6", "time", "convolve", "epilog", "fence epilog"});
+    CHECK(told == std::vector<int>{2, 2, 2, 2});
+    CHECK(times.op_ms == 20.0);
+  }
+  SECTION("an image that is not there leaves the others as they are") {
+    gpu.content.words[0] = bits(5);
+    run_again(&gpu);
+    CHECK(told.front() == 0);
+    CHECK(std::count(log.begin(), log.end(), "overwrite 12 with 2 from 6") == 0);
+  }
+  SECTION("nobody keeps a record") {
+    gpu.keeps_record = false;
+    run_again(&gpu);
+    CHECK(told.front() == -1);
+  }
+  SECTION("on the CPU nothing is asked after convolve, and epilog counts") {
+    const PhaseTimes times = run_again(nullptr);
+    CHECK(log == Log{"prolog", "convolve", "epilog"});
+    CHECK(told.size() == 3);
+    CHECK(times.samples.size() == 1);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "common/testing/catch.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/rules.hpp"
 #include "grader/findings/diagnosis.hpp"
 
 using namespace convlab;
@@ -74,7 +75,7 @@ std::string diagnosis_of(const Loops& loops) {
     std::vector<float> output(static_cast<std::size_t>(shape.output_size()),
                               std::bit_cast<float>(oracle::kPoisonBits));
     const Arrays arrays{input.data(), weights.data(), output.data()};
-    grader::fill_random(shape, test.exact, ++seed, arrays);
+    grader::fill_random(test, ++seed, arrays);
     loops.run(shape, arrays);
     const auto tolerance =
         test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(Precision::kFp32);
@@ -127,4 +128,59 @@ TEST_CASE("diagnosis: what the wrong elements have in common") {
   Loops everywhere;
   everywhere.stored = [](float sum, int, int, int, int) { return sum + 1.0f; };
   CHECK(diagnosis_of(everywhere) == "E-wrong");
+}
+
+TEST_CASE("diagnosis: rounding everywhere is a matter of precision, one wrong tap is not") {
+  Loops rounds;
+  rounds.stored = [](float sum, int b, int m, int h, int w) {
+    return sum * (1.0f + 1e-2f * static_cast<float>((b * 7 + m * 5 + h * 3 + w) % 5 - 2) / 2.0f);
+  };
+  // The first cases have whole numbers and no tolerance.
+  const ConvShape shape{2, 16, 4, 40, 40, 7, 1};
+  const auto precision_of = [&](const Loops& loops) {
+    std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
+    std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+    std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
+    const Arrays arrays{input.data(), weights.data(), output.data()};
+    grader::fill_random({.shape = shape}, 3, arrays);
+    loops.run(shape, arrays);
+    const auto tolerance = oracle::Tolerance::of(Precision::kFp32);
+    const auto report =
+        oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
+    return grader::diagnose({shape, arrays, tolerance, report}, "a case");
+  };
+  const auto found = precision_of(rounds);
+  CHECK(found.id == "E-precision");
+  CHECK(found.seen.find("computes like") == std::string::npos);
+  CHECK(found.seen.find("The largest error fits") != std::string::npos);
+  Loops last_row;
+  last_row.stored = [](float sum, int, int, int h, int) { return h == 33 ? sum * 1.05f : sum; };
+  CHECK(precision_of(last_row).id == "E-borders");
+}
+
+TEST_CASE("diagnosis: a last tile that nobody writes") {
+  Loops left_out;
+  left_out.stored = [](float sum, int, int, int h, int w) {
+    return h >= 16 || w >= 16 ? 0.0f : sum;
+  };
+  CHECK(diagnosis_of(left_out) == "E-rounded-down");
+}
+
+TEST_CASE("rules: an edition says which cases decide") {
+  CHECK(grader::parse_rules("").rules == std::nullopt);
+  CHECK(grader::parse_rules("workbook").rules == grader::Rules::kWorkbook);
+  CHECK(grader::parse_rules("fa21").published_cases == false);
+  CHECK(grader::parse_rules("sp25").published_cases == true);
+  CHECK_THROWS_WITH(grader::parse_rules("fa12"), Catch::Matchers::Contains("fa12"));
+  const Preset network = load_preset("fa23");
+  const grader::CasePlan plan = grader::course_plan(network, 3, true);
+  const auto layers = network.conv_shapes(3);
+  for (const grader::ElementCase& test : plan.cases) {
+    const bool is_layer = test.shape == layers[0] || test.shape == layers[1];
+    CHECK((is_layer || test.name.find("course case") == 0));
+  }
+  CHECK(plan.cases.size() == 8);
+  CHECK(grader::course_plan(network, 3, false).cases.size() == 4);
+  CHECK(plan.measured.size() == grader::element_cases().size());
+  CHECK(grader::workbook_plan().measured.empty());
 }

@@ -1,0 +1,102 @@
+#include "common/device/input_copies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+namespace convlab {
+
+namespace {
+
+constexpr std::int64_t kKeyWords = 4;
+
+/// The first numbers of an image, bit by bit; an image may have fewer.
+using Key = std::array<std::uint32_t, kKeyWords>;
+
+/// What a search knows of the array.
+struct Wanted {
+  std::map<Key, int> images{};  ///< by what they begin with
+  std::int64_t image_bytes = 0;
+  std::int64_t key_bytes = 0;
+};
+
+Wanted describe(const float* input, const ConvShape& shape) {
+  constexpr auto kWord = static_cast<std::int64_t>(sizeof(float));
+  Wanted wanted{.image_bytes = shape.input_image_size() * kWord,
+                .key_bytes = std::min(shape.input_image_size(), kKeyWords) * kWord};
+  for (int image = 0; image < shape.batch; ++image) {
+    Key key{};
+    std::memcpy(key.data(), input + image * shape.input_image_size(),
+                static_cast<std::size_t>(wanted.key_bytes));
+    wanted.images.emplace(key, image);
+  }
+  return wanted;
+}
+
+// The images that lie at this place, until one that is not the next.
+InputCopies::Part part_at(DeviceSession& device, std::byte* place, std::int64_t room,
+                          const Wanted& wanted, int batch) {
+  const int rows = static_cast<int>(std::min<std::int64_t>(room / wanted.image_bytes, batch));
+  std::vector<std::byte> bytes(static_cast<std::size_t>(rows * wanted.key_bytes));
+  if (rows <= 0 ||
+      !device.read_rows(place, wanted.image_bytes, wanted.key_bytes, rows, bytes.data())) {
+    return {};
+  }
+  InputCopies::Part part{.begin = place};
+  for (; part.images < rows; ++part.images) {
+    Key key{};
+    std::memcpy(key.data(), bytes.data() + part.images * wanted.key_bytes,
+                static_cast<std::size_t>(wanted.key_bytes));
+    const auto found = wanted.images.find(key);
+    if (found == wanted.images.end()) break;
+    if (part.images == 0) part.first = found->second;
+    if (found->second != part.first + part.images) break;
+  }
+  return part;
+}
+
+bool covers_all(const std::vector<InputCopies::Part>& parts, int batch) {
+  std::vector<bool> present(static_cast<std::size_t>(batch));
+  for (const InputCopies::Part& part : parts) {
+    std::fill_n(present.begin() + part.first, part.images, true);
+  }
+  return std::find(present.begin(), present.end(), false) == present.end();
+}
+
+}  // namespace
+
+InputCopies find_copies(DeviceSession& device, const float* input, const ConvShape& shape) {
+  InputCopies copies;
+  const auto allocations = device.allocations();
+  if (!allocations) return copies;
+  copies.known = true;
+  const Wanted wanted = describe(input, shape);
+  Key first{};
+  std::memcpy(first.data(), input, static_cast<std::size_t>(wanted.key_bytes));
+  const std::vector<std::uint32_t> words(
+      first.begin(), first.begin() + wanted.key_bytes / std::int64_t{sizeof(std::uint32_t)});
+  for (const MemoryRange& range : *allocations) {
+    std::vector<std::byte*> places = {range.begin};
+    for (std::byte* place : device.places_of(range, words)) {
+      if (place != range.begin) places.push_back(place);
+    }
+    for (std::byte* place : places) {
+      const std::int64_t room = range.bytes - (place - range.begin);
+      const InputCopies::Part part = part_at(device, place, room, wanted, shape.batch);
+      if (part.images > 0) copies.parts.push_back(part);
+    }
+  }
+  copies.complete = covers_all(copies.parts, shape.batch);
+  return copies;
+}
+
+void overwrite(DeviceSession& device, const InputCopies& copies, const float* input,
+               const ConvShape& shape) {
+  for (const InputCopies::Part& part : copies.parts) {
+    device.overwrite(part.begin, input + part.first * shape.input_image_size(),
+                     part.images * shape.input_image_size());
+  }
+}
+
+}  // namespace convlab

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "common/device/device_session.hpp"
+
+namespace convlab {
+
+/// What a given file's calls of cudaMalloc and its relatives have allocated and not freed. Those
+/// calls go through recorded_allocations.cu: given_file/recorded_calls renames them when it is
+/// linked.
+std::vector<MemoryRange> recorded_allocations();
+
+}  // namespace convlab

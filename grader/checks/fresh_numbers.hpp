@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+namespace convlab::grader {
+
+/// An array of random numbers in [-1, 1) with 24 bits each that needs no memory: each number
+/// follows from the seed and its place. So the grader knows what it wrote where another process
+/// might have changed it.
+class FreshNumbers {
+ public:
+  explicit FreshNumbers(std::uint64_t seed)
+      : low_(static_cast<std::uint32_t>(seed)), high_(static_cast<std::uint32_t>(seed >> 32)) {}
+
+  /// Numbers that nobody has seen.
+  static FreshNumbers draw();
+
+  [[nodiscard]] float at(std::int64_t place) const {
+    const auto place_low = static_cast<std::uint32_t>(place);
+    const auto place_high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(place) >> 32);
+    std::uint32_t bits = mixed(place_low ^ low_);
+    bits = mixed(bits + high_ + place_high * 0x9e37'79b9U);
+    constexpr float kUnit = 0x1p-23f;
+    return static_cast<float>(static_cast<std::int32_t>(bits) >> 8) * kUnit;
+  }
+
+  void fill(float* numbers, std::int64_t count) const;
+
+ private:
+  // A bijection whose output bits depend on all input bits: the finaliser of MurmurHash3 (A.
+  // Appleby, in the public domain).
+  static std::uint32_t mixed(std::uint32_t bits) {
+    bits ^= bits >> 16;
+    bits *= 0x85eb'ca6bU;
+    bits ^= bits >> 13;
+    bits *= 0xc2b2'ae35U;
+    return bits ^ bits >> 16;
+  }
+
+  std::uint32_t low_;
+  std::uint32_t high_;
+};
+
+}  // namespace convlab::grader

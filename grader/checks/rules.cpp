@@ -1,0 +1,93 @@
+#include "grader/checks/rules.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/error/enum_name.hpp"
+#include "common/error/error.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// Terms of the course whose interface this workbook builds. Since FA23 the interface has a stride,
+// and a run begins with the published cases.
+constexpr const char* kEditions[] = {"fa20", "sp21", "fa21", "sp22", "fa22", "sp23",
+                                     "fa23", "sp24", "fa24", "sp25", "fa25", "sp26"};
+constexpr const char* kFirstWithStride = "fa23";
+
+const ElementCase& general_case(const std::string& name) {
+  const auto& all = element_cases();
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const ElementCase& test) { return test.name == name; });
+}
+
+std::vector<ElementCase> published_cases() {
+  std::vector<ElementCase> published;
+  for (const char* number : {"1", "2", "3", "4"}) {
+    published.push_back(general_case(std::string("course case ") + number));
+  }
+  return published;
+}
+
+}  // namespace
+
+const char* to_string(Rules rules) {
+  return enum_name(rules, {"workbook", "course"});
+}
+
+RulesRequest parse_rules(const std::string& name) {
+  if (name.empty()) return {};
+  if (name == to_string(Rules::kWorkbook)) return {.rules = Rules::kWorkbook};
+  if (name == to_string(Rules::kCourse)) return {.rules = Rules::kCourse};
+  const auto* const edition = std::find(std::begin(kEditions), std::end(kEditions), name);
+  if (edition == std::end(kEditions)) {
+    std::string known;
+    for (const char* each : kEditions) known += std::string(", ") + each;
+    throw UsageError("There are no rules '" + name + "'; the rules are: workbook, course" + known +
+                     ".");
+  }
+  const auto* const first_with_stride =
+      std::find(std::begin(kEditions), std::end(kEditions), std::string(kFirstWithStride));
+  return {.rules = Rules::kCourse, .published_cases = edition >= first_with_stride};
+}
+
+CasePlan workbook_plan() {
+  CasePlan plan{.cases = element_cases(),
+                .phases = {3, 2, 4, 19, 17, 3, 1},  // fewer outputs than inputs
+                .small_changes = {4, 3, 3, 23, 21, 3, 1},
+                .seen_again = {8, 8, 3, 40, 40, 5, 1}};
+  // Some that are quick and have several blocks, images and channels.
+  constexpr std::int64_t kFew = 400'000;
+  for (const ElementCase& test : plan.cases) {
+    const bool has_parts = test.shape.batch > 1 && test.shape.in_channels > 1;
+    if (has_parts && test.shape.multiply_adds() < kFew) plan.repeated.push_back(test);
+  }
+  return plan;
+}
+
+CasePlan course_plan(const Preset& network, int batch, bool with_published_cases) {
+  CasePlan plan{.rules = Rules::kCourse};
+  const std::vector<ConvShape> layers = network.conv_shapes(batch);
+  const auto name = [&](std::size_t layer) {
+    return "convolution " + std::to_string(layer + 1) + " of " + network.name;
+  };
+  // Small enough that sums in halves are exact, too: 800 products of random sign stay below 2048.
+  constexpr int kLargest = 4;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    plan.cases.push_back({name(i) + ", whole numbers", layers[i], true, kLargest});
+  }
+  plan.repeated = plan.cases;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    plan.cases.push_back({name(i) + ", random", layers[i], false});
+  }
+  plan.phases = plan.small_changes = plan.seen_again = layers.front();
+  if (with_published_cases) {
+    const auto published = published_cases();
+    plan.cases.insert(plan.cases.end(), published.begin(), published.end());
+  }
+  plan.measured = element_cases();
+  return plan;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/network/preset.hpp"
+#include "grader/checks/element_cases.hpp"
+
+namespace convlab::grader {
+
+/// By what a file is judged.
+enum class Rules {
+  kWorkbook,  ///< any shape
+  kCourse,    ///< what the course's edition asked: the layers of the network, published cases
+};
+
+/// "workbook", "course".
+const char* to_string(Rules rules);
+
+/// What --rules asks for.
+struct RulesRequest {
+  std::optional<Rules> rules{};           ///< none: of the course for a file with its interface
+  std::optional<bool> published_cases{};  ///< none: for the form with a stride
+};
+
+/// @param name  "", "workbook", "course", or an edition of the course, "fa20" to "sp26"
+/// @throws UsageError for any other, with the names there are
+RulesRequest parse_rules(const std::string& name);
+
+/// Which convolutions decide about a stage, and which are only measured.
+struct CasePlan {
+  Rules rules = Rules::kWorkbook;
+  std::vector<ElementCase> cases{};     ///< in the order in which they are run; each must be right
+  std::vector<ElementCase> repeated{};  ///< quick ones, to ask again and in other orders of threads
+  ConvShape phases{};                   ///< in which the phases are told apart
+  ConvShape small_changes{};            ///< in which single numbers of the input change
+  ConvShape seen_again{};               ///< in which inputs come again, for CPU stages
+  std::vector<ElementCase> measured{};  ///< told, and without effect on the verdict
+};
+
+/// Every shape must be right.
+CasePlan workbook_plan();
+
+/// Only the layers of the network must be right, at this batch, and the four published cases if
+/// they were part of the edition.
+/// Source: shared facts of the editions; the cases are those that FA23 and later run first.
+CasePlan course_plan(const Preset& network, int batch, bool published_cases);
+
+}  // namespace convlab::grader

@@ -1,0 +1,83 @@
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "common/testing/catch.hpp"
+#include "grader/checks/spot_check.hpp"
+
+using namespace convlab;
+using grader::FreshNumbers;
+
+TEST_CASE("fresh numbers: the same for a seed, others for another, spread over [-1, 1)") {
+  constexpr int kCount = 20'000;
+  std::vector<float> numbers(kCount);
+  FreshNumbers(7).fill(numbers.data(), kCount);
+  double sum = 0.0;
+  double squares = 0.0;
+  int same = 0;
+  for (int i = 0; i < kCount; ++i) {
+    CHECK((numbers[i] == FreshNumbers(7).at(i) && numbers[i] >= -1.0f && numbers[i] < 1.0f));
+    same += numbers[i] == FreshNumbers(8).at(i) ? 1 : 0;
+    same += numbers[i] == FreshNumbers(std::uint64_t{7} << 32).at(i) ? 1 : 0;
+    sum += numbers[i];
+    squares += numbers[i] * numbers[i];
+  }
+  CHECK(same < 20);
+  CHECK(std::fabs(sum / kCount) < 0.02);
+  CHECK(std::fabs(squares / kCount - 1.0 / 3.0) < 0.01);
+}
+
+TEST_CASE("spot check: finds wrong elements, and agrees with the oracle about right ones") {
+  const ConvShape shape{.batch = 3,
+                        .out_channels = 4,
+                        .in_channels = 2,
+                        .height = 11,
+                        .width = 13,
+                        .kernel = 3,
+                        .stride = 2};
+  const FreshNumbers numbers(3);
+  std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
+  std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+  std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
+  numbers.fill(input.data(), shape.input_size());
+  FreshNumbers(4).fill(weights.data(), shape.weights_size());
+  std::size_t place = 0;
+  for (int b = 0; b < shape.batch; ++b) {
+    for (int m = 0; m < shape.out_channels; ++m) {
+      for (int h = 0; h < shape.out_height(); ++h) {
+        for (int w = 0; w < shape.out_width(); ++w) {
+          float sum = 0.0f;
+          for (int c = 0; c < shape.in_channels; ++c) {
+            for (int p = 0; p < shape.kernel; ++p) {
+              for (int q = 0; q < shape.kernel; ++q) {
+                sum += input[((b * shape.in_channels + c) * shape.height + h * shape.stride + p) *
+                                 shape.width +
+                             w * shape.stride + q] *
+                       weights[((m * shape.in_channels + c) * shape.kernel + p) * shape.kernel + q];
+              }
+            }
+          }
+          output[place++] = sum;
+        }
+      }
+    }
+  }
+  const auto tolerance = oracle::Tolerance::of(Precision::kFp32);
+  REQUIRE(
+      oracle::compare(shape, input.data(), weights.data(), output.data(), tolerance).passed(shape));
+  std::mt19937_64 engine(1);
+  const auto is_right = [&](int count) {
+    return grader::spot_check(shape, numbers, weights.data(), output.data(), tolerance, count,
+                              engine);
+  };
+  CHECK(is_right(1000));
+  SECTION("the last element") {
+    output.back() += 0.001f;
+    CHECK_FALSE(is_right(0));
+  }
+  SECTION("one in the middle that is no number") {
+    output[output.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+    CHECK_FALSE(is_right(20 * static_cast<int>(output.size())));
+  }
+}

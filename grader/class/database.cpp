@@ -1,0 +1,382 @@
+#include "grader/class/database.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "common/data/gzip.hpp"
+#include "common/error/error.hpp"
+#include "common/timing/statistics.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Tells this program's files from others': "CLAB".
+constexpr std::int64_t kApplication = 0x434c4142;
+
+// One text for each version; a database runs those that it lacks, in order. Never change one that
+// was given away: add another.
+constexpr std::array kMigrations = {
+    R"(
+CREATE TABLE student (
+  id      INTEGER PRIMARY KEY,
+  name    TEXT NOT NULL UNIQUE,
+  alias   TEXT NOT NULL UNIQUE,
+  number  TEXT NOT NULL DEFAULT '',
+  login   TEXT NOT NULL DEFAULT '',
+  email   TEXT NOT NULL DEFAULT '',
+  section TEXT NOT NULL DEFAULT '',
+  canvas  TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE submission (
+  id        INTEGER PRIMARY KEY,
+  student   INTEGER NOT NULL REFERENCES student(id),
+  milestone TEXT NOT NULL,
+  digest    TEXT NOT NULL,
+  place     TEXT NOT NULL,
+  received  TEXT NOT NULL,
+  state     TEXT NOT NULL DEFAULT 'waiting',
+  sentence  TEXT NOT NULL DEFAULT '',
+  finding   TEXT NOT NULL DEFAULT '',
+  passed    INTEGER NOT NULL DEFAULT 0,
+  earned    REAL NOT NULL DEFAULT 0,
+  counted   REAL NOT NULL DEFAULT 0,
+  total     REAL NOT NULL DEFAULT 0,
+  seconds   REAL NOT NULL DEFAULT 0,
+  UNIQUE (student, milestone, digest)
+);
+CREATE TABLE result (
+  submission INTEGER PRIMARY KEY REFERENCES submission(id),
+  json       BLOB NOT NULL
+);
+CREATE TABLE speed (
+  submission   INTEGER NOT NULL REFERENCES submission(id),
+  stage        TEXT NOT NULL,
+  batch        INTEGER NOT NULL,
+  yours_ms     REAL NOT NULL,
+  reference_ms REAL NOT NULL,
+  floor_ms     REAL NOT NULL,
+  speed        REAL NOT NULL,
+  PRIMARY KEY (submission, stage, batch)
+) WITHOUT ROWID;
+)"};
+constexpr auto kVersion = static_cast<std::int64_t>(kMigrations.size());
+
+constexpr const char* kSubmissionColumns =
+    "SELECT s.id, t.name, t.alias, s.milestone, "
+    "(SELECT count(*) FROM submission e WHERE e.student = s.student AND e.milestone = s.milestone "
+    " AND (e.received, e.id) <= (s.received, s.id)), "
+    "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
+    "s.seconds FROM submission s JOIN student t ON t.id = s.student ";
+
+SubmissionState state_of(const std::string& name) {
+  int number = 0;
+  while (number < static_cast<int>(SubmissionState::kMachine) &&
+         name != to_string(static_cast<SubmissionState>(number))) {
+    ++number;
+  }
+  return static_cast<SubmissionState>(number);
+}
+
+SubmissionRow row_of(const SqliteQuery& query) {
+  int column = 0;
+  SubmissionRow row;
+  row.id = query.integer(column++);
+  row.student = query.text(column++);
+  row.alias = query.text(column++);
+  row.milestone = query.text(column++);
+  row.attempt = static_cast<int>(query.integer(column++));
+  row.place = query.text(column++);
+  row.received = query.text(column++);
+  row.state = state_of(query.text(column++));
+  row.sentence = query.text(column++);
+  row.finding = query.text(column++);
+  row.passed = query.integer(column++) != 0;
+  row.earned = query.real(column++);
+  row.counted = query.real(column++);
+  row.total = query.real(column++);
+  row.seconds = query.real(column++);
+  return row;
+}
+
+Descriptor lock_beside(const fs::path& file) {
+  const std::string name = file.string() + ".lock";
+  Descriptor lock(::open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+  if (!lock.is_open()) {
+    throw EnvironmentError("Cannot write " + name + ": " + std::strerror(errno) +
+                           "; name another --database, or change the folder's permissions.");
+  }
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    std::array<char, 32> holder{};
+    const ssize_t size = ::pread(lock.get(), holder.data(), holder.size() - 1, 0);
+    throw EnvironmentError(
+        "Another grader (process " +
+        std::string(holder.data(), size > 0 ? static_cast<std::size_t>(size) : 0) +
+        ") is grading into " + file.string() + "; wait for it, or name another --database.");
+  }
+  const std::string own = std::to_string(::getpid());
+  // The number is for the words above only, so it does not matter if it cannot be written.
+  if (::ftruncate(lock.get(), 0) == 0) {
+    [[maybe_unused]] const ssize_t size = ::pwrite(lock.get(), own.data(), own.size(), 0);
+  }
+  return lock;
+}
+
+}  // namespace
+
+const char* to_string(SubmissionState state) {
+  switch (state) {
+    case SubmissionState::kWaiting:
+      return "waiting";
+    case SubmissionState::kChecked:
+      return "checked";
+    case SubmissionState::kGraded:
+      return "graded";
+    case SubmissionState::kRefused:
+      return "refused";
+    case SubmissionState::kStopped:
+      return "stopped";
+    case SubmissionState::kMachine:
+      return "machine";
+  }
+  return "unknown";
+}
+
+ClassDatabase::ClassDatabase(const fs::path& file, Access access) {
+  const bool grades = access == Access::kGrade;
+  if (!grades && !fs::exists(file)) {
+    throw UsageError("There is no database " + file.string() +
+                     "; grade first: build/bin/grader class grade DIR");
+  }
+  if (grades) {
+    std::error_code exists;
+    if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
+    lock_ = lock_beside(file);
+  }
+  sqlite_ = std::make_unique<SqliteFile>(file, grades);
+  migrate();
+}
+
+void ClassDatabase::migrate() {
+  const std::int64_t application = sqlite_->number("PRAGMA application_id");
+  const std::int64_t tables = sqlite_->number("SELECT count(*) FROM sqlite_master");
+  if (tables > 0 && application != kApplication) {
+    throw EnvironmentError("The file " + file().string() +
+                           " is a database of another program; name another --database.");
+  }
+  const std::int64_t version = sqlite_->number("PRAGMA user_version");
+  if (version > kVersion) {
+    throw EnvironmentError("The database " + file().string() +
+                           " was written by a newer grader (version " + std::to_string(version) +
+                           ", this one knows " + std::to_string(kVersion) +
+                           "); use that grader, or another --database.");
+  }
+  // A reader sees the last complete state while a writer goes on.
+  sqlite_->run("PRAGMA journal_mode = WAL");
+  sqlite_->run("PRAGMA foreign_keys = ON");
+  if (version == kVersion) return;
+  SqliteTransaction transaction(*sqlite_);
+  for (auto i = static_cast<std::size_t>(version); i < kMigrations.size(); ++i) {
+    sqlite_->run(kMigrations[i]);
+  }
+  sqlite_->run(("PRAGMA application_id = " + std::to_string(kApplication)).c_str());
+  sqlite_->run(("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
+  transaction.commit();
+}
+
+// Drawn, not computed from the name: nobody can try names until the alias comes out.
+std::string ClassDatabase::new_alias() {
+  constexpr std::string_view kLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+  std::random_device random;
+  while (true) {
+    std::string alias = "S-";
+    for (int i = 0; i < 4; ++i) alias += kLetters[random() % kLetters.size()];
+    SqliteQuery query(*sqlite_, "SELECT 1 FROM student WHERE alias = ?");
+    if (!query.bind(alias).step()) return alias;
+  }
+}
+
+std::int64_t ClassDatabase::add_student(const Student& student) {
+  const std::lock_guard lock(mutex_);
+  SqliteTransaction transaction(*sqlite_);
+  SqliteQuery insert(*sqlite_, "INSERT OR IGNORE INTO student (name, alias) VALUES (?, ?)");
+  insert.bind(student.name).bind(new_alias()).step();
+  SqliteQuery update(*sqlite_,
+                     "UPDATE student SET number = coalesce(nullif(?, ''), number), "
+                     "login = coalesce(nullif(?, ''), login), "
+                     "email = coalesce(nullif(?, ''), email), "
+                     "section = coalesce(nullif(?, ''), section), "
+                     "canvas = coalesce(nullif(?, ''), canvas) WHERE name = ?");
+  update.bind(student.number).bind(student.login).bind(student.email).bind(student.section);
+  update.bind(student.canvas).bind(student.name).step();
+  SqliteQuery find(*sqlite_, "SELECT id FROM student WHERE name = ?");
+  find.bind(student.name).step();
+  const std::int64_t id = find.integer(0);
+  transaction.commit();
+  return id;
+}
+
+std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::string& milestone,
+                                           const std::string& digest,
+                                           const FoundSubmission& found) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery insert(*sqlite_,
+                     "INSERT OR IGNORE INTO submission (student, milestone, digest, place, "
+                     "received) VALUES (?, ?, ?, ?, ?)");
+  insert.bind(student).bind(milestone).bind(digest).bind(found.place.string());
+  insert.bind(found.received).step();
+  SqliteQuery find(*sqlite_,
+                   "SELECT id FROM submission WHERE student = ? AND milestone = ? AND digest = ?");
+  find.bind(student).bind(milestone).bind(digest).step();
+  return find.integer(0);
+}
+
+void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome, double total) {
+  const std::lock_guard lock(mutex_);
+  const CheckResult* check = outcome.check ? &*outcome.check : nullptr;
+  const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
+  SqliteTransaction transaction(*sqlite_);
+  SqliteQuery update(*sqlite_,
+                     "UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, "
+                     "earned = ?, counted = ?, total = ?, seconds = seconds + ? WHERE id = ?");
+  const bool found = check != nullptr && !check->findings.empty();
+  update.bind(to_string(outcome.state)).bind(outcome.sentence);
+  update.bind(found ? std::string_view(check->findings.front().id) : std::string_view());
+  const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
+  update.bind(static_cast<std::int64_t>(passed)).bind(score == nullptr ? 0.0 : score->earned());
+  update.bind(score == nullptr ? total : score->counted());
+  update.bind(score == nullptr ? total : score->total()).bind(outcome.seconds);
+  update.bind(submission).step();
+  if (check != nullptr) {
+    const std::string text = to_json(*check);
+    const std::vector<std::uint8_t> packed = gzip({text.begin(), text.end()});
+    SqliteQuery replace(*sqlite_, "INSERT OR REPLACE INTO result VALUES (?, ?)");
+    replace.bind(submission);
+    replace.bind_bytes({reinterpret_cast<const char*>(packed.data()), packed.size()}).step();
+  }
+  if (score != nullptr) {
+    SqliteQuery speed(*sqlite_, "INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?)");
+    for (const ScoreItem& item : score->items) {
+      if (!item.speed) continue;
+      speed.reset();
+      speed.bind(submission).bind(item.stage).bind(static_cast<std::int64_t>(item.batch));
+      speed.bind(sum_of_medians(item.speed->yours_ms));
+      speed.bind(sum_of_medians(item.speed->reference_ms));
+      speed.bind(item.speed->floor_ms.value_or(0.0)).bind(item.speed->speed).step();
+    }
+  }
+  transaction.commit();
+}
+
+std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) + "WHERE s.id = ?").c_str());
+  if (!query.bind(id).step()) return std::nullopt;
+  return row_of(query);
+}
+
+std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student) const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) +
+                               "WHERE ?1 = '' OR t.name = ?1 COLLATE NOCASE"
+                               " OR t.alias = ?1 OR t.login = ?1 OR t.number = ?1 "
+                               "ORDER BY s.milestone, t.name, s.received, s.id")
+                                  .c_str());
+  query.bind(student);
+  std::vector<SubmissionRow> rows;
+  while (query.step()) rows.push_back(row_of(query));
+  return rows;
+}
+
+std::vector<Student> ClassDatabase::students() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_,
+                    "SELECT name, number, login, email, section, canvas FROM student "
+                    "ORDER BY name");
+  std::vector<Student> students;
+  while (query.step()) {
+    students.push_back({.name = query.text(0),
+                        .number = query.text(1),
+                        .login = query.text(2),
+                        .email = query.text(3),
+                        .section = query.text(4),
+                        .canvas = query.text(5)});
+  }
+  return students;
+}
+
+std::map<std::string, std::string> ClassDatabase::aliases() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_, "SELECT name, alias FROM student");
+  std::map<std::string, std::string> aliases;
+  while (query.step()) aliases[query.text(0)] = query.text(1);
+  return aliases;
+}
+
+std::vector<SpeedRow> ClassDatabase::speeds() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(
+      *sqlite_,
+      "SELECT s.id, t.name, t.alias, s.milestone, s.received, "
+      "(SELECT count(*) FROM submission e WHERE e.student = s.student AND "
+      " e.milestone = s.milestone AND (e.received, e.id) <= (s.received, s.id)), "
+      "v.stage, v.batch, v.yours_ms, v.reference_ms, v.floor_ms, v.speed "
+      "FROM speed v JOIN submission s ON s.id = v.submission JOIN student t ON t.id = s.student "
+      "ORDER BY s.milestone, v.stage, v.batch, v.yours_ms");
+  std::vector<SpeedRow> rows;
+  while (query.step()) {
+    rows.push_back({.submission = query.integer(0),
+                    .student = query.text(1),
+                    .alias = query.text(2),
+                    .milestone = query.text(3),
+                    .received = query.text(4),
+                    .attempt = static_cast<int>(query.integer(5)),
+                    .stage = query.text(6),
+                    .batch = static_cast<int>(query.integer(7)),
+                    .yours_ms = query.real(8),
+                    .reference_ms = query.real(9),
+                    .floor_ms = query.real(10),
+                    .speed = query.real(11)});
+  }
+  return rows;
+}
+
+std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const {
+  std::string packed;
+  {
+    const std::lock_guard lock(mutex_);
+    SqliteQuery query(*sqlite_, "SELECT json FROM result WHERE submission = ?");
+    if (!query.bind(submission).step()) return std::nullopt;
+    packed = query.text(0);
+  }
+  constexpr std::size_t kLargest = std::size_t{256} << 20;
+  const std::string name = "the result of submission " + std::to_string(submission);
+  const auto bytes = gunzip({packed.begin(), packed.end()}, kLargest, name);
+  return parse_check_result({bytes.begin(), bytes.end()}, name);
+}
+
+std::vector<SubmissionRow> counting(const std::vector<SubmissionRow>& rows, bool best) {
+  std::map<std::pair<std::string, std::string>, SubmissionRow> chosen;
+  for (const SubmissionRow& row : rows) {
+    const auto [place, is_new] = chosen.try_emplace({row.milestone, row.student}, row);
+    if (is_new) continue;
+    SubmissionRow& old = place->second;
+    const bool can_count = row.state == SubmissionState::kGraded ||
+                           row.state == SubmissionState::kChecked ||
+                           old.state != SubmissionState::kGraded;
+    if (best ? row.earned > old.earned : can_count) old = row;
+  }
+  std::vector<SubmissionRow> result;
+  result.reserve(chosen.size());
+  for (auto& [key, row] : chosen) result.push_back(std::move(row));
+  return result;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/process/descriptor.hpp"
+#include "grader/class/roster.hpp"
+#include "grader/class/sqlite.hpp"
+#include "grader/result/check_result.hpp"
+
+namespace convlab::grader {
+
+/// Where a submission stands. docs/class.md describes the database.
+enum class SubmissionState {
+  kWaiting,  ///< not looked at yet, or begun and lost
+  kChecked,  ///< right or wrong is known; times are to come
+  kGraded,   ///< done
+  kRefused,  ///< could not be read, or does not belong to the milestone; the sentence says why
+  kStopped,  ///< took longer than the limit
+  kMachine,  ///< the machine was at fault; the next run tries again
+};
+
+/// "waiting", "checked", "graded", "refused", "stopped", "machine".
+const char* to_string(SubmissionState state);
+
+/// One submission as the list shows it.
+struct SubmissionRow {
+  std::int64_t id = 0;
+  std::string student{};
+  std::string alias{};
+  std::string milestone{};
+  int attempt = 0;  ///< 1, 2, … of this student and milestone, by the time it was received
+  std::string place{};
+  std::string received{};
+  SubmissionState state = SubmissionState::kWaiting;
+  std::string sentence{};
+  std::string finding{};  ///< id of the first finding; empty where all passed
+  bool passed = false;
+  double earned = 0.0;
+  double counted = 0.0;
+  double total = 0.0;
+  double seconds = 0.0;  ///< that grading took
+
+  friend bool operator==(const SubmissionRow&, const SubmissionRow&) = default;
+};
+
+/// One speed that was measured, as plots need it; milliseconds, sums over the convolutions.
+struct SpeedRow {
+  std::int64_t submission = 0;
+  std::string student{};
+  std::string alias{};
+  std::string milestone{};
+  std::string received{};
+  int attempt = 0;
+  std::string stage{};
+  int batch = 0;
+  double yours_ms = 0.0;
+  double reference_ms = 0.0;
+  double floor_ms = 0.0;  ///< 0: not known
+  double speed = 0.0;
+};
+
+/// What a submission became.
+struct Outcome {
+  SubmissionState state = SubmissionState::kMachine;
+  std::string sentence{};
+  double seconds = 0.0;
+  std::optional<CheckResult> check{};
+
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+/// The class: students, submissions, results, in one SQLite file. Every change is one transaction,
+/// so a killed grader loses nothing that it has printed. Threads may share an object.
+class ClassDatabase {
+ public:
+  enum class Access { kRead, kGrade };
+
+  /// Opens it and brings an older one up to date. For grading it is created where it is missing,
+  /// and locked: there is one writer at a time.
+  /// @throws UsageError if there is none to read
+  /// @throws EnvironmentError if it is damaged, of a newer grader, of another program, in use by
+  ///   another grader, or cannot be written
+  ClassDatabase(const std::filesystem::path& file, Access access);
+
+  /// Makes sure that a student is there, and fills in what the roster knows more.
+  /// @return the student's number in this database
+  std::int64_t add_student(const Student& student);
+
+  /// The submission of these files, new or known. @return its number in this database
+  std::int64_t add_submission(std::int64_t student, const std::string& milestone,
+                              const std::string& digest, const FoundSubmission& found);
+
+  /// Keeps what became of a submission, with the points it can have at most.
+  void set_outcome(std::int64_t submission, const Outcome& outcome, double total);
+
+  [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
+  /// All submissions, by milestone, student and attempt.
+  /// @param student  only this one's; empty: everybody's
+  [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "") const;
+  [[nodiscard]] std::vector<Student> students() const;
+  [[nodiscard]] std::map<std::string, std::string> aliases() const;  ///< by name
+  [[nodiscard]] std::vector<SpeedRow> speeds() const;
+
+  /// The whole result of a submission, if it has one. @throws EnvironmentError if it is damaged
+  [[nodiscard]] std::optional<CheckResult> result(std::int64_t submission) const;
+
+  [[nodiscard]] const std::filesystem::path& file() const { return sqlite_->file(); }
+
+ private:
+  void migrate();
+  std::string new_alias();
+
+  Descriptor lock_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<SqliteFile> sqlite_;
+};
+
+/// The submission that counts for each student and milestone: the one with most points, or the last
+/// one that could be graded.
+/// @param best  most points instead of last
+std::vector<SubmissionRow> counting(const std::vector<SubmissionRow>& rows, bool best);
+
+}  // namespace convlab::grader

@@ -1,0 +1,298 @@
+#include "grader/class/grade_class.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "common/text/printable.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/report/score_table.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/scores/score_rules.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// What a submission can earn, also if nothing of it runs.
+double total_points(const std::string& milestone) {
+  const auto all = milestones();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const CourseMilestone& each) { return each.id == milestone; });
+  if (found == all.end() || !fs::exists(found->folder / "scores.json")) return 0.0;
+  const ScoreRules rules = load_score_rules(found->folder);
+  Score score{.items = {}, .choice = rules.choice};
+  for (const ScoreRule& rule : rules.items) {
+    score.items.push_back({.stage = rule.stage, .points = rule.points});
+  }
+  return score.total();
+}
+
+// For a submission that cannot be read its name may tell.
+std::string milestone_in(const std::string& name) {
+  static const std::regex kMilestone(R"((^|[^a-z0-9])(m[1-9])([^0-9]|$))");
+  std::smatch parts;
+  return std::regex_search(name, parts, kMilestone) ? parts[2].str() : "?";
+}
+
+std::string duration_text(double seconds) {
+  constexpr double kMinute = 60.0;
+  if (seconds < 1.5 * kMinute) return std::to_string(static_cast<int>(seconds) + 1) + " s";
+  return std::to_string(static_cast<int>(seconds / kMinute + 0.5)) + " min";
+}
+
+/// One submission that is not done.
+struct Pending {
+  std::int64_t id = 0;
+  MilestoneWork work{};
+};
+
+class ClassGrading {
+ public:
+  ClassGrading(const ClassRequest& request, const volatile std::sig_atomic_t& interrupted)
+      : request_(request),
+        interrupted_(interrupted),
+        database_(request.database, ClassDatabase::Access::kGrade),
+        work_folder_(request.database.string() + ".work") {}
+
+  ExitCode run() {
+    std::vector<Student> roster;
+    if (!request_.roster.empty()) roster = read_roster(request_.roster);
+    const auto found = find_submissions(request_.folder, roster);
+    for (const Student& student : roster) database_.add_student(student);
+    collect_leftovers();
+    for (const FoundSubmission& each : found) {
+      if (interrupted_ != 0) break;
+      // The roster and the database lie beside the submissions if somebody wants it so.
+      if (is_own_file(each.place)) continue;
+      look_into(each);
+    }
+    for (const Pending& each : pending_) {
+      width_ = std::max(width_, display_width(database_.submission(each.id)->student));
+    }
+    if (known_ > 0) std::cout << known_ << " of " << found.size() << " are graded already.\n";
+    const Task::Phase first = request_.times_alone ? Task::Phase::kCorrectness : Task::Phase::kBoth;
+    run_phase(pending_, first, request_.launcher);
+    // Alone: nothing else of this class runs now.
+    run_phase(checked_, Task::Phase::kTimes, local_launcher(1));
+    return finish();
+  }
+
+ private:
+  [[nodiscard]] Task task_of(std::int64_t id) const {
+    return Task(work_folder_ / std::to_string(id));
+  }
+
+  [[nodiscard]] bool is_own_file(const fs::path& place) const {
+    std::error_code missing;
+    return place.string().starts_with(request_.database.string()) ||
+           (!request_.roster.empty() && fs::equivalent(place, request_.roster, missing));
+  }
+
+  // What tasks wrote after the last grader had been killed.
+  void collect_leftovers() {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(work_folder_, missing)) {
+      const std::string name = entry.path().filename().string();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      const std::int64_t id = std::stoll(name);
+      try {
+        keep(id, Task(entry.path()));
+      } catch (const Error&) {
+        Task(entry.path()).remove();  // half of something; it is graded again
+      }
+    }
+  }
+
+  // Stores an outcome, if there is one, and removes the task.
+  bool keep(std::int64_t id, const Task& task) {
+    const std::optional<Outcome> outcome = task.outcome();
+    const std::optional<SubmissionRow> row = database_.submission(id);
+    if (!outcome || !row) return false;
+    database_.set_outcome(id, *outcome, total_of(row->milestone));
+    task.remove();
+    return true;
+  }
+
+  double total_of(const std::string& milestone) {
+    const auto [place, is_new] = totals_.try_emplace(milestone, 0.0);
+    if (is_new) place->second = total_points(milestone);
+    return place->second;
+  }
+
+  void look_into(const FoundSubmission& found) {
+    const std::int64_t student = database_.add_student(found.student);
+    try {
+      for (MilestoneWork& work : work_of(read_submitted_files(found.place), request_.milestone)) {
+        require_program(work.milestone);
+        const std::int64_t id =
+            database_.add_submission(student, work.milestone, digest_of(work), found);
+        add(id, std::move(work));
+      }
+    } catch (const RefusedSubmission& refused) {
+      refuse(student, found, refused.what(), SubmissionState::kRefused);
+    } catch (const fs::filesystem_error& error) {
+      refuse(student, found, "It cannot be read: " + error.code().message() + ".",
+             SubmissionState::kMachine);
+    } catch (const EnvironmentError& error) {
+      if (!missing_program_.empty()) throw;
+      refuse(student, found, error.what(), SubmissionState::kMachine);
+    }
+  }
+
+  void require_program(const std::string& milestone) {
+    const fs::path program = program_of(milestone, "student");
+    if (fs::exists(program)) return;
+    missing_program_ = program.string();
+    throw EnvironmentError(missing_program_ +
+                           " is not built; build it: cmake --build --preset lab");
+  }
+
+  void add(std::int64_t id, MilestoneWork work) {
+    if (!seen_.insert(id).second) return;  // the same files twice
+    switch (database_.submission(id)->state) {
+      case SubmissionState::kWaiting:
+      case SubmissionState::kMachine:
+        pending_.push_back({id, std::move(work)});
+        break;
+      case SubmissionState::kChecked:
+        if (request_.settings.measures_speed) checked_.push_back({id, std::move(work)});
+        break;
+      default:
+        ++known_;
+    }
+  }
+
+  void refuse(std::int64_t student, const FoundSubmission& found, const std::string& sentence,
+              SubmissionState state) {
+    const std::string milestone = !request_.milestone.empty()
+                                      ? request_.milestone
+                                      : milestone_in(found.place.filename().string());
+    const std::int64_t id =
+        database_.add_submission(student, milestone, "unread " + found.place.string(), found);
+    const Outcome outcome{.state = state, .sentence = printable_line(sentence)};
+    const SubmissionRow row = *database_.submission(id);
+    if (row.state == state && row.sentence == outcome.sentence) {
+      ++known_;
+    } else {
+      database_.set_outcome(id, outcome, total_of(milestone));
+      print(id);
+    }
+  }
+
+  void run_phase(const std::vector<Pending>& submissions, Task::Phase phase,
+                 const Launcher& launcher) {
+    if (submissions.empty() || interrupted_ != 0) return;
+    std::vector<Task> tasks;
+    for (const Pending& each : submissions) {
+      tasks.push_back(task_of(each.id));
+      TaskSettings settings = request_.settings;
+      settings.measures_speed =
+          settings.measures_speed && fs::exists(program_of(each.work.milestone, "reference"));
+      const auto checked = phase == Task::Phase::kTimes ? database_.result(each.id) : std::nullopt;
+      tasks.back().write(each.work, settings, phase, checked);
+    }
+    const auto start = Clock::now();
+    std::size_t done = 0;
+    const std::string what = phase == Task::Phase::kTimes ? "timed " : "graded ";
+    const auto announce = [&] {
+      std::string text = what + std::to_string(done) + " of " + std::to_string(tasks.size());
+      if (done > 0) {
+        const double taken = std::chrono::duration<double>(Clock::now() - start).count();
+        const auto rest = static_cast<double>(tasks.size() - done);
+        text += ", about " + duration_text(taken * rest / static_cast<double>(done)) + " left";
+      }
+      progress_.show(text);
+    };
+    announce();
+    launcher(
+        tasks,
+        [&](std::size_t index) {
+          const Pending& each = submissions[index];
+          if (!keep(each.id, tasks[index])) return;
+          ++done;
+          progress_.clear();
+          if (database_.submission(each.id)->state == SubmissionState::kChecked) {
+            checked_.push_back(each);
+          } else {
+            print(each.id);
+          }
+          announce();
+        },
+        &interrupted_);
+    progress_.clear();
+  }
+
+  void print(std::int64_t id) {
+    std::cout << row_text(*database_.submission(id), width_, false) << std::flush;
+    ++printed_;
+  }
+
+  ExitCode finish() const {
+    std::map<SubmissionState, int> counts;
+    for (const SubmissionRow& row : database_.submissions()) ++counts[row.state];
+    const int open = counts[SubmissionState::kWaiting] + counts[SubmissionState::kChecked];
+    if (interrupted_ != 0) {
+      std::cout << "Stopped. " << printed_ << " were graded now and are kept in "
+                << display_path(request_.database)
+                << "; the same command goes on with the others.\n";
+      return ExitCode::kInterrupted;
+    }
+    std::error_code ignored;
+    if (open == 0) fs::remove_all(work_folder_, ignored);
+    std::cout << display_path(request_.database) << " holds " << counts[SubmissionState::kGraded]
+              << " graded, " << counts[SubmissionState::kRefused] << " refused and "
+              << counts[SubmissionState::kStopped] << " stopped submissions";
+    if (open > 0) std::cout << ", and " << open << " that are not done";
+    std::cout << ".\n";
+    const int faults = counts[SubmissionState::kMachine];
+    if (faults == 0) return ExitCode::kPassed;
+    std::cout << paragraph("", "For " + std::to_string(faults) +
+                                   " the machine was at fault: mend that, and the same command "
+                                   "grades them.");
+    return ExitCode::kEnvironment;
+  }
+
+  const ClassRequest& request_;
+  const volatile std::sig_atomic_t& interrupted_;
+  ClassDatabase database_;
+  fs::path work_folder_;
+  ProgressLine progress_;
+  std::vector<Pending> pending_;
+  std::vector<Pending> checked_;
+  std::set<std::int64_t> seen_;
+  std::map<std::string, double> totals_;
+  std::string missing_program_;
+  std::size_t known_ = 0;
+  int printed_ = 0;
+  int width_ = 12;
+};
+
+}  // namespace
+
+std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt) {
+  std::string label = left(row.student, name_width) + "  " + row.milestone + "  ";
+  if (with_attempt) label += left("attempt " + std::to_string(row.attempt), 10) + "  ";
+  const std::string points =
+      right(points_text(row.earned) + "/" + points_text(row.counted), 9) + "  ";
+  std::string words;
+  if (row.state == SubmissionState::kGraded || row.state == SubmissionState::kChecked) {
+    words = row.passed ? "passed" : row.finding.empty() ? "not passed" : row.finding;
+    if (row.state == SubmissionState::kChecked) words += ", times to come";
+  } else {
+    words = std::string(to_string(row.state)) + (row.sentence.empty() ? "" : ": " + row.sentence);
+  }
+  return hanging(label + points, display_width(label + points), words);
+}
+
+ExitCode grade_class(const ClassRequest& request, const volatile std::sig_atomic_t& interrupted) {
+  return ClassGrading(request, interrupted).run();
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,193 @@
+#include "grader/class/gradebook.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "common/result/result_json.hpp"
+#include "grader/report/score_table.hpp"
+#include "grader/report/table.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+std::set<std::string> milestones_of(const Gradebook& book) {
+  std::set<std::string> names;
+  for (const SubmissionRow& row : book.rows) names.insert(row.milestone);
+  return names;
+}
+
+const SubmissionRow* find(const Gradebook& book, const std::string& student,
+                          const std::string& milestone) {
+  for (const SubmissionRow& row : book.rows) {
+    if (row.student == student && row.milestone == milestone) return &row;
+  }
+  return nullptr;
+}
+
+double points_possible(const Gradebook& book, const std::string& milestone) {
+  // A submission that was not checked says only what there is in all.
+  double most = 0.0;
+  double total = 0.0;
+  for (const SubmissionRow& row : book.rows) {
+    if (row.milestone != milestone) continue;
+    total = std::max(total, row.total);
+    if (row.state == SubmissionState::kGraded) most = std::max(most, row.counted);
+  }
+  return most > 0.0 ? most : total;
+}
+
+// Who handed in nothing, or whose submission is not graded yet, gets no number at all.
+std::string points_of(const SubmissionRow* row) {
+  const bool open = row == nullptr || row->state == SubmissionState::kWaiting ||
+                    row->state == SubmissionState::kMachine;
+  return open ? "" : points_text(row->earned);
+}
+
+std::string feedback_of(const SubmissionRow* row) {
+  if (row == nullptr) return "";
+  if (!row->sentence.empty()) return row->sentence;
+  return row->passed ? "passed" : row->finding;
+}
+
+bool is_hidden(const ScoreItem& item, const GradescopeSettings& settings) {
+  const std::string with_batch = item.item + " " + std::to_string(item.batch);
+  return std::any_of(settings.hidden.begin(), settings.hidden.end(), [&](const std::string& name) {
+    return name == item.item || name == with_batch;
+  });
+}
+
+std::string words_of(const ScoreItem& item) {
+  std::string words = item.why;
+  if (!item.yours.empty()) {
+    words += (words.empty() ? "" : "\n") + std::string("yours: ") + item.yours;
+    if (!item.reference.empty()) words += ", reference: " + item.reference;
+  }
+  return words;
+}
+
+}  // namespace
+
+std::string canvas_csv(const Gradebook& book) {
+  const auto milestones = milestones_of(book);
+  std::vector<std::string> heading = {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"};
+  std::vector<std::string> possible = {"    Points Possible", "", "", "", ""};
+  for (const std::string& milestone : milestones) {
+    heading.push_back(milestone);
+    possible.push_back(points_text(points_possible(book, milestone)));
+  }
+  std::string text = csv_line(heading) + csv_line(possible);
+  for (const Student& student : book.students) {
+    std::vector<std::string> line = {student.name, student.canvas, student.number, student.login,
+                                     student.section};
+    for (const std::string& milestone : milestones) {
+      line.push_back(points_of(find(book, student.name, milestone)));
+    }
+    text += csv_line(line);
+  }
+  return text;
+}
+
+std::string moodle_csv(const Gradebook& book) {
+  const auto milestones = milestones_of(book);
+  std::vector<std::string> heading = {"Full name", "ID number", "Email address"};
+  for (const std::string& milestone : milestones) {
+    heading.push_back(milestone);
+    heading.push_back(milestone + " feedback");
+  }
+  std::string text = csv_line(heading);
+  for (const Student& student : book.students) {
+    std::vector<std::string> line = {student.name, student.number, student.email};
+    for (const std::string& milestone : milestones) {
+      const SubmissionRow* row = find(book, student.name, milestone);
+      line.push_back(points_of(row));
+      line.push_back(feedback_of(row));
+    }
+    text += csv_line(line);
+  }
+  return text;
+}
+
+std::string list_csv(const std::vector<SubmissionRow>& rows) {
+  std::string text = csv_line({"student", "milestone", "attempt", "received", "state", "earned",
+                               "counted", "total", "passed", "finding", "sentence", "place"});
+  for (const SubmissionRow& row : rows) {
+    text += csv_line({row.student, row.milestone, std::to_string(row.attempt), row.received,
+                      to_string(row.state), points_text(row.earned), points_text(row.counted),
+                      points_text(row.total), row.passed ? "yes" : "no", row.finding, row.sentence,
+                      row.place});
+  }
+  return text;
+}
+
+std::string list_json(const std::vector<SubmissionRow>& rows) {
+  Json list = Json::array();
+  for (const SubmissionRow& row : rows) {
+    list.push_back({{"student", row.student},
+                    {"alias", row.alias},
+                    {"milestone", row.milestone},
+                    {"attempt", row.attempt},
+                    {"received", row.received},
+                    {"state", to_string(row.state)},
+                    {"earned", row.earned},
+                    {"counted", row.counted},
+                    {"total", row.total},
+                    {"passed", row.passed},
+                    {"finding", row.finding},
+                    {"sentence", row.sentence},
+                    {"seconds", row.seconds},
+                    {"place", row.place}});
+  }
+  return file_text({{"schema", "convlab-class-1"}, {"submissions", list}});
+}
+
+std::string gradescope_results(const CheckResult& check, const GradescopeSettings& settings) {
+  Json tests = Json::array();
+  Json leaderboard = Json::array();
+  if (check.score) {
+    for (const ScoreItem& item : check.score->items) {
+      if (item.credit == Credit::kNotMeasured) continue;
+      const std::string name =
+          item.stage + ": " + item.item +
+          (item.batch > 0 ? " of " + std::to_string(item.batch) + " images" : "");
+      tests.push_back({{"name", name},
+                       {"score", item.earned},
+                       {"max_score", item.points},
+                       {"status", item.earned >= item.points ? "passed" : "failed"},
+                       {"output", words_of(item)},
+                       {"output_format", "text"},
+                       {"visibility", is_hidden(item, settings) ? "after_published" : "visible"}});
+      if (item.speed) {
+        leaderboard.push_back({{"name", item.stage + " " + std::to_string(item.batch) + ", speed"},
+                               {"value", item.speed->speed},
+                               {"order", "desc"}});
+      }
+    }
+  }
+  std::string output;
+  for (const Finding& finding : check.findings) {
+    output += finding.id + "  " + finding.title + "\nseen: " + finding.seen +
+              "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
+  }
+  if (output.empty()) output = "Everything that was checked passed.\n";
+  Json json = {{"score", check.score ? check.score->earned() : 0.0},
+               {"output", output},
+               {"output_format", "text"},
+               {"visibility", "visible"},
+               {"stdout_visibility", "hidden"},
+               {"tests", tests}};
+  if (settings.seconds > 0.0) json["execution_time"] = settings.seconds;
+  if (!leaderboard.empty()) json["leaderboard"] = leaderboard;
+  return file_text(json);
+}
+
+std::string gradescope_failure(const std::string& sentence) {
+  return file_text({{"score", 0.0},
+                    {"output", sentence},
+                    {"output_format", "text"},
+                    {"visibility", "visible"},
+                    {"stdout_visibility", "hidden"},
+                    {"tests", Json::array()}});
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/class/database.hpp"
+
+namespace convlab::grader {
+
+/// The points of a class, as learning platforms take them.
+struct Gradebook {
+  std::vector<Student> students{};
+  std::vector<SubmissionRow> rows{};  ///< the submissions that count, see counting()
+};
+
+/// A CSV file that Canvas imports (Grades → Import): its columns that name a student, one column
+/// for each milestone, and the line "Points Possible".
+std::string canvas_csv(const Gradebook& book);
+
+/// A CSV file that Moodle imports (Grades → Import → CSV file): full name, ID number, email
+/// address, and for each milestone points and feedback.
+std::string moodle_csv(const Gradebook& book);
+
+/// One line for each submission, all columns of the list.
+std::string list_csv(const std::vector<SubmissionRow>& rows);
+
+/// The same as JSON, `{"schema": "convlab-class-1", "submissions": […]}`.
+std::string list_json(const std::vector<SubmissionRow>& rows);
+
+/// What Gradescope shows of a submission.
+struct GradescopeSettings {
+  std::vector<std::string> hidden{};  ///< items ("speed", "network 10000") shown after publishing
+  double seconds = 0.0;               ///< that grading took
+};
+
+/// The results.json of a Gradescope autograder: the score, one test for each item of points, the
+/// findings in words, and each measured speed on the leaderboard.
+/// Source: https://gradescope-autograders.readthedocs.io/en/latest/specs/
+std::string gradescope_results(const CheckResult& check, const GradescopeSettings& settings);
+
+/// The results.json of a submission that could not be checked.
+std::string gradescope_failure(const std::string& sentence);
+
+}  // namespace convlab::grader

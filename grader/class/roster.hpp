@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// A student as a roster names them; fields that it lacks are empty.
+struct Student {
+  std::string name{};
+  std::string number{};   ///< the school's: "SIS User ID", "ID number"
+  std::string login{};    ///< "SIS Login ID", "Username"
+  std::string email{};    ///< "Email address"
+  std::string section{};  ///< "Section"
+  std::string canvas{};   ///< Canvas's own "ID"
+  std::string file{};     ///< what this student's submission is called
+
+  friend bool operator==(const Student&, const Student&) = default;
+};
+
+/// Reads a roster: a CSV file (RFC 4180) whose first line names the columns, as a gradebook of
+/// Canvas or Moodle has them, or simply `name,file`.
+/// @throws UsageError that names file and line: no column with a name, a row of another length, a
+///   quote that does not end, two students of one name, number or file
+std::vector<Student> read_roster(const std::filesystem::path& file);
+
+/// The rows of a CSV text. @throws UsageError with the line of a quote that does not end
+std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name);
+
+/// Something handed in, before anybody looked into it.
+struct FoundSubmission {
+  std::filesystem::path place{};  ///< an archive, a source, or a folder
+  Student student{};
+  std::string received{};  ///< UTC, when it was last written
+
+  friend bool operator==(const FoundSubmission&, const FoundSubmission&) = default;
+};
+
+/// What lies in a folder of submissions, oldest first. One entry is one submission; of a folder
+/// with archives in it, as Moodle makes them, each archive is one. The student is the one of the
+/// roster whose file, name, login or number the name begins with; without a roster, or if nobody
+/// fits, what Canvas, Moodle or `mN-submission` leave of the name.
+/// @param roster  may be empty
+/// @throws UsageError if `folder` is none, or is empty
+std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
+                                              const std::vector<Student>& roster);
+
+/// "Doe, Jane" of "doejane_LATE_123_456_m1-submission.tar.gz" is not known: "doejane". Also without
+/// endings of archives, milestones and copies.
+std::string student_of(const std::string& file_name);
+
+}  // namespace convlab::grader

@@ -1,0 +1,132 @@
+#include "grader/class/sqlite.hpp"
+
+#include <utility>
+
+#include "common/error/error.hpp"
+
+namespace convlab::grader {
+
+SqliteFile::SqliteFile(std::filesystem::path file, bool create) : file_(std::move(file)) {
+  sqlite3* connection = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+  int code = ::sqlite3_open_v2(file_.c_str(), &connection, flags, nullptr);
+  connection_.reset(connection);  // a connection that failed must be closed, too
+  if (code != SQLITE_OK) fail(code);
+  ::sqlite3_extended_result_codes(connection, 1);
+  constexpr int kPatienceMs = 10'000;
+  ::sqlite3_busy_timeout(connection, kPatienceMs);
+}
+
+void SqliteFile::run(const char* sql) const {
+  const int code = ::sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+std::int64_t SqliteFile::number(const char* sql) const {
+  SqliteQuery query(*this, sql);
+  return query.step() ? query.integer(0) : 0;
+}
+
+void SqliteFile::fail(int code) const {
+  const std::string name = file_.string();
+  constexpr int kPrimary = 0xff;  // the low byte of an extended code
+  switch (code & kPrimary) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      throw EnvironmentError("The database " + name +
+                             " is damaged, or is no database: move it away and grade again (the "
+                             "submissions are still where they were), or restore a copy of it.");
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      throw EnvironmentError("The database " + name + " cannot be written (" +
+                             ::sqlite3_errstr(code) +
+                             "): free some space, then run this again; what was graded is kept.");
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw EnvironmentError("Another program is using the database " + name +
+                             "; wait for it, then run this again.");
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      throw EnvironmentError("The database " + name +
+                             " cannot be opened for writing; check the name and the permissions "
+                             "of its folder.");
+    default:
+      throw EnvironmentError(
+          "The database " + name + " answers: " +
+          (handle() == nullptr ? ::sqlite3_errstr(code) : ::sqlite3_errmsg(handle())) + ".");
+  }
+}
+
+SqliteQuery::SqliteQuery(const SqliteFile& file, const char* sql) : file_(file) {
+  sqlite3_stmt* statement = nullptr;
+  check(::sqlite3_prepare_v2(file.handle(), sql, -1, &statement, nullptr));
+  statement_.reset(statement);
+}
+
+void SqliteQuery::check(int code) const {
+  if (code != SQLITE_OK) file_.fail(code);
+}
+
+SqliteQuery& SqliteQuery::bind(std::int64_t value) {
+  check(::sqlite3_bind_int64(statement_.get(), ++parameter_, value));
+  return *this;
+}
+
+SqliteQuery& SqliteQuery::bind(double value) {
+  check(::sqlite3_bind_double(statement_.get(), ++parameter_, value));
+  return *this;
+}
+
+SqliteQuery& SqliteQuery::bind(std::string_view text) {
+  // An empty view may point nowhere, which SQLite would take for NULL.
+  const char* data = text.empty() ? "" : text.data();
+  check(::sqlite3_bind_text64(statement_.get(), ++parameter_, data, text.size(), SQLITE_TRANSIENT,
+                              SQLITE_UTF8));
+  return *this;
+}
+
+SqliteQuery& SqliteQuery::bind_bytes(std::string_view bytes) {
+  check(::sqlite3_bind_blob64(statement_.get(), ++parameter_, bytes.data(), bytes.size(),
+                              SQLITE_TRANSIENT));
+  return *this;
+}
+
+SqliteQuery& SqliteQuery::bind_nothing() {
+  check(::sqlite3_bind_null(statement_.get(), ++parameter_));
+  return *this;
+}
+
+bool SqliteQuery::step() {
+  const int code = ::sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) file_.fail(code);
+  return false;
+}
+
+void SqliteQuery::reset() {
+  ::sqlite3_reset(statement_.get());
+  parameter_ = 0;
+}
+
+std::int64_t SqliteQuery::integer(int column) const {
+  return ::sqlite3_column_int64(statement_.get(), column);
+}
+
+double SqliteQuery::real(int column) const {
+  return ::sqlite3_column_double(statement_.get(), column);
+}
+
+std::string SqliteQuery::text(int column) const {
+  const void* bytes = ::sqlite3_column_blob(statement_.get(), column);
+  const int size = ::sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr
+             ? std::string()
+             : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
+}
+
+bool SqliteQuery::is_null(int column) const {
+  return ::sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+}  // namespace convlab::grader

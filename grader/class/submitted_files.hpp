@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// A source file that somebody handed in.
+struct SubmittedFile {
+  std::string path;  ///< inside the archive or folder, with '/'
+  std::string text;
+
+  friend bool operator==(const SubmittedFile&, const SubmittedFile&) = default;
+};
+
+/// Why a submission cannot be graded: one sentence about the submission, not about the machine.
+class RefusedSubmission : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What is read of one submission at most.
+inline constexpr std::size_t kMostEntries = 20'000;
+inline constexpr std::size_t kMostBytes = std::size_t{256} << 20;      // of all entries, unpacked
+inline constexpr std::size_t kMostSourceBytes = std::size_t{2} << 20;  // of one source
+
+/// The sources (.cpp, .cu, .cuh, .h, .hpp) of what somebody handed in: an archive (tar, also
+/// compressed, or zip), a folder such as a git working tree, or a single source file. Nothing is
+/// unpacked: the texts are read into memory, sorted by path. Of a folder no link is followed.
+/// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), holds
+///   links or devices, two files of one name, names with control characters, too many entries or
+///   too many bytes, or that is broken or empty; for a folder or file without sources
+/// @throws EnvironmentError if the machine is at fault: no permission, no memory
+std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place);
+
+/// Whether the name ends as an archive's: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar.zst, .zip.
+bool has_archive_name(const std::filesystem::path& file);
+
+/// Whether it is a source that a submission may be: .cpp or .cu.
+bool has_source_name(const std::filesystem::path& file);
+
+}  // namespace convlab::grader

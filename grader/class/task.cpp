@@ -1,0 +1,267 @@
+#include "grader/class/task.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/process/run_process.hpp"
+#include "common/result/json_fields.hpp"
+#include "common/result/result_json.hpp"
+#include "common/text/printable.hpp"
+#include "grader/grading/grade.hpp"
+
+namespace convlab::grader {
+
+// Where nlohmann-json looks for the conversions of the enums in this namespace.
+using convlab::from_json;
+using convlab::to_json;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kTaskFile = "task.json";
+constexpr const char* kOutcomeFile = "outcome.json";
+
+/// The content of task.json.
+struct TaskText {
+  std::string grader{};
+  std::string milestone{};
+  std::vector<std::string> files{};  ///< below the folder
+  std::string batches{};
+  bool speed = true;
+  double limit_s = 0.0;
+  Task::Phase phase = Task::Phase::kBoth;
+};
+
+void json_fields(JsonFields& fields, Outcome& outcome) {
+  fields("state", outcome.state)("sentence", outcome.sentence)("seconds", outcome.seconds);
+}
+
+template <class T>
+Json json_of(T value) {
+  Json json = Json::object();
+  JsonFields fields = JsonFields::writer(json);
+  json_fields(fields, value);
+  return json;
+}
+
+template <class T>
+void read_fields(const Json& json, T& value) {
+  JsonFields fields = JsonFields::reader(json);
+  json_fields(fields, value);
+}
+
+void json_fields(JsonFields& fields, TaskText& task) {
+  fields("grader", task.grader)("milestone", task.milestone)("files", task.files)(
+      "batches", task.batches)("speed", task.speed)("limit_s", task.limit_s)("phase", task.phase);
+}
+
+// "grader: There is no …" is what a program says last when it gives up.
+std::string last_words(const FinishedProcess& run) {
+  std::istringstream lines(run.output);
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("grader: ")) last = line.substr(std::string("grader: ").size());
+  }
+  if (last.empty()) last = "The grader ended with " + std::to_string(run.exit_code) + ".";
+  return printable_line(last);
+}
+
+/// Runs `grader check` for one file after the other.
+class Checks {
+ public:
+  Checks(TaskText task, fs::path folder, const volatile std::sig_atomic_t* interrupted)
+      : task_(std::move(task)), folder_(std::move(folder)), interrupted_(interrupted) {}
+
+  /// @return nothing when interrupted
+  std::optional<Outcome> run() {
+    const auto start = Clock::now();
+    Outcome outcome{.state = SubmissionState::kGraded};
+    std::vector<CheckResult> checks;
+    for (std::size_t i = 0; i < task_.files.size(); ++i) {
+      if (!check(i, outcome)) return std::nullopt;
+      if (outcome.state != SubmissionState::kGraded) break;
+      checks.push_back(read_check_result(result_of(i)));
+    }
+    if (!checks.empty() && outcome.state == SubmissionState::kGraded) {
+      outcome.check = merge_checks(checks);
+      if (task_.phase == Task::Phase::kCorrectness && task_.speed &&
+          waits_for_times(*outcome.check)) {
+        outcome.state = SubmissionState::kChecked;
+      }
+    }
+    outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return outcome;
+  }
+
+ private:
+  [[nodiscard]] fs::path result_of(std::size_t index) const {
+    return folder_ / ("check-" + std::to_string(index) + ".json");
+  }
+
+  // False when interrupted. `outcome` tells what is wrong, if it is not the work.
+  bool check(std::size_t index, Outcome& outcome) {
+    std::vector<std::string> words = {task_.grader,
+                                      "check",
+                                      task_.milestone,
+                                      "--solution",
+                                      (folder_ / task_.files[index]).string(),
+                                      "--json",
+                                      result_of(index).string()};
+    if (!task_.batches.empty()) words.insert(words.end(), {"--batches", task_.batches});
+    const bool times = task_.phase == Task::Phase::kTimes;
+    if (times) words.insert(words.end(), {"--times-of", result_of(index).string()});
+    if (!task_.speed || task_.phase == Task::Phase::kCorrectness) words.emplace_back("--no-speed");
+    if (!times) fs::remove(result_of(index));
+    // Beside others every check gets one core; times are taken with all of them.
+    std::vector<std::string> environment = {"NO_COLOR=1"};
+    if (task_.phase == Task::Phase::kCorrectness) environment.emplace_back("OMP_NUM_THREADS=1");
+    constexpr double kMilliseconds = 1000.0;
+    constexpr std::size_t kOutput = std::size_t{4} << 20;
+    const FinishedProcess run =
+        run_process({.words = words,
+                     .environment = environment,
+                     .output = Command::Output::kTogether,
+                     .time_limit = std::chrono::milliseconds(
+                         static_cast<std::int64_t>(task_.limit_s * kMilliseconds)),
+                     .output_limit = kOutput,
+                     .interrupted = interrupted_});
+    judge(run, result_of(index), outcome);
+    return run.end != FinishedProcess::End::kInterrupted;
+  }
+
+  void judge(const FinishedProcess& run, const fs::path& result, Outcome& outcome) const {
+    std::ostringstream limit;
+    limit << task_.limit_s;
+    const auto is = [&](ExitCode code) { return run.exit_code == static_cast<int>(code); };
+    if (run.end == FinishedProcess::End::kTimeLimit) {
+      outcome.state = SubmissionState::kStopped;
+      outcome.sentence = "Grading was stopped after " + limit.str() + " seconds (--limit).";
+    } else if (run.end == FinishedProcess::End::kOutputLimit) {
+      outcome.state = SubmissionState::kStopped;
+      outcome.sentence = "Grading was stopped because of too much output.";
+    } else if ((is(ExitCode::kPassed) || is(ExitCode::kFallsShort)) && fs::exists(result)) {
+      outcome.state = SubmissionState::kGraded;
+    } else if (is(ExitCode::kUsage)) {
+      outcome.state = SubmissionState::kRefused;
+      outcome.sentence = last_words(run);
+    } else {
+      outcome.state = SubmissionState::kMachine;
+      outcome.sentence = last_words(run);
+    }
+  }
+
+  TaskText task_;
+  fs::path folder_;
+  const volatile std::sig_atomic_t* interrupted_;
+};
+
+// Two files of a submission may have the same name in different folders.
+std::string file_name(std::size_t index, const std::string& path) {
+  return std::to_string(index) + "/" + fs::path(path).filename().string();
+}
+
+}  // namespace
+
+const char* to_string(Task::Phase phase) {
+  switch (phase) {
+    case Task::Phase::kCorrectness:
+      return "correctness";
+    case Task::Phase::kTimes:
+      return "times";
+    case Task::Phase::kBoth:
+      return "both";
+  }
+  return "unknown";
+}
+
+void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
+                 const std::optional<CheckResult>& checked) const {
+  remove();
+  TaskText task{.grader = settings.grader.string(),
+                .milestone = work.milestone,
+                .batches = settings.batches,
+                .speed = settings.measures_speed,
+                .limit_s = settings.limit_s,
+                .phase = phase};
+  for (std::size_t i = 0; i < work.files.size(); ++i) {
+    task.files.push_back(file_name(i, work.files[i].path));
+    write_atomically(folder_ / task.files.back(), work.files[i].text);
+    if (checked) write_check_result(folder_ / ("check-" + std::to_string(i) + ".json"), *checked);
+  }
+  write_atomically(folder_ / kTaskFile, file_text(json_of(task)));
+}
+
+void Task::run(const volatile std::sig_atomic_t* interrupted) const {
+  if (outcome()) return;
+  TaskText task;
+  const fs::path file = folder_ / kTaskFile;
+  read_file_text(read_text(file), file.string(),
+                 [&](const Json& json) { read_fields(json, task); });
+  if (const std::optional<Outcome> ended = Checks(task, folder_, interrupted).run()) {
+    write_outcome(*ended);
+  }
+}
+
+void Task::write_outcome(const Outcome& outcome) const {
+  // The outcome last: whoever sees it finds the result beside it.
+  if (outcome.check) write_check_result(folder_ / "result.json", *outcome.check);
+  Json json = json_of(outcome);
+  json["checked"] = outcome.check.has_value();
+  write_atomically(folder_ / kOutcomeFile, file_text(json));
+}
+
+std::optional<Outcome> Task::outcome() const {
+  const fs::path file = folder_ / kOutcomeFile;
+  if (!fs::exists(file)) return std::nullopt;
+  Outcome outcome;
+  bool checked = false;
+  read_file_text(read_text(file), file.string(), [&](const Json& json) {
+    read_fields(json, outcome);
+    json.at("checked").get_to(checked);
+  });
+  if (checked) outcome.check = read_check_result(folder_ / "result.json");
+  return outcome;
+}
+
+void Task::remove() const {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+CheckResult merge_checks(const std::vector<CheckResult>& checks) {
+  CheckResult merged = checks.front();
+  const auto has_stage = [](const CheckResult& check, const std::string& stage) {
+    return std::any_of(check.cases.begin(), check.cases.end(),
+                       [&](const CaseResult& test) { return test.stage == stage; });
+  };
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (std::size_t i = 1; i < checks.size(); ++i) {
+    const CheckResult& check = checks[i];
+    append(merged.cases, check.cases);
+    append(merged.findings, check.findings);
+    append(merged.result.runs, check.result.runs);
+    if (check.result.verdict != Verdict::kPassed) merged.result.verdict = check.result.verdict;
+    if (!merged.score || !check.score) continue;
+    for (std::size_t item = 0; item < merged.score->items.size(); ++item) {
+      const ScoreItem& other = check.score->items.at(item);
+      if (has_stage(check, other.stage)) merged.score->items[item] = other;
+    }
+  }
+  return merged;
+}
+
+bool waits_for_times(const CheckResult& check) {
+  if (!check.score) return false;
+  return std::any_of(check.score->items.begin(), check.score->items.end(), [](const auto& item) {
+    return item.item == "speed" && item.credit == Credit::kNotMeasured && item.why == kSpeedLeftOut;
+  });
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,130 @@
+#include "grader/class/tests/made_up_class.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "common/file/whole_file.hpp"
+
+namespace convlab::grader::testing {
+
+namespace fs = std::filesystem;
+
+void write_archive(const fs::path& file, const std::vector<ArchiveEntry>& entries) {
+  fs::create_directories(file.parent_path());
+  archive* a = ::archive_write_new();
+  if (file.extension() == ".zip") {
+    ::archive_write_set_format_zip(a);
+  } else {
+    ::archive_write_set_format_pax_restricted(a);
+    ::archive_write_add_filter_gzip(a);
+  }
+  bool good = ::archive_write_open_filename(a, file.c_str()) == ARCHIVE_OK;
+  for (const ArchiveEntry& each : entries) {
+    archive_entry* entry = ::archive_entry_new();
+    ::archive_entry_set_pathname(entry, each.name.c_str());
+    ::archive_entry_set_filetype(entry, each.kind);
+    ::archive_entry_set_perm(entry, 0644);
+    ::archive_entry_set_size(entry, static_cast<la_int64_t>(each.text.size()));
+    if (!each.link.empty()) ::archive_entry_set_symlink(entry, each.link.c_str());
+    if (!each.hard_link.empty()) ::archive_entry_set_hardlink(entry, each.hard_link.c_str());
+    // A warning is about a name that cannot be converted, which is what some tests want.
+    good = good && ::archive_write_header(a, entry) >= ARCHIVE_WARN;
+    if (!each.text.empty()) {
+      good = good && ::archive_write_data(a, each.text.data(), each.text.size()) >= 0;
+    }
+    ::archive_entry_free(entry);
+  }
+  good = ::archive_write_close(a) == ARCHIVE_OK && good;
+  ::archive_write_free(a);
+  if (!good) throw std::runtime_error("cannot write " + file.string());
+}
+
+namespace {
+
+struct Kind {
+  const char* source;   // in grader/exploits; empty: not a source at all
+  const char* becomes;  // what the grader must say
+};
+
+constexpr std::array kKinds = {Kind{"controls/double_sums.cpp", "passed"},
+                               Kind{"controls/openmp_threads.cpp", "passed"},
+                               Kind{"ignores_stride.cpp", "E-stride"},
+                               Kind{"controls/chunked_im2col.cpp", "passed"},
+                               Kind{"wrong_borders.cpp", "E-borders"},
+                               Kind{"controls/another_order_each_time.cpp", "passed"},
+                               Kind{"does_not_compile.cpp", "E-build"},
+                               Kind{"last_channel_only.cpp", "E-last-channel"},
+                               Kind{"controls/chatty.cpp", "passed"},
+                               Kind{"endless_loop.cpp", "E-timeout"},
+                               Kind{"", "refused"},
+                               Kind{"transposed_weights.cpp", "E-transposed-weights"}};
+
+constexpr const char* kPlace = "milestones/m1_cpu_baseline/conv_forward.cpp";
+
+// In turn each of the ways to break a grader's reading.
+void write_hostile(const fs::path& folder, const std::string& name, int turn) {
+  const fs::path archive = folder / (name + ".tar.gz");
+  const std::string place = kPlace;
+  switch (turn % 9) {
+    case 0:
+      return write_archive(archive, {{"../../" + place, "int a;\n"}});
+    case 1:
+      return write_archive(archive, {{"/tmp/convlab-hostile.cpp", "int a;\n"}});
+    case 2:
+      return write_archive(archive, {{place, "", AE_IFLNK, "/etc/passwd"}});
+    case 3:
+      return write_archive(archive, {{place, "", AE_IFCHR}});
+    case 4:
+      return write_archive(archive, {{place, "int a;\n"}, {place, "int b;\n"}});
+    case 5:
+      return write_archive(archive, {{"a\x1b[2Jb.cpp", "int a;\n"}});
+    case 6:
+      return write_atomically(archive, "this is no archive");
+    case 7:
+      return write_atomically(archive, "");
+    default:
+      fs::create_directories(folder / name);
+  }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> make_class(const fs::path& folder,
+                                                            const fs::path& exploits, int count) {
+  std::vector<std::pair<std::string, std::string>> expected;
+  int hostile = 0;
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string name =
+        "student" + std::string(number.size() < 3 ? 3 - number.size() : 0, '0') + number;
+    const Kind& kind = kKinds[static_cast<std::size_t>(i) % kKinds.size()];
+    expected.emplace_back(name, kind.becomes);
+    if (*kind.source == '\0') {
+      write_hostile(folder, name, hostile++);
+      continue;
+    }
+    // Every student writes another text.
+    const std::string text = read_text(exploits / kind.source) + "// by " + name + "\n";
+    const std::string packed = "m1-submission/" + std::string(kPlace);
+    switch (i % 4) {
+      case 0:
+        write_archive(folder / (name + ".tar.gz"),
+                      {{"m1-submission", "", AE_IFDIR}, {packed, text}});
+        break;
+      case 1:
+        write_atomically(folder / (name + ".cpp"), text);
+        break;
+      case 2:
+        write_atomically(folder / name / kPlace, text);
+        break;
+      default:
+        write_archive(folder / (name + "_m1-submission.zip"), {{packed, text}});
+    }
+  }
+  return expected;
+}
+
+}  // namespace convlab::grader::testing

@@ -1,0 +1,215 @@
+// The class through the real program. Most tests let a script stand for the grader that checks, so
+// that they see only what the class does with its answers.
+#include <chrono>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "common/file/whole_file.hpp"
+#include "common/process/run_process.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
+#include "grader/class/tests/made_up_class.hpp"
+#include "grader/result/check_result.hpp"
+
+using namespace convlab;
+namespace fs = std::filesystem;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A folder of submissions, its database, and a script that stands for the grader.
+class MadeUpClass {
+ public:
+  explicit MadeUpClass(const std::string& script) {
+    fs::create_directories(submissions());
+    write_atomically(grader(), "#!/bin/sh\nresult=$6\nsource=$4\n" + script + "\n");
+    fs::permissions(grader(), fs::perms::owner_all);
+    grader::CheckResult check;
+    check.result.program = "grader check";
+    check.result.milestone = "m1";
+    check.result.verdict = Verdict::kPassed;
+    write_check_result(folder_.path() / "passed.json", check);
+  }
+
+  [[nodiscard]] fs::path submissions() const { return folder_.path() / "submissions"; }
+  [[nodiscard]] fs::path grader() const { return folder_.path() / "grader"; }
+  [[nodiscard]] fs::path database() const { return folder_.path() / "class.db"; }
+  [[nodiscard]] std::string passed() const { return (folder_.path() / "passed.json").string(); }
+
+  void add(const std::string& name, const std::string& text) const {
+    write_atomically(submissions() / name, text);
+  }
+
+  FinishedProcess run(std::vector<std::string> words, std::chrono::milliseconds limit = {}) const {
+    words.insert(words.begin(), {CONVLAB_BINARY_DIR "/grader", "class"});
+    words.insert(words.end(), {"--database", database().string()});
+    return run_process({.words = words,
+                        .environment = {"PASSED=" + passed()},
+                        .output = Command::Output::kTogether,
+                        .time_limit = limit});
+  }
+
+  FinishedProcess grade(std::chrono::milliseconds limit = {}) const {
+    return run({"grade", submissions().string(), "--milestone", "m1", "--grader", grader().string(),
+                "--jobs", "2", "--limit", "20"},
+               limit);
+  }
+
+  [[nodiscard]] std::string exported() const { return run({"export", "--format", "csv"}).output; }
+
+ private:
+  convlab::testing::TemporaryFolder folder_;
+};
+
+constexpr const char* kPasses = "cp \"$PASSED\" \"$result\"";
+
+}  // namespace
+
+TEST_CASE("grader class grade: every answer of the grader, each in a sentence") {
+  MadeUpClass made_up(
+      "case $source in *slow*) sleep 60 ;; *machine*) echo 'grader: No compiler.'; exit 3 ;;\n"
+      "*usage*) echo 'grader: Another kind.'; exit 2 ;; *flood*) yes ;;\n"
+      "*) cp \"$PASSED\" \"$result\" ;; esac");
+  for (const char* name : {"good", "slow", "machine", "usage", "flood"}) {
+    made_up.add(std::string(name) + ".cpp", name);
+  }
+  const FinishedProcess run = made_up.run({"grade", made_up.submissions().string(), "--grader",
+                                           made_up.grader().string(), "--limit", "3"});
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.output, "passed"));
+  CHECK(contains(run.output, "stopped: Grading was stopped after 3 seconds"));
+  CHECK(contains(run.output, "machine: No compiler."));
+  CHECK(contains(run.output, "refused: Another kind."));
+  CHECK(contains(run.output, "because of too much"));
+  CHECK(contains(run.output, "1 graded, 1 refused and 2 stopped"));
+  // The machine's fault is tried again, and nothing else.
+  write_atomically(made_up.grader(), "#!/bin/sh\ncp \"$PASSED\" \"$6\"\n");
+  fs::permissions(made_up.grader(), fs::perms::owner_all);
+  const FinishedProcess again = made_up.grade();
+  CHECK(again.exit_code == 0);
+  CHECK(contains(again.output, "4 of 5 are graded already"));
+  CHECK(contains(again.output, "2 graded"));
+  CHECK(contains(made_up.run({"show", "machine"}).output, "passed"));
+  CHECK(contains(made_up.run({"status"}).output, "5 students, 5 submissions"));
+}
+
+TEST_CASE("grader class grade: killed at any moment it loses nothing and goes on") {
+  // What a run that nobody disturbs makes of it.
+  const std::string script =
+      "sleep 0.0$(($$ % 5))\ncase $source in *bad*) exit 2 ;; esac\n" + std::string(kPasses);
+  constexpr int kSubmissions = 30;
+  const auto fill = [](const MadeUpClass& made_up) {
+    for (int i = 0; i < kSubmissions; ++i) {
+      const std::string name = (i % 5 == 0 ? "bad" : "good") + std::to_string(i);
+      made_up.add(name + ".cpp", name);
+    }
+  };
+  const auto outcomes = [](const MadeUpClass& made_up) {
+    std::string text = made_up.exported();
+    const std::string folder = made_up.submissions().string();
+    for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder)) {
+      text.erase(at, folder.size());
+    }
+    // When a file was written is no outcome.
+    std::string kept;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      kept += line.substr(0, line.find(",20")) + line.substr(line.find("Z,") + 1) + "\n";
+    }
+    return kept;
+  };
+  const MadeUpClass whole(script);
+  fill(whole);
+  CHECK(whole.grade().exit_code == 0);
+
+  const MadeUpClass killed(script);
+  fill(killed);
+  std::mt19937 random(7);
+  int kills = 0;
+  for (int i = 0; i < 50; ++i) {
+    const std::chrono::milliseconds limit(5 + random() % 200);  // then SIGKILL
+    if (killed.grade(limit).end == FinishedProcess::End::kTimeLimit) ++kills;
+  }
+  CHECK(kills > 0);
+  CHECK(killed.grade().exit_code == 0);
+  CHECK(outcomes(killed) == outcomes(whole));
+  CHECK_FALSE(fs::exists(killed.database().string() + ".work"));
+}
+
+TEST_CASE("grader class grade: Ctrl-C keeps what is graded and says how to go on") {
+  const MadeUpClass made_up("case $source in *waits*) sleep 60 ;; esac\n" + std::string(kPasses));
+  made_up.add("done.cpp", "done");
+  made_up.add("waits.cpp", "waits");
+  const auto seen = (made_up.submissions().parent_path() / "seen").string();
+  const FinishedProcess run = run_process(
+      {.words =
+           {"sh", "-c",
+            "'" CONVLAB_BINARY_DIR "/grader' class grade '" + made_up.submissions().string() +
+                "' --database '" + made_up.database().string() + "' --grader '" +
+                made_up.grader().string() + "' >'" + seen + "' & child=$!; until grep -q passed '" +
+                seen +
+                "'; do sleep 0.05; done; kill -TERM $child; wait $child; echo ended $?; cat '" +
+                seen + "'"},
+       .environment = {"PASSED=" + made_up.passed()},
+       .output = Command::Output::kTogether});
+  CHECK(contains(run.output, "ended 130"));
+  CHECK(contains(run.output, "Stopped. 1 were graded now"));
+  CHECK(contains(made_up.exported(), "done,m1"));
+}
+
+TEST_CASE("grader class grade: a full disk in the middle loses nothing") {
+  const MadeUpClass made_up(kPasses);
+  for (int i = 0; i < 40; ++i) made_up.add("s" + std::to_string(i) + ".cpp", std::to_string(i));
+  const FinishedProcess run =
+      run_process({.words = {"sh", "-c",
+                             "ulimit -f 160; exec '" CONVLAB_BINARY_DIR "/grader' class grade '" +
+                                 made_up.submissions().string() + "' --database '" +
+                                 made_up.database().string() + "' --grader '" +
+                                 made_up.grader().string() + "'"},
+                   .environment = {"PASSED=" + made_up.passed()},
+                   .output = Command::Output::kTogether});
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.output, "free some space, then run this again"));
+  CHECK(made_up.grade().exit_code == 0);
+  CHECK(contains(made_up.run({"status"}).output, "40 graded"));
+}
+
+TEST_CASE("grader class grade: what is wrong with the command is told before anything begins") {
+  const MadeUpClass made_up(kPasses);
+  CHECK(contains(made_up.grade().output, "is empty"));
+  made_up.add("a.cpp", "x");
+  CHECK(contains(made_up.run({"grade", "/nonexistent"}).output, "There is no folder"));
+  const auto with = [&](const std::string& option, const std::string& value) {
+    return made_up.run({"grade", made_up.submissions().string(), option, value});
+  };
+  CHECK(contains(with("--milestone", "m9").output, "no milestone 'm9'"));
+  write_atomically(made_up.submissions().parent_path() / "roster.csv", "name\nA\nA\n");
+  CHECK(contains(
+      with("--roster", (made_up.submissions().parent_path() / "roster.csv").string()).output,
+      "two students with the name 'A'"));
+  CHECK_FALSE(fs::exists(made_up.database().string() + ".work"));
+}
+
+TEST_CASE("grader class grade: a made-up class through the grader that checks") {
+  const MadeUpClass made_up("");
+  const auto expected =
+      grader::testing::make_class(made_up.submissions(), CONVLAB_SOURCE_DIR "/grader/exploits", 12);
+  const FinishedProcess run = run_process(
+      {.words = {CONVLAB_BINARY_DIR "/grader", "class", "grade", made_up.submissions().string(),
+                 "--database", made_up.database().string(), "--batches", "3", "--no-speed"},
+       .environment = {"CONVLAB_SUBMISSION_OPTIMISE=-O1"},
+       .output = Command::Output::kTogether});
+  CHECK(run.exit_code == 0);
+  const std::string list = made_up.run({"status", "--list"}).output;
+  INFO(list);
+  for (const auto& [student, becomes] : expected) {
+    const auto at = list.find(student);
+    REQUIRE(at != std::string::npos);
+    INFO(student);
+    CHECK(contains(list.substr(at, list.find('\n', at) - at), becomes));
+  }
+}

@@ -1,0 +1,244 @@
+#include <nlohmann/json.hpp>
+
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
+#include "grader/class/database.hpp"
+#include "grader/class/gradebook.hpp"
+#include "grader/class/task.hpp"
+#include "grader/grading/grade.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using Access = ClassDatabase::Access;
+
+namespace {
+
+CheckResult graded(double earned) {
+  CheckResult check;
+  check.result = {.program = "grader check",
+                  .milestone = "m1",
+                  .solution = "x.cpp",
+                  .created = "2026-11-22T00:00:00Z",
+                  .verdict = earned >= 50.0 ? Verdict::kPassed : Verdict::kFailed};
+  if (earned < 50.0) check.findings = {{.id = "E-stride", .title = "the stride is ignored"}};
+  SpeedMeasure speed{.reference = "baseline", .speed = 2.0};
+  speed.yours_ms = {{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
+  speed.reference_ms = {{3.0}, {11.0}};
+  check.score = Score{.items = {{.stage = "baseline",
+                                 .item = "cases",
+                                 .points = 40,
+                                 .earned = earned - 10,
+                                 .credit = Credit::kEarned},
+                                {.stage = "baseline",
+                                 .item = "speed",
+                                 .batch = 100,
+                                 .points = 10,
+                                 .earned = 10,
+                                 .credit = Credit::kEarned,
+                                 .speed = speed}}};
+  return check;
+}
+
+struct SmallClass {
+  convlab::testing::TemporaryFolder folder;
+  std::filesystem::path file = folder.path() / "class.db";
+
+  std::int64_t add(ClassDatabase& database, const std::string& name, const std::string& digest,
+                   const Outcome& outcome, const std::string& received = "2026-01-01") {
+    const auto student = database.add_student({.name = name});
+    const auto id = database.add_submission(student, "m1", digest,
+                                            {.place = name + ".cpp", .received = received});
+    database.set_outcome(id, outcome, 100.0);
+    return id;
+  }
+
+  std::string complaint(Access access) const {
+    try {
+      const ClassDatabase database(file, access);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "opened";
+  }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("class database: what goes in comes out, also after it was closed") {
+  SmallClass small;
+  std::string alias;
+  {
+    ClassDatabase database(small.file, Access::kGrade);
+    small.add(database, "alice", "d1",
+              {.state = SubmissionState::kGraded, .seconds = 2.0, .check = graded(50)});
+    small.add(database, "bob", "d2", {.state = SubmissionState::kRefused, .sentence = "Empty."});
+    database.add_student({.name = "bob", .email = "b@example.org"});
+    alias = database.aliases().at("alice");
+  }
+  const ClassDatabase database(small.file, Access::kRead);
+  const auto rows = database.submissions();
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].student == "alice");
+  CHECK(rows[0].passed);
+  CHECK(rows[0].earned == 50.0);
+  CHECK(rows[0].seconds == 2.0);
+  CHECK(rows[0].alias == alias);
+  CHECK(rows[1].state == SubmissionState::kRefused);
+  CHECK(rows[1].sentence == "Empty.");
+  CHECK(rows[1].total == 100.0);
+  CHECK(database.students().at(1).email == "b@example.org");
+  CHECK(database.result(rows[0].id) == graded(50));
+  CHECK_FALSE(database.result(rows[1].id));
+  const auto speeds = database.speeds();
+  REQUIRE(speeds.size() == 1);
+  CHECK(speeds[0].yours_ms == 7.0);
+  CHECK(speeds[0].reference_ms == 14.0);
+  CHECK(database.submissions(alias).size() == 1);
+  CHECK(database.submissions("ALICE").size() == 1);
+}
+
+TEST_CASE("class database: attempts are counted, the last or the best counts") {
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  const auto graded_with = [](double points) {
+    return Outcome{.state = SubmissionState::kGraded, .check = graded(points)};
+  };
+  small.add(database, "alice", "d1", graded_with(50), "2026-01-01");
+  small.add(database, "alice", "d2", graded_with(20), "2026-01-02");
+  small.add(database, "alice", "d3", {.state = SubmissionState::kRefused}, "2026-01-03");
+  const auto rows = database.submissions();
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[1].attempt == 2);
+  CHECK(rows[1].finding == "E-stride");
+  CHECK(counting(rows, false).at(0).earned == 20.0);
+  CHECK(counting(rows, true).at(0).earned == 50.0);
+}
+
+TEST_CASE("class database: a newer, a foreign, a damaged and a missing file are told apart") {
+  SmallClass small;
+  CHECK(contains(small.complaint(Access::kRead), "There is no database"));
+  { const ClassDatabase database(small.file, Access::kGrade); }
+  {
+    const SqliteFile file(small.file, false);
+    file.run("PRAGMA user_version = 99");
+  }
+  CHECK(contains(small.complaint(Access::kRead), "newer grader (version 99"));
+  CHECK(contains(small.complaint(Access::kGrade), "newer grader"));
+  {
+    const SqliteFile file(small.file, false);
+    file.run("PRAGMA application_id = 7");
+  }
+  CHECK(contains(small.complaint(Access::kRead), "of another program"));
+  write_atomically(small.file, std::string(100'000, 'x'));
+  CHECK(contains(small.complaint(Access::kRead), "is damaged"));
+}
+
+TEST_CASE("class database: a page in the middle is damaged") {
+  SmallClass small;
+  {
+    ClassDatabase database(small.file, Access::kGrade);
+    for (int i = 0; i < 200; ++i) {
+      small.add(database, "student" + std::to_string(i), "d",
+                {.state = SubmissionState::kGraded, .check = graded(50)});
+    }
+  }
+  std::string bytes = read_text(small.file);
+  for (std::size_t at = 4096; at < bytes.size(); ++at) bytes[at] = static_cast<char>(at * 7);
+  write_atomically(small.file, bytes);
+  const ClassDatabase database(small.file, Access::kRead);
+  CHECK_THROWS_AS(database.submissions(), EnvironmentError);
+}
+
+TEST_CASE("class database: one writer, any reader") {
+  SmallClass small;
+  const ClassDatabase writer(small.file, Access::kGrade);
+  CHECK(contains(small.complaint(Access::kGrade), "Another grader (process "));
+  CHECK(small.complaint(Access::kRead) == "opened");
+}
+
+TEST_CASE("gradebook: Canvas, Moodle and the list") {
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  small.add(database, "Doe, Jane", "d1", {.state = SubmissionState::kGraded, .check = graded(50)});
+  small.add(database, "bob", "d2", {.state = SubmissionState::kRefused, .sentence = "Empty."});
+  database.add_student({.name = "Doe, Jane", .number = "7", .login = "jd", .email = "j@d.org"});
+  database.add_student({.name = "eve"});
+  const Gradebook book{.students = database.students(), .rows = database.submissions()};
+  CHECK(canvas_csv(book) ==
+        "Student,ID,SIS User ID,SIS Login ID,Section,m1\n"
+        "    Points Possible,,,,,50\n"
+        "\"Doe, Jane\",,7,jd,,50\n"
+        "bob,,,,,0\n"
+        "eve,,,,,\n");
+  CHECK(moodle_csv(book) ==
+        "Full name,ID number,Email address,m1,m1 feedback\n"
+        "\"Doe, Jane\",7,j@d.org,50,passed\n"
+        "bob,,,0,Empty.\n"
+        "eve,,,,\n");
+  const auto list = nlohmann::json::parse(list_json(book.rows));
+  CHECK(list["submissions"].size() == 2);
+  CHECK(contains(list_csv(book.rows), "bob,m1,1,2026-01-01,refused,0,100,100,no,,Empty.,bob.cpp"));
+}
+
+TEST_CASE("gradebook: the fields that Gradescope documents") {
+  const GradescopeSettings settings{.hidden = {"speed"}, .seconds = 3.0};
+  const auto json = nlohmann::json::parse(gradescope_results(graded(50), settings));
+  CHECK(json["score"] == 50.0);
+  CHECK(json["execution_time"] == 3.0);
+  CHECK(json["visibility"] == "visible");
+  CHECK(json["stdout_visibility"] == "hidden");
+  REQUIRE(json["tests"].size() == 2);
+  CHECK(json["tests"][0]["score"] == 40.0);
+  CHECK(json["tests"][0]["max_score"] == 40.0);
+  CHECK(json["tests"][0]["visibility"] == "visible");
+  CHECK(json["tests"][1]["visibility"] == "after_published");
+  REQUIRE(json["leaderboard"].size() == 1);
+  CHECK(json["leaderboard"][0]["value"] == 2.0);
+  CHECK(json["leaderboard"][0]["order"] == "desc");
+  CHECK(nlohmann::json::parse(gradescope_failure("Empty."))["output"] == "Empty.");
+}
+
+TEST_CASE("class task: checks of several files become one, times are waited for") {
+  CheckResult first = graded(20);
+  CheckResult second = graded(50);
+  first.cases = {{.stage = "a"}};
+  second.cases = {{.stage = "b"}};
+  first.score = Score{.items = {{.stage = "a", .item = "cases", .points = 5, .earned = 5},
+                                {.stage = "b", .item = "cases", .points = 5, .earned = 0}}};
+  second.score = Score{.items = {{.stage = "a", .item = "cases", .points = 5, .earned = 0},
+                                 {.stage = "b", .item = "cases", .points = 5, .earned = 3}}};
+  const CheckResult merged = merge_checks({first, second});
+  CHECK(merged.score->items[0].earned == 5.0);
+  CHECK(merged.score->items[1].earned == 3.0);
+  CHECK(merged.cases.size() == 2);
+  CHECK(merged.findings.size() == 1);
+  CHECK(merged.result.verdict == Verdict::kFailed);
+  CHECK_FALSE(waits_for_times(merged));
+  second.score->items.push_back({.stage = "b", .item = "speed", .why = kSpeedLeftOut});
+  CHECK(waits_for_times(second));
+}
+
+TEST_CASE("class task: an outcome is there as a whole or not at all") {
+  const convlab::testing::TemporaryFolder folder;
+  const Task task(folder.path() / "1");
+  task.write({"m1", {{"a/x.cpp", "int a;\n"}, {"b/x.cpp", "int b;\n"}}},
+             {.grader = "/nonexistent/grader"}, Task::Phase::kBoth);
+  CHECK(read_text(task.folder() / "1/x.cpp") == "int b;\n");
+  CHECK_FALSE(task.outcome());
+  task.run(nullptr);
+  REQUIRE(task.outcome());
+  CHECK(task.outcome()->state == SubmissionState::kMachine);
+  const Outcome outcome{.state = SubmissionState::kGraded, .seconds = 1.5, .check = graded(50)};
+  task.write_outcome(outcome);
+  CHECK(task.outcome() == outcome);
+  write_atomically(task.folder() / "outcome.json", "{ damaged");
+  CHECK_THROWS_AS(task.outcome(), EnvironmentError);
+  task.remove();
+  CHECK_FALSE(std::filesystem::exists(task.folder()));
+}

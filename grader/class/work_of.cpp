@@ -1,0 +1,153 @@
+#include "grader/class/work_of.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "common/error/error.hpp"
+#include "common/process/run_process.hpp"
+#include "grader/cli/handout.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// A milestone with its files as they were handed out.
+struct HandedOut {
+  CourseMilestone milestone;
+  std::vector<SubmittedFile> files;
+};
+
+// Some archives hold milestones/… itself, others a folder around it.
+std::string below_milestones(const std::string& path) {
+  const auto at = path.find("milestones/");
+  const bool begins = at == 0 || (at != std::string::npos && path[at - 1] == '/');
+  return begins ? path.substr(at) : std::string();
+}
+
+bool is_compiled(const std::string& path) {
+  return has_source_name(path);
+}
+
+bool is_cuda(const std::string& path) {
+  return path.ends_with(".cu");
+}
+
+// A milestone is in CUDA if its hand-out is.
+bool uses_cuda(const HandedOut& handed_out) {
+  return std::any_of(handed_out.files.begin(), handed_out.files.end(),
+                     [](const SubmittedFile& file) { return is_cuda(file.path); });
+}
+
+bool is_unchanged(const SubmittedFile& file, const std::string& path, const HandedOut& handed_out) {
+  return std::find(handed_out.files.begin(), handed_out.files.end(),
+                   SubmittedFile{path, file.text}) != handed_out.files.end();
+}
+
+std::string folder_of(const HandedOut& handed_out) {
+  return "milestones/" + handed_out.milestone.folder.filename().string() + "/";
+}
+
+/// What a submission holds of a milestone, by its place in the tree.
+struct Part {
+  std::vector<SubmittedFile> changed{};
+  bool present = false;
+};
+
+Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_out) {
+  Part part;
+  for (const SubmittedFile& file : files) {
+    const std::string path = below_milestones(file.path);
+    if (!path.starts_with(folder_of(handed_out)) || !is_compiled(path)) continue;
+    part.present = true;
+    if (!is_unchanged(file, path, handed_out)) part.changed.push_back({path, file.text});
+  }
+  return part;
+}
+
+std::vector<HandedOut> handed_out_milestones() {
+  std::vector<HandedOut> all;
+  for (CourseMilestone& each : milestones()) {
+    std::vector<SubmittedFile> files;
+    for (const HandoutFile& file : handout_files(each)) {
+      files.push_back({file.path, pristine_text(file).value_or("")});
+    }
+    all.push_back({std::move(each), std::move(files)});
+  }
+  return all;
+}
+
+std::string names_of(const std::vector<SubmittedFile>& files) {
+  constexpr std::size_t kShown = 4;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(files.size(), kShown); ++i) {
+    names += (i == 0 ? "" : ", ") + files[i].path;
+  }
+  return names + (files.size() > kShown ? ", …" : "");
+}
+
+// Files that lie in no folder of the workbook: a single one for the course's interface, say.
+MilestoneWork loose_work(const std::vector<SubmittedFile>& files, const std::string& milestone,
+                         const std::vector<HandedOut>& all) {
+  std::vector<SubmittedFile> sources;
+  for (const SubmittedFile& file : files) {
+    if (is_compiled(file.path)) sources.push_back(file);
+  }
+  if (milestone.empty()) {
+    if (sources.size() == 1 && !is_cuda(sources.front().path)) return {"m1", sources};
+    throw RefusedSubmission("It does not say which milestone it is of; grade it with --milestone.");
+  }
+  const auto wanted = std::find_if(all.begin(), all.end(), [&](const HandedOut& each) {
+    return each.milestone.id == milestone;
+  });
+  const bool cuda = wanted != all.end() && uses_cuda(*wanted);
+  std::erase_if(sources, [&](const SubmittedFile& file) { return is_cuda(file.path) != cuda; });
+  const std::string kind = cuda ? ".cu" : ".cpp";
+  if (sources.empty()) {
+    throw RefusedSubmission("It holds no " + kind + " file, which is what " + milestone +
+                            " consists of.");
+  }
+  if (sources.size() > 1) {
+    throw RefusedSubmission("It holds " + std::to_string(sources.size()) + " " + kind + " files (" +
+                            names_of(sources) + ") and none of them lies in " +
+                            (wanted == all.end() ? "milestones/" : folder_of(*wanted)) + ".");
+  }
+  return {milestone, sources};
+}
+
+}  // namespace
+
+std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
+                                   const std::string& milestone) {
+  static const std::vector<HandedOut> all = handed_out_milestones();
+  std::vector<MilestoneWork> works;
+  std::string unchanged;
+  for (const HandedOut& each : all) {
+    if (!milestone.empty() && each.milestone.id != milestone) continue;
+    Part part = part_of(files, each);
+    if (!part.changed.empty()) {
+      works.push_back({each.milestone.id, std::move(part.changed)});
+    } else if (part.present) {
+      unchanged += (unchanged.empty() ? "" : ", ") + each.milestone.id;
+    }
+  }
+  if (!works.empty()) return works;
+  if (!unchanged.empty()) {
+    throw RefusedSubmission("Every file of " + unchanged + " in it is as it was handed out.");
+  }
+  return {loose_work(files, milestone, all)};
+}
+
+std::string digest_of(const MilestoneWork& work) {
+  std::string text = work.milestone;
+  for (const SubmittedFile& file : work.files) {
+    text += '\n' + file.path + '\n' + std::to_string(file.text.size()) + '\n' + file.text;
+  }
+  const FinishedProcess run = run_process({.words = {"sha256sum"}, .input = text});
+  if (!run.succeeded()) {
+    throw EnvironmentError("sha256sum failed: " + trimmed_end(run.errors) + ".");
+  }
+  return run.output.substr(0, run.output.find(' '));
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/class/submitted_files.hpp"
+#include "grader/cli/course.hpp"
+
+namespace convlab::grader {
+
+/// The part of a submission that belongs to one milestone.
+struct MilestoneWork {
+  std::string milestone{};             ///< "m1"
+  std::vector<SubmittedFile> files{};  ///< each is checked alone; of m4 one for each stage
+};
+
+/// The milestones that a submission is about, with the files that the student changed.
+/// @param files      of read_submitted_files
+/// @param milestone  the only one that is wanted; empty: those whose files differ from the hand-out
+/// @throws RefusedSubmission if nothing in it belongs to the milestone, or everything is as handed
+///   out, or it is not clear which of several files is meant
+std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
+                                   const std::string& milestone);
+
+/// The same work has the same digest, whatever it was packed in. SHA-256, hexadecimal.
+std::string digest_of(const MilestoneWork& work);
+
+}  // namespace convlab::grader

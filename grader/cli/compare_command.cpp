@@ -1,0 +1,101 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "common/file/whole_file.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/pages/comparison.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string stage;
+  bool by_file = false;
+  std::string format = "text";
+  std::string output;
+  std::string plot;
+};
+
+std::string text_of(const Comparison& comparison, const std::string& format) {
+  const Table table = table_of(comparison);
+  if (format == "csv") return csv_table(table);
+  const std::string title =
+      "network " + comparison.network + ", batch " + std::to_string(comparison.batch);
+  if (format == "markdown") {
+    return "### " + title + "\n\n" + markdown_table(table) + "\n" + comparison.caption + "\n\n";
+  }
+  if (format == "latex") return "% " + title + "\n" + latex_table(table) + "\n";
+  return coloured(title, Colour::kStrong) + "\n" + plain_table(table) +
+         coloured(comparison.caption, Colour::kQuiet) + "\n\n";
+}
+
+ExitCode run(const Options& options) {
+  std::vector<Result> results;
+  std::vector<std::string> names;
+  for (const std::string& file : options.files) {
+    results.push_back(read_result(file));
+    names.push_back(std::filesystem::path(file).stem().string());
+  }
+  if (options.by_file && results.size() < 2) {
+    throw UsageError("--by-file compares results with the first one; name two or more.");
+  }
+  const auto comparisons =
+      compare(results, names, {.stage = options.stage, .by_file = options.by_file});
+  if (comparisons.empty()) {
+    std::cout << "There is nothing to compare: these results hold no op time of a stage that "
+                 "passed.\n";
+    return ExitCode::kFallsShort;
+  }
+  std::string text;
+  for (const Comparison& comparison : comparisons) text += text_of(comparison, options.format);
+  if (options.output.empty()) {
+    std::cout << text;
+  } else {
+    write_atomically(options.output, text);
+    std::cout << options.output << "\n";
+  }
+  if (options.plot.empty()) return ExitCode::kPassed;
+  const std::optional<Ladder> ladder = ladder_of(comparisons);
+  if (!ladder) {
+    std::cout << "No stage of these results has another to be compared with, so there is no "
+                 "plot.\n";
+    return ExitCode::kFallsShort;
+  }
+  for (const auto& file : draw(*ladder, options.plot)) std::cout << display_path(file) << "\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compare", "Compares stages, or the same stage in files");
+  command->add_option("RESULT", options->files, "Result files (.json)")->required();
+  auto* stage = command->add_option("--against", options->stage,
+                                    "A stage (default: for each stage the one before it)");
+  command
+      ->add_flag("--by-file", options->by_file,
+                 "The same stage in the first file: two versions, or two machines")
+      ->excludes(stage);
+  command->add_option("--format", options->format, "text, markdown, csv, latex")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
+      ->capture_default_str();
+  command->add_option("--output", options->output, "File (default: standard output)");
+  command->add_option("--plot", options->plot, "Folder: draws the ratios as SVG, PDF and PNG");
+  command->footer(
+      "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
+      "side of 1, else undecided (docs/results.md).\n\n"
+      "Examples:\n"
+      "  build/bin/grader compare build/results/m4-student.json\n"
+      "  build/bin/grader compare before.json after.json --by-file\n"
+      "  build/bin/grader compare build/results/*.json --against baseline --format latex");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader

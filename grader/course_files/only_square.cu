@@ -1,0 +1,32 @@
+// What      Rows are as long as columns, so the width is never used.
+// Says      first miss: not square
+// Runs      emulated gpu
+#include <cmath>
+#include <iostream>
+
+#include "gpu-new-forward.h"
+
+__global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
+                         int K) {
+  const int out = H - K + 1;
+  const int w = blockIdx.x % ((out + 31) / 32) * 32 + threadIdx.x;
+  const int h = blockIdx.x / ((out + 31) / 32) * 8 + threadIdx.y;
+  if (h >= out || w >= out) return;
+  float sum = 0;
+  for (int c = 0; c < C; c++)
+    for (int p = 0; p < K; p++)
+      for (int q = 0; q < K; q++)
+        sum += input[((blockIdx.z * C + c) * H + h + p) * H + w + q] *
+               mask[((blockIdx.y * C + c) * K + p) * K + q];
+  output[((blockIdx.z * M + blockIdx.y) * out + h) * out + w] = sum;
+}
+
+#include "parts/phases.cuh"
+
+void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
+                                    const float* device_mask, const int B, const int M, const int C,
+                                    const int H, const int W, const int K) {
+  const int out = H - K + 1;
+  convolve<<<dim3((out + 31) / 32 * ((out + 7) / 8), M, B), dim3(32, 8)>>>(
+      device_output, device_input, device_mask, M, C, H, K);
+}

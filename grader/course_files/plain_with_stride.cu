@@ -1,0 +1,26 @@
+// What      The plain kernel in the form with a stride.
+// Says      computes like single precision
+// Runs      emulated gpu
+#include <cmath>
+#include <iostream>
+
+#include "gpu-new-forward.h"
+
+#include "parts/plain_kernel.cuh"
+#include "parts/phases_with_stride.cuh"
+
+void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
+                                    const float* device_mask, const int B, const int M, const int C,
+                                    const int H, const int W, const int K, const int S) {
+  launch(device_output, device_input, device_mask, B, M, C, H, W, K, S);
+}
+
+void GPUInterface::get_device_properties() {
+  int count;
+  cudaGetDeviceCount(&count);
+  for (int i = 0; i < count; i++) {
+    cudaDeviceProp properties;
+    cudaGetDeviceProperties(&properties, i);
+    std::cout << "Device " << i << " name: " << properties.name << std::endl;
+  }
+}

@@ -1,0 +1,82 @@
+#include "grader/findings/course_findings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace convlab::grader {
+
+std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses) {
+  std::vector<Diagnosis> more = {
+      {"E-empty-grid", "a kernel is launched with no blocks",
+       "The number of blocks is a size divided by the tile, and a division of whole numbers rounds "
+       "down: an image smaller than the tile gives 0 blocks.",
+       "Round up: (size + tile - 1) / tile."},
+      {"E-rounded-down", "the last, incomplete tile is left out",
+       "The number of blocks was rounded down. ceil(W_out / TILE) does not help: the division of "
+       "two whole numbers has rounded before ceil sees it.",
+       "Round up with whole numbers: (W_out + TILE - 1) / TILE, and let threads beyond the border "
+       "do nothing."},
+      {"E-cuda-call", "a CUDA call fails",
+       "The call got an argument that it does not take: a pointer to the wrong memory, a size that "
+       "does not fit, a symbol that is none.",
+       "Look at the call that is named, and compare each argument with the CUDA documentation."},
+      {"E-warp-sync", "lanes of a warp read what other lanes wrote, without a barrier",
+       "The lanes of a warp need not go in step. On GPUs of today they often do, so the result is "
+       "right by luck; CUDA promises nothing without __syncwarp().",
+       "Put __syncwarp() (or __syncthreads()) between the line that writes and the line that "
+       "reads."},
+  };
+  std::move(more.begin(), more.end(), std::back_inserter(diagnoses));
+  return diagnoses;
+}
+
+namespace {
+
+// How many whole tiles fit; none if no usual tile leaves exactly these lines out.
+bool is_part_of_tile(int first_left_out, int lines) {
+  for (const int tile : {4, 8, 10, 12, 14, 16, 20, 24, 28, 32, 64}) {
+    if (first_left_out % tile == 0 && lines - first_left_out < tile) return true;
+  }
+  return false;
+}
+
+// The first of the lines at the end that are wrong everywhere; `lines` if there is none.
+int first_of_last_lines(const std::vector<std::int64_t>& counts, std::int64_t per_line) {
+  auto first = static_cast<int>(counts.size());
+  while (first > 0 && counts[static_cast<std::size_t>(first) - 1] == per_line) --first;
+  return first;
+}
+
+}  // namespace
+
+bool leaves_out_last_tile(const WrongOutput& wrong) {
+  const ConvShape& shape = wrong.shape;
+  const oracle::ErrorReport& report = wrong.report;
+  const int rows = shape.out_height();
+  const int columns = shape.out_width();
+  const int row = first_of_last_lines(report.wrong_in_row, shape.output_size() / rows);
+  const int column = first_of_last_lines(report.wrong_in_column, shape.output_size() / columns);
+  const std::int64_t written = std::int64_t{row} * column * shape.batch * shape.out_channels;
+  if (report.wrong != shape.output_size() - written || report.wrong == 0 || written == 0) {
+    return false;
+  }
+  if (!is_part_of_tile(row, rows) || !is_part_of_tile(column, columns)) return false;
+  // Zeros of fresh memory, or a NaN: not the result of other loops.
+  for (std::int64_t i = 0; i < shape.output_size(); ++i) {
+    const bool is_right = i / columns % rows < row && i % columns < column;
+    const float value = wrong.arrays.output[i];
+    if (!is_right && value != 0.0F && std::isfinite(value)) return false;
+  }
+  return true;
+}
+
+Finding warp_sync_finding(const FaultRecord& fault, const std::string& where) {
+  return finding("E-warp-sync", "In " + where + ": " + fault.file + ":" +
+                                    std::to_string(fault.line) +
+                                    " reads shared memory that another lane of the warp wrote at " +
+                                    fault.other_place + ", and no barrier lies between.");
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/error/fault_record.hpp"
+#include "grader/findings/catalogue.hpp"
+#include "grader/findings/diagnosis.hpp"
+
+namespace convlab::grader {
+
+/// The catalogue with the findings that submissions of the course need: causes behind a crash, an
+/// exit or a wrong output that its symptom does not name.
+std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses);
+
+/// Whether the last, incomplete tile of rows or columns was never written: there the output holds
+/// zeros or what it held before; the rest is right.
+bool leaves_out_last_tile(const WrongOutput& wrong);
+
+/// "new-forward.cu:31 reads what another lane wrote at new-forward.cu:28".
+Finding warp_sync_finding(const FaultRecord& fault, const std::string& where);
+
+}  // namespace convlab::grader

@@ -1,0 +1,239 @@
+#include "grader/pages/comparison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+
+#include "common/device/device_limits.hpp"
+#include "common/error/error.hpp"
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/plots/plotted_runs.hpp"
+#include "grader/timing/speed.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// A run with the name of its row.
+struct NamedRun {
+  PlottedRun item;
+  std::string name;
+  std::size_t file = 0;
+};
+
+std::vector<NamedRun> named_runs(const std::vector<Result>& results,
+                                 const std::vector<std::string>& names, const std::string& network,
+                                 bool by_file) {
+  std::vector<NamedRun> runs;
+  if (!by_file) {
+    const std::vector<PlottedRun> all = plotted_runs(results, network);
+    for (const PlottedRun& item : all) runs.push_back({item, short_name(item, all)});
+    return runs;
+  }
+  for (std::size_t file = 0; file < results.size(); ++file) {
+    for (const PlottedRun& item : plotted_runs({&results[file], 1}, network)) {
+      runs.push_back({item,
+                      item.result->milestone + " " + item.run->stage.id + " (" + names[file] + ")",
+                      file});
+    }
+  }
+  return runs;
+}
+
+// Both series cut to the same number of samples, as the bootstrap wants pairs.
+ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const std::string& name) {
+  ComparedSpeed speed{.against = name};
+  SpeedMeasure measure;
+  std::size_t fewest = 1000;
+  for (std::size_t i = 0; i < own.layers.size(); ++i) {
+    std::vector<double> yours = own.layers[i].op_ms;
+    std::vector<double> reference = other.layers[i].op_ms;
+    const std::size_t count = std::min(yours.size(), reference.size());
+    fewest = std::min(fewest, count);
+    yours.resize(count);
+    reference.resize(count);
+    measure.yours_ms.push_back(std::move(yours));
+    measure.reference_ms.push_back(std::move(reference));
+  }
+  estimate_speed(measure);
+  // The ratio itself is that of all samples.
+  speed.ratio = times_of(other).sum.median / times_of(own).sum.median;
+  speed.known = fewest >= 2;
+  speed.low = speed.known ? std::min(measure.low, speed.ratio) : speed.ratio;
+  speed.high = speed.known ? std::max(measure.high, speed.ratio) : speed.ratio;
+  return speed;
+}
+
+const NamedRun* other_of(const std::vector<NamedRun>& runs, std::size_t index,
+                         const ComparedWith& with) {
+  const NamedRun& own = runs[index];
+  const NamedRun* found = nullptr;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const NamedRun& other = runs[i];
+    const RunResult& a = *own.item.run;
+    const RunResult& b = *other.item.run;
+    if (i == index || a.batch != b.batch || a.layers.size() != b.layers.size()) continue;
+    const bool same_stage =
+        a.stage.id == b.stage.id && own.item.result->milestone == other.item.result->milestone;
+    if (with.by_file) {
+      if (same_stage && other.file == 0 && own.file > 0) return &other;
+    } else if (!with.stage.empty()) {
+      if (b.stage.id == with.stage) return &other;
+    } else if (i < index && own.item.result->solution == other.item.result->solution &&
+               (a.stage.baseline.empty() ||
+                (b.stage.id == a.stage.baseline && b.device == a.device))) {
+      found = &other;  // the nearest one before it
+    }
+  }
+  return found;
+}
+
+ComparedStage stage_of(const NamedRun& named) {
+  const RunResult& run = *named.item.run;
+  ComparedStage stage{.name = named.name};
+  const DeviceLimits limits =
+      with_measured(named.item.result->machine.promised, named.item.result->machine.measured);
+  double operations = 0.0;
+  double bytes = 0.0;
+  for (const LayerResult& layer : run.layers) {
+    stage.op_ms.push_back(spread_of(layer.op_ms).median);
+    stage.sum_ms += stage.op_ms.back();
+    stage.layer_ms += spread_of(layer.layer_ms).median;
+    operations += 2.0 * static_cast<double>(layer.shape.multiply_adds());
+    bytes += static_cast<double>(compulsory_traffic(layer.shape).bytes());
+  }
+  const double seconds = stage.sum_ms * 1e-3;
+  const double peak = limits.operations_per_second(run.stage.precision);
+  if (run.device == Device::kGpu && peak > 0.0) {
+    stage.compute_percent = 100.0 * operations / seconds / peak;
+  }
+  if (run.device == Device::kGpu && limits.bytes_per_second > 0.0) {
+    stage.memory_percent = 100.0 * bytes / seconds / limits.bytes_per_second;
+  }
+  return stage;
+}
+
+std::string percent_text(const std::optional<double>& percent) {
+  if (!percent) return "";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), *percent < 9.95 ? "%.1f" : "%.0f", *percent);
+  return text.data();
+}
+
+std::string ratio_text(double ratio) {
+  constexpr double kSlow = 0.1;
+  if (ratio < kSlow) return three_digits(ratio);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f", ratio);
+  return text.data();
+}
+
+}  // namespace
+
+const char* ComparedSpeed::verdict() const {
+  if (!known || (low <= 1.0 && high >= 1.0)) return "undecided";
+  return low > 1.0 ? "faster" : "slower";
+}
+
+std::vector<Comparison> compare(const std::vector<Result>& results,
+                                const std::vector<std::string>& names, const ComparedWith& with) {
+  std::vector<Comparison> comparisons;
+  std::set<std::string> stages;
+  for (const std::string& network : networks_of(results)) {
+    const auto runs = named_runs(results, names, network, with.by_file);
+    std::vector<PlottedRun> of_batch;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const RunResult& run = *runs[i].item.run;
+      stages.insert(run.stage.id);
+      auto place = std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& each) {
+        return each.network == network && each.batch == run.batch;
+      });
+      if (place == comparisons.end()) {
+        of_batch.clear();
+        comparisons.push_back({.network = network, .batch = run.batch});
+        place = comparisons.end() - 1;
+      }
+      of_batch.push_back(runs[i].item);
+      place->caption = caption_of(of_batch, network);
+      place->stages.push_back(stage_of(runs[i]));
+      if (const NamedRun* other = other_of(runs, i, with)) {
+        place->stages.back().speed = compare_runs(*other->item.run, run, other->name);
+      }
+    }
+  }
+  if (!with.stage.empty() && stages.count(with.stage) == 0) {
+    std::string known;
+    for (const std::string& stage : stages) known += (known.empty() ? "" : ", ") + stage;
+    throw UsageError("These results hold no stage '" + with.stage +
+                     "' with times; they hold: " + known + ".");
+  }
+  return comparisons;
+}
+
+Table table_of(const Comparison& comparison) {
+  std::size_t layers = 0;
+  bool percents = false;
+  bool speeds = false;
+  for (const ComparedStage& stage : comparison.stages) {
+    layers = std::max(layers, stage.op_ms.size());
+    percents = percents || stage.compute_percent || stage.memory_percent;
+    speeds = speeds || stage.speed;
+  }
+  Table table{.heading = {"stage"}};
+  for (std::size_t i = 0; i < layers; ++i) {
+    table.heading.push_back("op " + std::to_string(i + 1) + " ms");
+  }
+  table.heading.insert(table.heading.end(), {"op time ms", "layer time ms"});
+  if (percents) table.heading.insert(table.heading.end(), {"compute %", "memory %"});
+  if (speeds) table.heading.insert(table.heading.end(), {"ratio", "95 %", "verdict", "against"});
+  for (const ComparedStage& stage : comparison.stages) {
+    std::vector<std::string> row = {stage.name};
+    for (std::size_t i = 0; i < layers; ++i) {
+      row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
+    }
+    row.push_back(three_digits(stage.sum_ms));
+    row.push_back(three_digits(stage.layer_ms));
+    if (percents) {
+      row.push_back(percent_text(stage.compute_percent));
+      row.push_back(percent_text(stage.memory_percent));
+    }
+    if (speeds && stage.speed) {
+      const ComparedSpeed& speed = *stage.speed;
+      row.push_back(ratio_text(speed.ratio));
+      row.push_back(speed.known ? ratio_text(speed.low) + "–" + ratio_text(speed.high) : "");
+      row.insert(row.end(), {speed.verdict(), speed.against});
+    }
+    row.resize(table.heading.size());
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons) {
+  Ladder ladder{.title = "How many times as fast",
+                .axis = "times as fast as the one named behind the number (log scale)",
+                .file_stem = "compare",
+                .caption = {},
+                .origin = 1.0,
+                .panels = {}};
+  for (const Comparison& comparison : comparisons) {
+    LadderPanel panel{.batch = comparison.batch, .rows = {}, .lines = {}};
+    for (const ComparedStage& stage : comparison.stages) {
+      if (!stage.speed) continue;
+      const ComparedSpeed& speed = *stage.speed;
+      panel.rows.push_back({.title = stage.name,
+                            .layers = {},
+                            .sum = {speed.ratio, speed.low, speed.high},
+                            .text = ratio_text(speed.ratio) + "× " + speed.against});
+      panel.rows.back().layers = {panel.rows.back().sum};
+    }
+    ladder.caption = comparison.caption;
+    if (!panel.rows.empty()) ladder.panels.push_back(std::move(panel));
+  }
+  if (ladder.panels.empty()) return std::nullopt;
+  return ladder;
+}
+
+}  // namespace convlab::grader

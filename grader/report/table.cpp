@@ -1,0 +1,134 @@
+#include "grader/report/table.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// Each character of `text` that the map holds, replaced.
+std::string escaped(const std::string& text, const std::map<char, std::string>& replacements) {
+  std::string result;
+  for (const char c : text) {
+    const auto found = replacements.find(c);
+    result += found == replacements.end() ? std::string(1, c) : found->second;
+  }
+  return result;
+}
+
+std::string markdown_text(const std::string& text) {
+  return escaped(text, {{'|', "\\|"}, {'\n', " "}, {'*', "\\*"}, {'_', "\\_"}, {'<', "&lt;"}});
+}
+
+std::string latex_text(const std::string& text) {
+  std::string result = escaped(text, {{'&', "\\&"},
+                                      {'%', "\\%"},
+                                      {'$', "\\$"},
+                                      {'#', "\\#"},
+                                      {'_', "\\_"},
+                                      {'{', "\\{"},
+                                      {'}', "\\}"},
+                                      {'~', "\\textasciitilde{}"},
+                                      {'^', "\\textasciicircum{}"},
+                                      {'\\', "\\textbackslash{}"},
+                                      {'\n', " "}});
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"×", "$\\times$"}, {"±", "$\\pm$"}, {"–", "--"}}) {
+    for (auto at = result.find(from); at != std::string::npos; at = result.find(from, at)) {
+      result.replace(at, from.size(), to);
+      at += to.size();
+    }
+  }
+  return result;
+}
+
+template <class Text>
+std::string joined(const std::vector<std::string>& fields, const std::string& between, Text text) {
+  std::string line;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    line += (i == 0 ? "" : between) + text(fields[i]);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string plain_table(const Table& table) {
+  std::vector<int> widths;
+  for (std::size_t column = 0; column < table.heading.size(); ++column) {
+    int width = display_width(table.heading[column]);
+    for (const auto& row : table.rows) width = std::max(width, display_width(row.at(column)));
+    widths.push_back(width);
+  }
+  const auto line = [&](const std::vector<std::string>& fields) {
+    std::string text;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      text += i == 0 ? left(fields[i], widths[i]) : "  " + right(fields[i], widths[i]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  };
+  std::string text = line(table.heading);
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
+std::string markdown_table(const Table& table) {
+  const auto line = [](const std::vector<std::string>& fields) {
+    return "| " + joined(fields, " | ", markdown_text) + " |\n";
+  };
+  std::string text = line(table.heading) + "|---|";
+  for (std::size_t i = 1; i < table.heading.size(); ++i) text += "---:|";
+  text += "\n";
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  return joined(fields, ",",
+                [](std::string field) {
+                  if (!field.empty() &&
+                      std::string("=+-@\t\r").find(field.front()) != std::string::npos) {
+                    field.insert(0, 1, '\'');
+                  }
+                  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
+                  return "\"" + escaped(field, {{'"', "\"\""}}) + "\"";
+                }) +
+         "\n";
+}
+
+std::string csv_table(const Table& table) {
+  std::string text = csv_line(table.heading);
+  for (const auto& row : table.rows) text += csv_line(row);
+  return text;
+}
+
+std::string latex_table(const Table& table) {
+  const auto line = [](const std::vector<std::string>& fields) {
+    return "  " + joined(fields, " & ", latex_text) + " \\\\\n";
+  };
+  std::string text = "\\begin{tabular}{l" + std::string(table.heading.size() - 1, 'r') +
+                     "}\n  \\toprule\n" + line(table.heading) + "  \\midrule\n";
+  for (const auto& row : table.rows) text += line(row);
+  return text + "  \\bottomrule\n\\end{tabular}\n";
+}
+
+std::string html_text(const std::string& text) {
+  return escaped(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}});
+}
+
+std::string html_table(const Table& table) {
+  const auto line = [](const std::vector<std::string>& fields, const std::string& tag) {
+    return "<tr><" + tag + ">" + joined(fields, "</" + tag + "><" + tag + ">", html_text) + "</" +
+           tag + "></tr>\n";
+  };
+  std::string text =
+      "<div class=\"table\"><table>\n<thead>" + line(table.heading, "th") + "</thead>\n<tbody>\n";
+  for (const auto& row : table.rows) text += line(row, "td");
+  return text + "</tbody></table></div>\n";
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// A table of texts, written in any of the ways that a report needs it. The first column is words,
+/// the others are numbers and stand to the right.
+struct Table {
+  std::vector<std::string> heading{};
+  std::vector<std::vector<std::string>> rows{};  ///< each as long as the heading
+};
+
+std::string plain_table(const Table& table);
+std::string markdown_table(const Table& table);
+std::string csv_table(const Table& table);
+/// A `tabular` with the lines of the package booktabs.
+std::string latex_table(const Table& table);
+std::string html_table(const Table& table);
+
+/// One line of a CSV file (RFC 4180), with its line end. A field that a spreadsheet would take for
+/// a formula gets an apostrophe first.
+std::string csv_line(const std::vector<std::string>& fields);
+
+/// Text between the tags of a page.
+std::string html_text(const std::string& text);
+
+}  // namespace convlab::grader
