@@ -22,7 +22,10 @@ std::string count_text(long long count, const std::string& word) {
 
 std::string array_name(const FaultMemory& memory, const std::string& kernel,
                        const SourceText& sources) {
-  if (memory.variable == "dynamic") return "the dynamic shared memory";
+  if (memory.variable == "dynamic") {
+    const std::string name = sources.dynamic_shared(kernel);
+    return name.empty() ? "the dynamic shared memory" : "the dynamic shared memory `" + name + "`";
+  }
   if (!memory.variable.empty()) return "`" + memory.variable + "`";
   const std::string name = sources.parameter(kernel, memory.argument).name;
   if (!name.empty()) return "`" + name + "`";
@@ -96,8 +99,19 @@ std::string kernel_name(const FaultRecord& fault) {
   return fault.kernel.empty() ? "a kernel" : "kernel " + fault.kernel;
 }
 
+// What a student's name of an array means: "input" for device_input_, in, x.
+std::string array_of_name(const std::string& name) {
+  if (name == "x") return "input";
+  if (name == "y") return "output";
+  if (name.find("out") != std::string::npos) return "output";
+  for (const char* word : {"weight", "filter", "mask", "kernel"}) {
+    if (name.find(word) != std::string::npos) return "weights";
+  }
+  return name.find("in") != std::string::npos ? "input" : "";
+}
+
 // The grid counts images in one dimension and maps in the other; the kernel reads them exchanged.
-bool axes_exchanged(const FaultRecord& fault, const ConvShape& s) {
+bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::string& name) {
   const auto images = static_cast<unsigned>(s.batch);
   const auto maps = static_cast<unsigned>(s.out_channels);
   if (images == maps) return false;
@@ -106,6 +120,7 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s) {
   if (array.empty()) return false;
   const Extents e = extents_of(s, array);
   const long long outer = fault.memory.offset / kFloat / (e.count_inner * e.rows * e.columns);
+  if (array_of_name(name) != array && !array_of_name(name).empty()) return false;
   for (const auto& [first, second] : {std::pair{1, 2}, std::pair{2, 1}}) {
     const auto i = static_cast<std::size_t>(first);
     const auto k = static_cast<std::size_t>(second);
@@ -164,7 +179,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   words.seen += thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
   if (memory.freed) return;
 
-  if (shape && axes_exchanged(fault, *shape)) {
+  if (shape && axes_exchanged(fault, *shape, parameter)) {
     words.id = "E-grid-axes";
     return;
   }
@@ -173,7 +188,11 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     for (const auto& [size, what] :
          {std::pair{shape->input_size(), "input"}, std::pair{shape->weights_size(), "weights"},
           std::pair{shape->output_size(), "output"}}) {
-      if (memory.bytes != size || size < 4) continue;
+      const auto whole = [&](std::int64_t elements) { return memory.bytes == elements * kFloat; };
+      if (memory.bytes != size || whole(shape->input_size()) || whole(shape->weights_size()) ||
+          whole(shape->output_size())) {
+        continue;
+      }
       words.id = "E-bytes";
       words.cause = "The allocation has " + std::to_string(size) + " bytes; the " + what + " has " +
                     std::to_string(size) + " elements of 4 bytes.";
@@ -185,6 +204,14 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
       }
       return;
     }
+  }
+  const std::string meant = array_of_name(parameter);
+  if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
+    words.cause = "`" + parameter + "` has as many elements as the " + array +
+                  ": the allocation, or the launch, takes the one for the other.";
+    words.next =
+        "Compare the size in its cudaMalloc, and the order of the arguments in the launch.";
+    return;
   }
   if (!is_allocation) {
     const auto longest = std::max(fault.block_size[0], fault.block_size[1]);
@@ -248,10 +275,8 @@ std::string array_of_size(const ConvShape& shape, long long elements, const std:
   if (elements == shape.weights_size()) found.emplace_back("weights");
   if (elements == shape.output_size()) found.emplace_back("output");
   if (found.size() == 1) return found.front();
-  for (const std::string& array : found) {
-    if (name.find(array.substr(0, 2)) != std::string::npos) return array;
-  }
-  return {};
+  const std::string meant = array_of_name(name);
+  return std::find(found.begin(), found.end(), meant) != found.end() ? meant : "";
 }
 
 std::string place_text(const FaultMemory& memory, const std::string& kernel,
@@ -338,6 +363,12 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
                         std::stoi("0" + fault.allocated_at.substr(colon + 1)));
       words.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
                                    : "\nIt points to memory allocated at:" + quoted;
+      if (const std::string kernel = sources.kernel_around(fault.file, fault.line);
+          !kernel.empty()) {
+        words.cause = "That line belongs to kernel " + kernel +
+                      ", which ran on the host: it was called without <<<grid, block>>>.";
+        words.next = "Launch it: " + kernel + "<<<grid, block>>>(…).";
+      }
       break;
     }
     case FaultKind::kOutside:

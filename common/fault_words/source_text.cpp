@@ -177,6 +177,35 @@ std::vector<SourceText::Place> SourceText::lines_of_kernel(
   return places;
 }
 
+std::string SourceText::dynamic_shared(const std::string& kernel) const {
+  for (const Place& place : lines_of_kernel(kernel, {"extern"})) {
+    const std::string text = line(place.file, place.line);
+    const auto end = text.find('[');
+    if (end == std::string::npos || !has_word(text, "__shared__")) continue;
+    std::size_t begin = end;
+    while (begin > 0 && is_word(text[begin - 1])) --begin;
+    return text.substr(begin, end - begin);
+  }
+  return {};
+}
+
+std::string SourceText::kernel_around(const std::string& file, int number) const {
+  const auto code = code_.find(file);
+  if (code == code_.end()) return {};
+  for (const std::string& text : code->second) {
+    const auto at = find_word(text, "__global__");
+    const auto open = text.find('(', at == std::string::npos ? 0 : at);
+    if (at == std::string::npos || open == std::string::npos) continue;
+    std::size_t begin = open;
+    while (begin > 0 && is_word(text[begin - 1])) --begin;
+    const std::string name = text.substr(begin, open - begin);
+    const Body body = find_kernel(name);
+    const auto index = static_cast<std::size_t>(number) - 1;
+    if (body.file == file && index >= body.first && index <= body.last) return name;
+  }
+  return {};
+}
+
 std::vector<SourceText::Place> SourceText::lines_with(
     const std::vector<std::string>& words, const std::vector<std::string>& without) const {
   std::vector<Place> places;

@@ -39,6 +39,12 @@ class SourceText {
   [[nodiscard]] std::vector<Place> lines_of_kernel(const std::string& kernel,
                                                    const std::vector<std::string>& words) const;
 
+  /// The name of a kernel's dynamic shared memory, `extern __shared__ float tile[];`, or nothing.
+  [[nodiscard]] std::string dynamic_shared(const std::string& kernel) const;
+
+  /// The kernel whose body has this line, or nothing.
+  [[nodiscard]] std::string kernel_around(const std::string& file, int number) const;
+
   /// All lines with every one of these words and none of those.
   [[nodiscard]] std::vector<Place> lines_with(const std::vector<std::string>& words,
                                               const std::vector<std::string>& without = {}) const;

@@ -46,6 +46,10 @@ run_recorded() {
     set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
       -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare
   fi
+  # A local variable without a value is the same on every machine, and never right by luck.
+  if [ -n "$source" ] && [ "$device" = emulated ]; then
+    set -- "$@" -ftrivial-auto-var-init=pattern
+  fi
   # For tests that compile many files: -O1.
   if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "${CONVLAB_SUBMISSION_OPTIMISE:-}" ]; then
     set -- "$@" "$CONVLAB_SUBMISSION_OPTIMISE"

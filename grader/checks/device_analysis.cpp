@@ -181,6 +181,12 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
     return found;
   }
   if (poisoned.never_written == 0) return std::nullopt;
+  const std::string store = sources.parameter(poisoned.kernel, poisoned.memory.argument).name;
+  if (const auto adding = sources.lines_with({store.empty() ? "output" : store, "+="});
+      !adding.empty()) {
+    return finding("E-uninitialised", prefix + describe(shape, wrong.report) +
+                                          sources.quote(adding.front().file, adding.front().line));
+  }
   const bool all = poisoned.never_written == shape.output_size();
   std::string seen =
       prefix + of_all(poisoned.never_written, shape) + " were never written by any thread.";
@@ -197,7 +203,15 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
     std::int64_t threads = 1;
     for (const unsigned size : launch.grid) threads *= size;
     for (const unsigned size : launch.block) threads *= size;
-    if (threads < shape.output_size()) {
+    const std::int64_t planes = std::int64_t{shape.batch} * shape.out_channels;
+    const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    if (blocks < planes && threads >= shape.output_size()) {
+      found.cause = "The grid has " + std::to_string(blocks) + " blocks for " +
+                    std::to_string(shape.batch) + " images of " +
+                    std::to_string(shape.out_channels) +
+                    " maps: if a block works on one map of one image, these are too few.";
+      found.next = "Give images and maps dimensions of the grid: grid.y = maps, grid.z = images.";
+    } else if (threads < shape.output_size()) {
       found.cause = "The grid is too small: " + std::to_string(threads) + " threads for " +
                     std::to_string(shape.output_size()) + " outputs.";
       found.next =
@@ -242,10 +256,13 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   }
   if (auto found = find_elements_as_bytes(wrong, call.notes, sources, seen)) return found;
 
-  const std::vector<float> before(wrong.arrays.output, wrong.arrays.output + shape.output_size());
-  const Rerun numbered = run_again(submission, stage, wrong, {"CONVLAB_EMU_POISON=numbered"});
+  // One thread of the host, so that two runs in the same order are the same.
+  const std::string alone = "CONVLAB_EMU_THREADS=1";
+  const Rerun numbered =
+      run_again(submission, stage, wrong, {alone, "CONVLAB_EMU_POISON=numbered"});
+  const Rerun again = run_again(submission, stage, wrong, {alone});
   std::optional<Finding> found;
-  if (!numbered.failed && differ(before, numbered.output)) {
+  if (!numbered.failed && !again.failed && differ(again.output, numbered.output)) {
     found = finding("E-uninitialised",
                     seen + " A second run with the same input gave another result: " +
                         std::to_string(numbered.report.wrong) + " elements are wrong.");
@@ -256,8 +273,8 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   for (const char* order : {"reverse", "shuffle:1"}) {
     if (found) break;
     const Rerun other =
-        run_again(submission, stage, wrong, {std::string("CONVLAB_EMU_ORDER=") + order});
-    if (other.failed || !differ(before, other.output)) continue;
+        run_again(submission, stage, wrong, {alone, std::string("CONVLAB_EMU_ORDER=") + order});
+    if (other.failed || again.failed || !differ(again.output, other.output)) continue;
     found = race(seen + " With the threads in " +
                      (order == std::string("reverse") ? "reverse" : "shuffled") + " order " +
                      std::to_string(other.report.wrong) + " elements are wrong.",

@@ -41,6 +41,8 @@ const std::vector<ElementCase>& element_cases() {
       {"first layer of fa23", {3, 4, 1, 86, 86, 7, 1}, false},
       {"second layer of fa23", {3, 16, 4, 40, 40, 7, 1}, false},
       {"130 images", {130, 2, 1, 9, 9, 3, 1}, true},
+      // Images times maps pass 65 535, the limit of grid.y and grid.z, as in a batch of 10 000.
+      {"4097 images of 16 maps", {4097, 16, 1, 1, 1, 1, 1}, true},
   };
   return cases;
 }

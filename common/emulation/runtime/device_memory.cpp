@@ -215,12 +215,15 @@ std::vector<Allocation> DeviceMemory::live() const {
 void DeviceMemory::note_argument(const void* address, const char* kernel, int position) {
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
-  const auto after = live_.upper_bound(byte);
-  if (after == live_.begin()) return;
-  Allocation& allocation = std::prev(after)->second;
-  if (byte >= allocation.begin + allocation.bytes) return;
-  allocation.kernel = kernel;
-  allocation.argument = position;
+  for (auto* allocations : {&live_, &freed_}) {
+    const auto after = allocations->upper_bound(byte);
+    if (after == allocations->begin()) continue;
+    Allocation& allocation = std::prev(after)->second;
+    if (byte >= allocation.begin + allocation.bytes) continue;
+    allocation.kernel = kernel;
+    allocation.argument = position;
+    return;
+  }
 }
 
 ReportPlace DeviceMemory::made_at(std::uint64_t number) const {
@@ -296,7 +299,7 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
                                                     [[maybe_unused]] const std::string& writer) {
-  EmulationReport report{.fault = EmulationFault::kOutsideAccess};
+  EmulationReport report{.fault = EmulationFault::kOutsideAccess, .writes = true};
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {

@@ -113,6 +113,8 @@ void run_kernel(const KernelCall& call) {
   if (auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
     damage->kernel = call.name;
     damage->launched_at = place_of(call.site);
+    damage->grid = {call.grid.x, call.grid.y, call.grid.z};
+    damage->block_size = {call.block.x, call.block.y, call.block.z};
     damage->text = damage->what;  // which names both
     raise_device_fault({KernelFault::kIllegalAddress, *damage});
   }
