@@ -194,8 +194,10 @@ class Grading {
                       std::uint64_t seed, GradedNetwork& network) {
     StageInfo stage = declared;
     if (supports_one_network(stage) && stage.only_for != request_.network) {
-      throw UsageError("Stage '" + stage.id + "' supports the layers of network " + stage.only_for +
-                       " only; check it with --network " + stage.only_for + ".");
+      // Not a mistake in the command: the file says it, and other stages can still be checked.
+      return passes(
+          stage, finding("E-shapes", "It supports the layers of network " + stage.only_for +
+                                         " only; check it with --network " + stage.only_for + "."));
     }
     const CasePlan plan = plan_for(stage, batches);
     cases_of_[stage.id] = plan.cases.size();
