@@ -105,6 +105,10 @@ SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
     }
     return submitted;
   }
+  if (!fs::exists(fs::symlink_status(given))) {
+    throw UsageError("The solution is student, reference, or source files; there is no " +
+                     printable_line(given.string()) + ".");
+  }
   require_source(given);
   const bool is_cuda = given.extension() == ".cu";
   if (is_cuda == is_cpu) {

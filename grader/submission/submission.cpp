@@ -45,6 +45,18 @@ Box box_for(const std::filesystem::path& program) {
   return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
 }
 
+// A program on the CPU that says that it has a GPU would be timed by its own words.
+bool may_run_on(Box box, Device device) {
+  switch (box) {
+    case Box::kCpu:
+      return device == Device::kCpu;
+    case Box::kEmulated:
+      return device == Device::kEmulated;
+    default:
+      return true;
+  }
+}
+
 // Nothing that a submission says of itself reaches a terminal or a file as it is.
 void make_printable(ServeReply& reply) {
   reply.message = printable_line(reply.message);
@@ -307,6 +319,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
              !decoded || !answers(*decoded, request) ||
              (decoded->status == ServeStatus::kDone &&
               paused_times < (request.steps ? pauses : std::min(pauses, 2)))) {
+    failure = Failure{.kind = Failure::Kind::kProtocol};
+  } else if (!may_run_on(box_for(program_), decoded->device)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};
