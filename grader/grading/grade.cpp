@@ -57,6 +57,7 @@ class Grading {
                      .created = utc_now(),
                      .machine = describe_machine(),
                      .verdict = Verdict::kFailed};
+    submission_.set_sources(SourceText(request.sources));
   }
 
   CheckResult run() {
@@ -102,10 +103,12 @@ class Grading {
   // Keeps a finding and tells it; false if there is one.
   bool passes(const StageInfo& stage, const std::optional<Finding>& finding) {
     if (!finding) return true;
-    check_.findings.push_back(*finding);
+    // What does not compile has shown its errors.
+    check_.findings.push_back(request_.unbuilt ? *finding
+                                               : with_warnings(*finding, request_.warnings));
     check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
-    observer_.found(stage, *finding);
+    observer_.found(stage, check_.findings.back());
     return false;
   }
 
