@@ -188,7 +188,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     for (const auto& [size, what] :
          {std::pair{shape->input_size(), "input"}, std::pair{shape->weights_size(), "weights"},
           std::pair{shape->output_size(), "output"}}) {
-      const auto whole = [&](std::int64_t elements) { return memory.bytes == elements * kFloat; };
+      const auto whole = [&](std::int64_t count) { return memory.bytes == count * kFloat; };
       if (memory.bytes != size || whole(shape->input_size()) || whole(shape->weights_size()) ||
           whole(shape->output_size())) {
         continue;
@@ -300,7 +300,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
                        place_lines(fault, sources);
   switch (fault.kind) {
     case FaultKind::kException:
-      words = {"E-exception", text_and_places};
+      words = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
       break;
     case FaultKind::kOutOfMemory:
       words = {"E-memory", fault.text + "." + place_lines(fault, sources)};
