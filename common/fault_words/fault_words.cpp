@@ -300,7 +300,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
                        place_lines(fault, sources);
   switch (fault.kind) {
     case FaultKind::kException:
-      words = {"E-exception", text_and_places};
+      words = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
       break;
     case FaultKind::kOutOfMemory:
       words = {"E-memory", fault.text + "." + place_lines(fault, sources)};
