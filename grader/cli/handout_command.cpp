@@ -280,7 +280,7 @@ void add_handout(CLI::App& app, ExitCode& exit_code) {
       "would, and packs it; the same tree gives the same bytes.\n\n"
       "Examples:\n"
       "  build/bin/grader handout make out --term SP27\n"
-      "  build/bin/grader handout make out --term SP27 --network sp27 --milestones m1,m2");
+      "  build/bin/grader handout make out --term SP27 --network sp27");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
