@@ -82,6 +82,24 @@ function(convlab_add_test name)
                SKIP_REGULAR_EXPRESSION "skipped: " LABELS "${arg_LABELS}")
 endfunction()
 
+# convlab_add_mutation_fuzzer(NAME SOURCES… [LINK LIBRARIES…])
+#
+# A program with testing::fuzz_main, build/…/tests/NAME. Its first inputs are a test; --seconds 600 is
+# a long run.
+function(convlab_add_mutation_fuzzer name)
+  if(NOT CONVLAB_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE convlab_options convlab_command_line CLI11::CLI11
+                                        ${arg_LINK})
+  convlab_optimise_less(-O1 ${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120 ENVIRONMENT OMP_WAIT_POLICY=passive)
+endfunction()
+
 # Catch2's header is half of what a test takes to compile. As with convlab_precompile_runtime: only with
 # GCC, and not with sanitizers.
 if(CONVLAB_TESTS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)

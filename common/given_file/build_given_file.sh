@@ -2,8 +2,9 @@
 # Makes a program like m1 or m2 of one file that somebody gives, with the commands that CMake used for
 # the workbook's own programs (record_command.sh). FOLDER takes everything that is made.
 #
-#     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY]
-#         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90
+#     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | lockstep]
+#         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
+#         lockstep: emulated, each access to memory calls common/emulation/lockstep
 #     build_given_file.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
 #         implements the course's interface ('' if not); LIBRARY: of the GPU, such as cublas
@@ -21,6 +22,7 @@ object=
 program=
 adapter=
 capability=
+lockstep=
 # Words come from a file into "$@", so none of them is read by a shell.
 run_recorded() {
   list=$1
@@ -44,6 +46,24 @@ run_recorded() {
   fi
   # What the rewrite moved still finds what lies beside the file.
   if [ "$device" = emulated ] && [ -n "$source" ]; then set -- "$@" -iquote "$(dirname "$file")"; fi
+  # Lanes go on from the smallest address, so the code must stay in its order.
+  if [ -n "$source" ] && [ -n "$lockstep" ]; then
+    set -- "$@" -DCONVLAB_LOCKSTEP -fsanitize=thread -O1 -fno-reorder-blocks
+    if "$1" --version | grep -q clang; then
+      set -- "$@" -mllvm -tsan-instrument-func-entry-exit=0 -mllvm -tsan-instrument-atomics=0
+    else
+      set -- "$@" --param tsan-instrument-func-entry-exit=0
+    fi
+  fi
+  # Those warnings of which a mistake may follow; none of them ends the compilation.
+  if [ -n "$source" ] && [ "$device" != gpu ]; then
+    set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
+      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare
+  fi
+  # A local variable without a value is the same on every machine, and never right by luck.
+  if [ -n "$source" ] && [ "$device" = emulated ]; then
+    set -- "$@" -ftrivial-auto-var-init=pattern
+  fi
   # For tests that compile many files: -O1.
   if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "${CONVLAB_SUBMISSION_OPTIMISE:-}" ]; then
     set -- "$@" "$CONVLAB_SUBMISSION_OPTIMISE"
@@ -59,7 +79,7 @@ run_recorded() {
 case $step in
   compile)
     file=$4 folder=$5
-    capability=${6:-}
+    if [ "${6:-}" = lockstep ]; then lockstep=yes; else capability=${6:-}; fi
     source=$file object=$folder/source.o
     if [ "$device" = emulated ]; then
       source=$folder/rewritten.cpp
@@ -90,7 +110,8 @@ case $step in
     program=$folder/program
     set -- --wildcard '--keep-global-symbol=_ZN12GPUInterface*' \
       '--keep-global-symbol=_Z16conv_forward_cpu*'
-    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu).
+    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu) and
+    # which call failed (noted_calls.cu).
     if [ "$device" = gpu ]; then set -- "$@" "--redefine-syms=${0%/*}/recorded_calls"; fi
     for object in "$folder"/source*.o; do
       name=${object##*/}

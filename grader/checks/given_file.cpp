@@ -74,8 +74,15 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   GivenFileTarget target = target_for(is_cpu, build);
   target.libraries = libraries;
   const BuiltSubmission built = build_submission(submitted, target);
-  if (!built.problem) return {.program = built.program, .form = built.form};
-  return {.finding = explain(*built.problem)};
+  if (built.problem) return {.finding = explain(*built.problem)};
+  GivenFile given{.program = built.program, .form = built.form, .warnings = built.warnings};
+  if (is_cpu) return given;
+  given.build_emulated = [submitted, build](bool lockstep) {
+    const BuiltSubmission emulated = build_submission(
+        submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
+    return emulated.problem ? std::filesystem::path() : emulated.program;
+  };
+  return given;
 }
 
 SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
@@ -98,10 +105,11 @@ SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
     }
     return submitted;
   }
-  if (!fs::is_regular_file(given)) {
+  if (!fs::exists(fs::symlink_status(given))) {
     throw UsageError("The solution is student, reference, or source files; there is no " +
-                     given.string() + ".");
+                     printable_line(given.string()) + ".");
   }
+  require_source(given);
   const bool is_cuda = given.extension() == ".cu";
   if (is_cuda == is_cpu) {
     throw UsageError("The solution of this milestone is a " + std::string(extension) +

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why they cannot be checked
   FileInterface form = FileInterface::kStages;
+  std::string warnings{};  ///< of the compiler, a line each
+  /// Builds the same file emulated, with warps in lockstep on request; an empty path if it cannot
+  /// be built. Null for the CPU.
+  std::function<std::filesystem::path(bool lockstep)> build_emulated{};
 };
 
 /// The sources behind a name: one file alone, or all of a folder with its headers.

@@ -63,6 +63,10 @@ std::filesystem::path results_folder() {
   return build_folder() / "results";
 }
 
+std::filesystem::path history_file() {
+  return results_folder() / "history.jsonl";
+}
+
 std::string display_path(const std::filesystem::path& file) {
   const std::string whole = file.string();
   const std::string shorter = file.lexically_proximate(std::filesystem::current_path()).string();

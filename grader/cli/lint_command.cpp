@@ -177,7 +177,8 @@ GradeObserver observer_of(Report& report) {
           .cases_passed = [](const StageInfo&, std::size_t) {},
           .run_ended = [](const RunResult&) {},
           .found = [](const StageInfo&, const Finding&) {},
-          .noted = [](const StageInfo&, const std::string&) {}};
+          .noted = [](const StageInfo&, const std::string&) {},
+          .warned = [](const StageInfo&, const Finding&) {}};
 }
 
 std::set<std::string> stages_of(const CheckResult& result) {

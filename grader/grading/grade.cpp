@@ -57,6 +57,7 @@ class Grading {
                      .created = utc_now(),
                      .machine = describe_machine(),
                      .verdict = Verdict::kFailed};
+    submission_.set_sources(SourceText(request.sources));
   }
 
   CheckResult run() {
@@ -102,10 +103,12 @@ class Grading {
   // Keeps a finding and tells it; false if there is one.
   bool passes(const StageInfo& stage, const std::optional<Finding>& finding) {
     if (!finding) return true;
-    check_.findings.push_back(*finding);
+    // What does not compile has shown its errors.
+    check_.findings.push_back(request_.unbuilt ? *finding
+                                               : with_warnings(*finding, request_.warnings));
     check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
-    observer_.found(stage, *finding);
+    observer_.found(stage, check_.findings.back());
     return false;
   }
 
@@ -154,6 +157,8 @@ class Grading {
     };
     check_.cases = earlier.cases;
     check_.findings = earlier.findings;
+    check_.warnings = earlier.warnings;
+    check_.generality = earlier.generality;
     check_.result.runs = earlier.result.runs;
     std::erase_if(check_.cases, [&](const CaseResult& test) { return !is_here(test.stage); });
     std::erase_if(check_.findings, [&](const Finding& found) { return !is_here(found.stage); });
@@ -166,11 +171,18 @@ class Grading {
     return request_.rules.rules.value_or(course ? Rules::kCourse : Rules::kWorkbook);
   }
 
+  // The exercises of the first milestones are for every shape, whatever a stage declares.
+  [[nodiscard]] bool supports_one_network(const StageInfo& stage) const {
+    return !stage.only_for.empty() && request_.milestone == "m4";
+  }
+
   [[nodiscard]] CasePlan plan_for(const StageInfo& stage, const std::vector<int>& batches) const {
     // The course never asked for other batches than hundreds, so these are not asked here either.
     constexpr int kQuick = 100;
     const int batch = std::min(kQuick, *std::min_element(batches.begin(), batches.end()));
-    if (!stage.only_for.empty()) return course_plan(load_preset(stage.only_for), batch, false);
+    if (supports_one_network(stage)) {
+      return course_plan(load_preset(stage.only_for), batch, false);
+    }
     if (rules() == Rules::kWorkbook) return workbook_plan();
     const bool has_stride = request_.form == FileInterface::kCourseWithStride;
     return course_plan(load_preset(request_.network), batch,
@@ -181,7 +193,7 @@ class Grading {
   bool check_as_asked(const StageInfo& declared, const std::vector<int>& batches,
                       std::uint64_t seed, GradedNetwork& network) {
     StageInfo stage = declared;
-    if (!stage.only_for.empty() && stage.only_for != request_.network) {
+    if (supports_one_network(stage) && stage.only_for != request_.network) {
       throw UsageError("Stage '" + stage.id + "' supports the layers of network " + stage.only_for +
                        " only; check it with --network " + stage.only_for + ".");
     }
@@ -194,6 +206,24 @@ class Grading {
       observer_.announce(stage.id + ": how exactly it computes");
       stage.precision = precision_of_inputs(submission_, stage, plan.phases, seed);
     }
+    std::optional<Finding> found = check_in_class(stage, plan, batches, seed, network);
+    if (request_.build_emulated) {
+      found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
+                            : rehearsed(stage, plan, seed, found);
+    }
+    if (finds && (!found || stage.precision != Precision::kFp32)) {
+      observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
+    }
+    if (!passes(stage, found)) return false;
+    if (!plan.measured.empty()) measure_generality(stage, plan, seed);
+    return true;
+  }
+
+  // Checks in the class of the stage, or, where the class is to be found, in the tightest it keeps.
+  std::optional<Finding> check_in_class(StageInfo& stage, const CasePlan& plan,
+                                        const std::vector<int>& batches, std::uint64_t seed,
+                                        GradedNetwork& network) {
+    const bool finds = request_.precision && !request_.precision->declared;
     const std::size_t cases = check_.cases.size();
     const std::size_t runs = check_.result.runs.size();
     std::optional<Finding> found = check(stage, plan, batches, seed, network);
@@ -205,12 +235,72 @@ class Grading {
       check_.result.runs.resize(runs);
       found = check(stage, plan, batches, seed, network);
     }
-    if (finds && (!found || stage.precision != Precision::kFp32)) {
-      observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
+    return found;
+  }
+
+  // An emulated device sees faults that do not show on a GPU. By the rules of the workbook they
+  // count, under their own name; by those of the course the result counts, and they are told.
+  std::optional<Finding> without_luck(StageInfo& stage, const CasePlan& plan,
+                                      const std::vector<int>& batches, std::uint64_t seed,
+                                      GradedNetwork& network, const std::optional<Finding>& found) {
+    if (!found || !may_be_luck(*found)) return found;
+    observer_.announce(stage.id + ": whether a GPU would show this");
+    const auto luck =
+        find_luck(request_.build_emulated, stage, with_few_images(plan.repeated), seed, *found);
+    if (!luck) return found;
+    if (rules() == Rules::kWorkbook) return luck->finding;
+    const CheckResult before = check_;
+    std::erase_if(check_.cases, [&](const CaseResult& test) { return test.stage == stage.id; });
+    std::erase_if(check_.result.runs,
+                  [&](const RunResult& run) { return run.stage.id == stage.id; });
+    const std::filesystem::path usual = submission_.program();
+    submission_.replace_program(luck->program, luck->environment);
+    const std::optional<Finding> still = check_in_class(stage, plan, batches, seed, network);
+    if (still) {
+      check_ = before;
+      submission_.replace_program(usual, {});
+      return found;
     }
-    if (!passes(stage, found)) return false;
-    if (!plan.measured.empty()) measure_generality(stage, plan, seed);
-    return true;
+    warn(stage, luck->finding);
+    return std::nullopt;
+  }
+
+  // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU did
+  // not show.
+  std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
+                                   const std::optional<Finding>& found) {
+    if (found && !may_be_luck(*found)) return found;
+    observer_.announce(stage.id + ": the same on an emulated device");
+    const std::vector<ElementCase> cases = with_few_images(plan.repeated);
+    const auto emulated = rehearse(request_.build_emulated, stage, cases, seed);
+    if (!emulated || !may_be_luck(*emulated)) return found;
+    const bool outside = emulated->id == "E-outside";
+    if (found) return outside ? emulated : found;
+    const auto luck = find_luck(request_.build_emulated, stage, cases, seed, *emulated);
+    if (!luck && !outside) return std::nullopt;  // emulation has limits of its own
+    const Finding& told = luck ? luck->finding : *emulated;
+    if (rules() == Rules::kWorkbook) return told;
+    warn(stage, told);
+    return std::nullopt;
+  }
+
+  // Not for findings that no order of lanes and no neighbouring memory can bring about.
+  static bool may_be_luck(const Finding& finding) {
+    static const std::set<std::string> certain = {
+        "E-build",          "E-not-implemented", "E-no-stage",     "E-library",
+        "E-exit",           "E-launch",          "E-empty-grid",   "E-timed-phase-empty",
+        "E-no-kernel",      "E-timeout",         "E-memory",       "E-null",
+        "E-device-pointer", "E-stride",          "E-precision",    "E-forbidden",
+        "E-cuda-call",      "E-flood",           "E-rounded-down", "E-first-map",
+        "E-channel",        "E-first-channel",   "E-last-channel", "E-first-image",
+        "E-height-width"};
+    return !certain.contains(finding.id);
+  }
+
+  void warn(const StageInfo& stage, const Finding& finding) {
+    check_.warnings.push_back(finding);
+    check_.warnings.back().stage = stage.id;
+    observer_.warned(stage, finding);
   }
 
   // Shapes that nobody must get right.
@@ -288,10 +378,18 @@ class Grading {
       }
       const auto stage = std::find_if(stages.begin(), stages.end(),
                                       [&](const StageInfo& each) { return each.id == rule.stage; });
-      speeds.push_back(measure(wanted, rule, *stage, network));
+      speeds.push_back(measure(wanted, rule, as_judged(*stage), network));
       passes(*stage, speeds.back().finding);
     }
     check_.score = make_score(wanted.rules, work, speeds);
+  }
+
+  // With the precision class in which it was checked, which may have been found out.
+  [[nodiscard]] StageInfo as_judged(StageInfo stage) const {
+    for (const RunResult& run : check_.result.runs) {
+      if (run.stage.id == stage.id) stage.precision = run.stage.precision;
+    }
+    return stage;
   }
 
   SpeedOutcome measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,

@@ -190,6 +190,9 @@ ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
   } catch (const json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); docs/grading.md shows its form.");
+  } catch (const json::exception& error) {  // a number that no double holds
+    throw EnvironmentError(name + " holds what cannot be read (" + error.what() +
+                           "); docs/grading.md shows its form.");
   } catch (const RuleProblem& problem) {
     throw EnvironmentError(name + ": " + problem.what + " (docs/grading.md describes the file).");
   }

@@ -1,6 +1,7 @@
 #include "grader/timing/time_layer.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -37,6 +38,8 @@ class LayerTiming {
     if (layer_.call.round_trip_ms > kSampleBudgetMs) {
       if (auto found = keep(layer_.call)) return found;
     } else {
+      // Real images begin with equal rows of zeros, so no copy of one of them would be told apart.
+      FreshNumbers::draw().fill(layer_.arrays.input, layer_.shape.input_size());
       const Stopwatch watch;
       for (int sample = 0; sample < kMostSamples; ++sample) {
         if (sample >= kFewestSamples && watch.milliseconds() > kSampleBudgetMs) break;
@@ -90,6 +93,7 @@ class LayerTiming {
     const double scored_ms = !on_gpu() || differs ? own_ms
                              : prolog_counts      ? call.layer_ms
                                                   : call.op_ms;
+    least_claimed_ms_ = std::min(least_claimed_ms_, on_gpu() ? call.op_ms : scored_ms);
     result_.op_ms.push_back(scored_ms);
     result_.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);
     if (on_gpu()) {
@@ -138,9 +142,9 @@ class LayerTiming {
 
   [[nodiscard]] std::optional<Finding> check_floor() const {
     const double floor_ms = impossible_ms(submission_.device(), layer_.shape, stage_.precision);
-    if (shortest_op_ms() >= floor_ms) return std::nullopt;
+    if (least_claimed_ms_ >= floor_ms) return std::nullopt;
     return finding("E-impossible-time", "In " + layer_.where + ": " +
-                                            three_digits(shortest_op_ms()) +
+                                            three_digits(least_claimed_ms_) +
                                             " ms; this machine cannot do it in less than " +
                                             three_digits(floor_ms) + " ms.");
   }
@@ -155,7 +159,8 @@ class LayerTiming {
     double own_ms = 0.0;
   };
   std::vector<Contradiction> contradicted_{};
-  std::vector<double> unjoined_ms_{};  ///< that only the host's clock sees
+  double least_claimed_ms_ = HUGE_VAL;  ///< op time, whatever else counts
+  std::vector<double> unjoined_ms_{};   ///< that only the host's clock sees
 };
 
 }  // namespace

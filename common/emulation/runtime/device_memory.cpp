@@ -17,6 +17,7 @@
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
@@ -61,8 +62,25 @@ std::string allocation_text(const Allocation& allocation) {
 
 ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
                        const std::string& adjective = {}) {
-  return {adjective + allocation_text(allocation), static_cast<std::int64_t>(allocation.bytes),
-          byte - allocation.begin};
+  return {.name = adjective + allocation_text(allocation),
+          .bytes = static_cast<std::int64_t>(allocation.bytes),
+          .offset = byte - allocation.begin,
+          .argument = allocation.argument,
+          .kernel = allocation.kernel,
+          .freed = !adjective.empty(),
+          .allocation = allocation.number};
+}
+
+/// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN, so that a
+/// result tells whether it was computed from one.
+std::byte redzone_byte() {
+  return settings().forgives_reads ? std::byte{kPoisonByte} : kRedzone;
+}
+
+/// How far around an allocation reads are forgiven.
+std::size_t forgiven_bytes() {
+  constexpr std::size_t kFar = std::size_t{1} << 20U;
+  return settings().forgives_reads ? kFar : 0;
 }
 
 #if !CONVLAB_ADDRESS_SANITIZER
@@ -70,9 +88,10 @@ ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
 const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
   // Fast: if the first byte is right and each equals the next, all are right.
   const auto bytes = static_cast<std::size_t>(end - begin);
-  if (bytes == 0 || (*begin == kRedzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
+  const std::byte redzone = redzone_byte();
+  if (bytes == 0 || (*begin == redzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
     return nullptr;
-  return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
+  return std::find_if(begin, end, [=](std::byte b) { return b != redzone; });
 }
 #endif
 
@@ -133,8 +152,8 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  std::memset(allocation.pages, kRedzoneByte, before);
-  std::memset(end, kRedzoneByte, after);
+  std::memset(allocation.pages, static_cast<int>(redzone_byte()), before);
+  std::memset(end, static_cast<int>(redzone_byte()), after);
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
 }
@@ -147,19 +166,19 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::size_t alignment = std::clamp<std::size_t>(divisor, 16, 256);
   const std::size_t rounded = round_up(bytes, alignment);
   Allocation allocation;
-  allocation.page_bytes = round_up(rounded, kPage);
+  allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();
   allocation.pages = find_gap(allocation.page_bytes);
   if (allocation.pages == nullptr ||
       mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0)
     return nullptr;
   madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
   forget_freed(allocation.pages, allocation.pages + allocation.page_bytes);
-  allocation.begin = allocation.pages + allocation.page_bytes - rounded;
+  allocation.begin = allocation.pages + allocation.page_bytes - forgiven_bytes() - rounded;
   allocation.bytes = bytes;
   allocation.kind = kind;
   allocation.number = ++count_;
   fill_surroundings(allocation);
-  std::memset(allocation.begin, kPoisonByte, bytes);
+  fill_poison(allocation.begin, bytes, static_cast<unsigned>(allocation.number), false);
   if (kind == MemoryKind::kDevice) close(allocation);
   allocation.made_by_count =
       backtrace(allocation.made_by.data(), static_cast<int>(allocation.made_by.size()));
@@ -205,6 +224,45 @@ std::vector<Allocation> DeviceMemory::live() const {
   std::vector<Allocation> all;
   for (const auto& [pages, allocation] : live_) all.push_back(allocation);
   return all;
+}
+
+void DeviceMemory::note_argument(const void* address, const char* kernel, int position) {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  for (auto* allocations : {&live_, &freed_}) {
+    const auto after = allocations->upper_bound(byte);
+    if (after == allocations->begin()) continue;
+    Allocation& allocation = std::prev(after)->second;
+    if (byte >= allocation.begin + allocation.bytes) continue;
+    allocation.kernel = kernel;
+    allocation.argument = position;
+    return;
+  }
+}
+
+ReportPlace DeviceMemory::made_at(std::uint64_t number) const {
+  Allocation found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto* allocations : {&freed_, &live_})
+      for (const auto& [pages, allocation] : *allocations)
+        if (allocation.number == number) found = allocation;
+  }
+  return source_place(found.made_by.data(), found.made_by_count);
+}
+
+std::optional<ReportMemory> DeviceMemory::find_poisoned(unsigned object,
+                                                        std::int64_t offset) const {
+  const std::lock_guard lock(mutex_);
+  const Allocation* latest = nullptr;
+  for (const auto* allocations : {&freed_, &live_})
+    for (const auto& [pages, allocation] : *allocations) {
+      const bool fits = allocation.number % kPoisonObjects == object &&
+                        offset < static_cast<std::int64_t>(allocation.bytes);
+      if (fits && (latest == nullptr || allocation.number > latest->number)) latest = &allocation;
+    }
+  if (latest == nullptr) return std::nullopt;
+  return memory_of(latest->begin + offset, *latest);
 }
 
 std::optional<Allocation> DeviceMemory::find(const void* address) const {
@@ -255,7 +313,7 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
                                                     [[maybe_unused]] const std::string& writer) {
-  EmulationReport report{.fault = EmulationFault::kOutsideAccess};
+  EmulationReport report{.fault = EmulationFault::kOutsideAccess, .writes = true};
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/command_line/run_program.hpp"
+#include "common/error/error.hpp"
+
+namespace convlab::testing {
+
+/// Damages texts and archives in the ways that readers get wrong. The same seed gives the same
+/// bytes on every machine, because only the engine's own numbers are used.
+class Mutator {
+ public:
+  explicit Mutator(std::uint64_t seed) : engine_(seed) {}
+
+  /// A number from 0 to `count` - 1.
+  std::size_t below(std::size_t count) { return count == 0 ? 0 : engine_() % count; }
+
+  template <class T>
+  const T& one_of(const std::vector<T>& all) {
+    return all[below(all.size())];
+  }
+
+  /// A sample with up to eight changes; at times no change, or two samples joined.
+  std::string mutated(const std::vector<std::string>& samples) {
+    std::string bytes = one_of(samples);
+    for (std::size_t changes = below(9); changes > 0; --changes) change(bytes, samples);
+    return bytes;
+  }
+
+ private:
+  void change(std::string& bytes, const std::vector<std::string>& samples) {
+    static const std::vector<std::string> kWords = {"null",
+                                                    "true",
+                                                    "-1",
+                                                    "0",
+                                                    "1e999",
+                                                    "18446744073709551616",
+                                                    "-9223372036854775808",
+                                                    "[]",
+                                                    "{}",
+                                                    "\"\"",
+                                                    "[[[[[[[[",
+                                                    "\\u0000",
+                                                    "\xff\xfe",
+                                                    "\033[2J",
+                                                    "nan",
+                                                    "2147483648",
+                                                    "\xe2\x80\xae",
+                                                    "/../../",
+                                                    "4294967297",
+                                                    "{\"a\":"};
+    const std::size_t at = below(bytes.size() + 1);
+    const std::size_t length = below(bytes.size() - at + 1);
+    switch (below(8)) {
+      case 0:
+        if (!bytes.empty()) bytes[below(bytes.size())] = static_cast<char>(below(256));
+        break;
+      case 1:
+        if (!bytes.empty()) bytes[below(bytes.size())] ^= static_cast<char>(1 << below(8));
+        break;
+      case 2:
+        bytes.erase(at, below(2) == 0 ? length : below(9));
+        break;
+      case 3:
+        bytes.insert(at, one_of(kWords));
+        break;
+      case 4:
+        replace_number(bytes, at, one_of(kWords));
+        break;
+      case 5:
+        bytes.insert(at, bytes.substr(at, std::min<std::size_t>(length, 200)));
+        break;
+      case 6:
+        bytes.insert(at, std::string(below(300), static_cast<char>(below(256))));
+        break;
+      default: {
+        const std::string& other = one_of(samples);
+        bytes = bytes.substr(0, at) + other.substr(below(other.size() + 1));
+      }
+    }
+  }
+
+  // The next number from here on becomes another word.
+  static void replace_number(std::string& bytes, std::size_t at, const std::string& word) {
+    const auto begin = bytes.find_first_of("0123456789", at);
+    if (begin == std::string::npos) return;
+    const auto end = bytes.find_first_not_of("0123456789.", begin);
+    bytes.replace(begin, (end == std::string::npos ? bytes.size() : end) - begin, word);
+  }
+
+  std::mt19937_64 engine_;
+};
+
+/// The main of a fuzzer: calls `one` again and again, each time with a mutator of the next seed.
+/// @param one  throws if something that must not happen has happened
+inline int fuzz_main(int argc, char** argv, const std::string& name,
+                     const std::function<void(Mutator&)>& one) {
+  int runs = 100;
+  double seconds = 0.0;
+  std::uint64_t seed = 1;
+  CLI::App app("Feeds damaged input to what reads it, and stops at the first mistake.", name);
+  app.add_option("--runs", runs, "How many inputs")->capture_default_str();
+  app.add_option("--seconds", seconds, "So long instead");
+  add_seed(app, seed, "Of the first input; a mistake names its own");
+  app.footer("Examples:\n  build/ci/tests/" + name + " --seconds 600\n  build/ci/tests/" + name +
+             " --seed 4711 --runs 1");
+  return run_program(app, argc, argv, [&] {
+    const auto start = std::chrono::steady_clock::now();
+    const auto is_over = [&](std::uint64_t done) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      return seconds > 0.0 ? passed.count() > seconds : done >= static_cast<std::uint64_t>(runs);
+    };
+    std::uint64_t done = 0;
+    for (; !is_over(done); ++done) {
+      Mutator mutator(seed + done);
+      try {
+        one(mutator);
+      } catch (const std::exception& error) {
+        std::printf("%s: seed %llu: %s\n", name.c_str(),
+                    static_cast<unsigned long long>(seed + done), error.what());
+        return ExitCode::kFallsShort;
+      }
+    }
+    std::printf("%s: %llu inputs, no mistake\n", name.c_str(),
+                static_cast<unsigned long long>(done));
+    return ExitCode::kPassed;
+  });
+}
+
+}  // namespace convlab::testing

@@ -1,0 +1,105 @@
+// Damaged archives and JSON files for all that reads them.
+//
+//     build/ci/tests/fuzz_files                  a hundred, as a test
+//     build/ci/tests/fuzz_files --seconds 600    for ten minutes
+//
+// A reader may refuse a file with its own exception, and with no other; what it reads holds no
+// control characters.
+#include <stdexcept>
+
+#include "common/file/whole_file.hpp"
+#include "common/testing/mutation_fuzz.hpp"
+#include "common/testing/temporary_folder.hpp"
+#include "common/text/printable.hpp"
+#include "grader/class/submitted_files.hpp"
+#include "grader/class/tests/made_up_class.hpp"
+#include "grader/result/check_result.hpp"
+#include "grader/scores/score_rules.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using convlab::grader::testing::ArchiveEntry;
+using convlab::grader::testing::write_archive;
+using convlab::testing::Mutator;
+
+namespace {
+
+std::string sample_result() {
+  CheckResult check;
+  check.result = {.program = "grader check", .milestone = "m1", .solution = "student"};
+  check.result.created = "2026-11-22T00:00:00Z";
+  RunResult run{.network = "fa23"};
+  run.batch = 100;
+  run.layers = {{.shape = {.batch = 100, .height = 9, .width = 9, .kernel = 3},
+                 .op_ms = {1.5, 2.5},
+                 .layer_ms = {2, 3}}};
+  run.accuracy = AccuracyResult{.correct = 88, .total = 100};
+  check.result.runs = {run};
+  check.cases = {{.stage = "baseline", .name = "stride 2", .seed = 3}};
+  check.findings = {{.id = "E-stride", .title = "a", .seen = "b\nc", .stage = "baseline"}};
+  check.sources = {{.path = "conv_forward.cpp", .sha256 = "00"}};
+  return to_json(check);
+}
+
+std::vector<std::string> sample_archives(const std::filesystem::path& folder) {
+  const std::vector<ArchiveEntry> entries = {
+      {.name = "milestones/m1_cpu_baseline/conv_forward.cpp", .text = "int main() {}\n"},
+      {.name = "milestones/m1_cpu_baseline/more.hpp", .text = std::string(3000, 'x')}};
+  std::vector<std::string> samples;
+  for (const char* name : {"a.tar.gz", "a.zip"}) {
+    write_archive(folder / name, entries);
+    samples.push_back(read_text(folder / name));
+  }
+  return samples;
+}
+
+void read_result(const std::string& text) {
+  try {
+    const CheckResult check = parse_check_result(text, "a file");
+    if (!(parse_check_result(to_json(check), "the same") == check)) {
+      throw std::logic_error("a result changes when it is written and read");
+    }
+    for (const Finding& finding : check.findings) {
+      if (printable(finding.seen) != finding.seen) throw std::logic_error("control characters");
+    }
+  } catch (const EnvironmentError&) {
+  }
+}
+
+void read_rules(const std::string& text) {
+  try {
+    parse_score_rules(text, "a file");
+  } catch (const EnvironmentError&) {
+  }
+}
+
+// A damaged archive is the fault of who made it, not of the machine.
+void read_archive(const std::filesystem::path& file, const std::string& bytes) {
+  write_atomically(file, bytes);
+  try {
+    for (const SubmittedFile& each : read_submitted_files(file)) {
+      if (each.path.find("..") != std::string::npos || each.path.front() == '/' ||
+          printable_line(each.path) != each.path) {
+        throw std::logic_error("a name leaves the folder: " + each.path);
+      }
+    }
+  } catch (const RefusedSubmission&) {
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const convlab::testing::TemporaryFolder folder;
+  const std::vector<std::string> archives = sample_archives(folder.path());
+  const std::vector<std::string> results = {sample_result()};
+  const std::vector<std::string> rules = {
+      read_text(CONVLAB_SOURCE_DIR "/milestones/m1_cpu_baseline/scores.json"),
+      read_text(CONVLAB_SOURCE_DIR "/milestones/m4_optimizations/scores.json")};
+  return convlab::testing::fuzz_main(argc, argv, "fuzz_files", [&](Mutator& mutator) {
+    read_result(mutator.mutated(results));
+    read_rules(mutator.mutated(rules));
+    const char* name = mutator.below(2) == 0 ? "b.tar.gz" : "b.zip";
+    read_archive(folder.path() / name, mutator.mutated(archives));
+  });
+}

@@ -1,0 +1,77 @@
+// Answers the grader with damaged replies: what fuzz_channel starts as a submission.
+// CONVLAB_FUZZ_SEED says which.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "common/serve/channel.hpp"
+#include "common/serve/serve.hpp"
+#include "common/testing/mutation_fuzz.hpp"
+
+using namespace convlab;
+
+namespace {
+
+// Right replies, for this request.
+std::vector<std::string> samples_for(std::uint64_t token) {
+  std::vector<ServeReply> replies(6, ServeReply{.token = token});
+  replies[0].stages = {{.id = "baseline", .title = "One"}};
+  replies[1].op_ms = replies[1].layer_ms = 1.5;
+  replies[1].sample = {.host_ms = 1.5, .event_ms = 1.25, .clock_mhz = 1000};
+  replies[2].status = ServeStatus::kPaused;
+  replies[3].status = ServeStatus::kException;
+  replies[3].fault = FaultRecord{.kind = FaultKind::kDeviceMemory, .text = "a", .line = 3};
+  replies[4].status = ServeStatus::kCrash;
+  replies[4].fault = FaultRecord{.kind = FaultKind::kOutside, .array = "output", .element = -7};
+  replies[5].device = Device::kGpu;
+  replies[5].no_gpu = "none";
+  replies[5].measured = MeasuredDevice{.start_up_ms = 1};
+  std::vector<std::string> texts;
+  for (const ServeReply& reply : replies) texts.push_back(encode(reply));
+  return texts;
+}
+
+}  // namespace
+
+int main() {
+  const char* seed = std::getenv("CONVLAB_FUZZ_SEED");
+  testing::Mutator mutator(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
+  std::vector<std::string> samples = samples_for(1);
+  while (const auto message = receive_message(kServeDescriptor)) {
+    if (const auto request = decode_request(message->text)) samples = samples_for(request->token);
+    for (std::size_t answers = 1 + mutator.below(3); answers > 0; --answers) {
+      switch (mutator.below(12)) {
+        case 0:
+          return static_cast<int>(mutator.below(256));
+        case 1: {
+          const std::string long_text(kMaxMessage + mutator.below(70'000), ' ');
+          ::send(kServeDescriptor, long_text.data(), long_text.size(), MSG_NOSIGNAL);
+          break;
+        }
+        case 2:
+          ::send(kServeDescriptor, "", 0, MSG_NOSIGNAL);
+          break;
+        case 3: {
+          const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+          send_message(kServeDescriptor, mutator.mutated(samples), {null, null, null, null});
+          ::close(null);
+          break;
+        }
+        case 4:
+          // Never so many that the other side takes them for output without end.
+          if (::write(1, "\033[2Jx\n", 7) < 0) return 1;
+          break;
+        case 5:
+          std::abort();
+        case 6:
+        case 7:
+          send_message(kServeDescriptor, mutator.mutated(samples));
+          break;
+        default:
+          send_message(kServeDescriptor, mutator.one_of(samples));
+      }
+    }
+  }
+}
