@@ -14,6 +14,7 @@
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_error.hpp"
 #include "common/device/sm_clock.hpp"
+#include "common/timing/statistics.hpp"
 #include "common/timing/stopwatch.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
@@ -157,6 +158,21 @@ class CudaSession final : public DeviceSession {
     return convlab::measure_limits(info_);
 #endif
   }
+
+#if !CONVLAB_EMULATED
+  double measure_tile_copy(const ConvShape& shape) override {
+    constexpr int kWarmUps = 2;
+    constexpr int kSamples = 11;
+    TileCopy copy(shape);
+    if (!copy.fits()) return 0.0;
+    std::vector<double> samples;
+    for (int i = 0; i < kWarmUps + kSamples; ++i) {
+      const double score = time([&] { copy.run(); }).score_ms();
+      if (i >= kWarmUps) samples.push_back(score);
+    }
+    return spread_of(samples).median;
+  }
+#endif
 
   void fence(const char* phase) override {
     check_device(phase);

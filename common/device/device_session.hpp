@@ -10,6 +10,7 @@
 #include "common/device/device_notes.hpp"
 #include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
+#include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
 namespace convlab {
@@ -47,6 +48,12 @@ class DeviceSession {
 
   /// Measures what the device reaches at most: copies, multiply-adds. Zeros where it is emulated.
   virtual DeviceLimits measure_limits() = 0;
+
+  /// Times a copy of a convolution's own bytes, tile by tile: what a kernel that reads and writes
+  /// these arrays can reach, because a block must have read before it can write. A copy of one
+  /// large array is faster. Median milliseconds by the clock of an op time; 0 where nothing is
+  /// measured.
+  virtual double measure_tile_copy(const ConvShape& /*shape*/) { return 0.0; }
 
   /// Waits until the device is idle.
   /// @param phase  what started its work, for the message

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/device/bulk_copy.cuh"
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_event.cuh"
 #include "common/device/device_buffer.cuh"
@@ -95,7 +96,58 @@ double copied_bytes_per_second(const DeviceInfo& info) {
   return 2.0 * static_cast<double>(size) / seconds;
 }
 
+// A quarter of an image for each block: it reads its part of the input, then writes as many bytes
+// as its part of the output has; which ones does not matter. Pieces fit into shared memory, and
+// several blocks share a multiprocessor, so that some read while others write.
+constexpr int kTilesPerImage = 4;
+constexpr int kTileThreads = 32;
+constexpr int kPieceBytes = 32 * 1024;
+
+__global__ void copy_tiles(char* to, const char* from, int read_bytes, int written_bytes) {
+  extern __shared__ __align__(128) char piece[];
+  __shared__ BlockLoad load;
+  load.init();
+  int parity = 0;
+  for (int at = 0; at < read_bytes; at += kPieceBytes, parity ^= 1) {
+    if (at > 0) __syncthreads();
+    load.start(piece, from + std::int64_t{blockIdx.x} * read_bytes + at,
+               min(kPieceBytes, read_bytes - at));
+    load.wait(parity);
+  }
+  for (int at = 0; at < written_bytes; at += kPieceBytes) {
+    block_store(to + std::int64_t{blockIdx.x} * written_bytes + at, piece,
+                min(kPieceBytes, written_bytes - at));
+  }
+  block_store_wait();
+}
+
 }  // namespace
+
+TileCopy::TileCopy(const ConvShape& shape) : tiles_(std::int64_t{shape.batch} * kTilesPerImage) {
+  // Bulk copies move multiples of 16 bytes.
+  const auto tile_bytes = [](std::int64_t floats) {
+    constexpr std::int64_t kUnit = 16 * kTilesPerImage;
+    return static_cast<int>((floats * std::int64_t{sizeof(float)} + kUnit - 1) / kUnit * 16);
+  };
+  constexpr std::int64_t kSpare = std::int64_t{64} << 20;
+  read_bytes_ = tile_bytes(shape.input_image_size());
+  written_bytes_ = tile_bytes(shape.output_image_size());
+  std::size_t free = 0;
+  std::size_t total = 0;
+  CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  if (static_cast<std::int64_t>(free) < tiles_ * (read_bytes_ + written_bytes_) + kSpare) return;
+  from_ = DeviceBuffer<char>(tiles_ * read_bytes_);
+  to_ = DeviceBuffer<char>(tiles_ * written_bytes_);
+  CONVLAB_CUDA_CHECK(cudaMemset(from_.data(), 0, from_.bytes()));
+}
+
+void TileCopy::run() {
+  const int bytes = std::min(kPieceBytes, std::max(read_bytes_, written_bytes_));
+  const auto blocks = static_cast<unsigned>(tiles_);
+  copy_tiles<<<blocks, kTileThreads, bytes>>>(to_.data(), from_.data(), read_bytes_,
+                                              written_bytes_);
+  CONVLAB_CUDA_CHECK_LAUNCH(blocks, kTileThreads, bytes);
+}
 
 DeviceLimits measure_limits(const DeviceInfo& info) {
   DeviceLimits limits;

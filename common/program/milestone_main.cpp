@@ -31,6 +31,7 @@
 #include "common/result/add_device.hpp"
 #include "common/result/result.hpp"
 #include "common/serve/serve.hpp"
+#include "common/stage/left_out.hpp"
 #include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
@@ -115,6 +116,9 @@ void list_stages() {
   for (const Stage& stage : registered_stages()) {
     std::printf("%-18s %-5s %s\n", stage.id.c_str(), to_string(stage.precision),
                 stage.title.c_str());
+  }
+  for (const auto& [id, reason] : stages_left_out()) {
+    std::printf("%-18s not here: %s\n", id.c_str(), reason.c_str());
   }
 }
 
@@ -257,10 +261,25 @@ std::string sum_text(const std::vector<double>& summands) {
   return text;
 }
 
+// Measures what a copy of the layers' own bytes takes; all runs of a program are of one network
+// and batch.
+void add_tile_copy(Result& result, DeviceSession& device) {
+  if (result.runs.empty()) return;
+  const RunResult& run = result.runs.front();
+  ReferenceLine copy{
+      .label = kTileCopy, .kind = "floor", .network = run.network, .batch = run.batch};
+  for (const LayerResult& layer : run.layers) {
+    copy.op_ms.push_back(device.measure_tile_copy(layer.shape));
+    if (copy.op_ms.back() == 0.0) return;
+  }
+  result.references.push_back(std::move(copy));
+}
+
 // Prints what a reader of the times must know: the GPU, and what the times leave out.
 void describe_gpu(DeviceSession& device, Result& result) {
   const MeasuredDevice measured = measure(device);
   add_device(result, measured);
+  add_tile_copy(result, device);
   const DeviceInfo& info = measured.info;
   double first_ms = 0.0;
   int slowed = 0;

@@ -94,6 +94,10 @@ struct RunResult {
 inline constexpr const char* kMemoryFloor = "memory floor";
 inline constexpr const char* kFp32Floor = "fp32 floor";
 
+/// Label of the line that a milestone's program measures: a copy of the layers' own bytes, see
+/// DeviceSession::measure_tile_copy.
+inline constexpr const char* kTileCopy = "copy of the tiles";
+
 /// A line that plots draw beside the stages: a library, or a limit of the machine.
 struct ReferenceLine {
   std::string label{};  ///< "oneDNN", "memory floor"

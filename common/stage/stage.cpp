@@ -7,6 +7,7 @@
 
 #include "common/error/error.hpp"
 #include "common/stage/cpu_stage.hpp"
+#include "common/stage/left_out.hpp"
 
 namespace convlab {
 
@@ -65,6 +66,10 @@ Stage find_stage(const std::string& id) {
     throw EnvironmentError("There is no stage '" + id + "' here: " + reason->second + ".");
   }
   throw UsageError("There is no stage '" + id + "' here; the stages are: " + known + ".");
+}
+
+std::map<std::string, std::string> stages_left_out() {
+  return left_out();
 }
 
 StageRegistration::StageRegistration(Stage stage) {

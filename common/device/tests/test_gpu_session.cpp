@@ -28,3 +28,19 @@ TEST_CASE("gpu session: a sample carries the clock that it ran at") {
   CHECK(session->start_up_ms() > 0.0);
   CHECK(session->time_empty_launch().score_ms() > 0.0);
 }
+
+TEST_CASE("gpu session: a copy of a layer's tiles takes at least its bytes over the bandwidth") {
+  const auto session = open_cuda_session();
+  const ConvShape shape{.batch = 2000,
+                        .out_channels = 16,
+                        .in_channels = 4,
+                        .height = 40,
+                        .width = 40,
+                        .kernel = 7,
+                        .stride = 1};
+  const double bytes = 4.0 * static_cast<double>(shape.input_size() + shape.output_size());
+  const double least = 1e3 * bytes / limits_of(session->info()).bytes_per_second;
+  const double copy = session->measure_tile_copy(shape);
+  CHECK(copy > least);
+  CHECK(copy < 3 * least);
+}

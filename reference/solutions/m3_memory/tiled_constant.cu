@@ -4,21 +4,23 @@
 //          by an instruction of its own. Put together as they are, nothing gets better: a
 //          multiply-add still loads an input and a weight. So let a thread compute the same pixel
 //          of four maps: an input that it has read from the tile serves all four. And let the
-//          compiler know the kernel size, so that the loops over the window unroll.
+//          weights of these four maps lie side by side, so that one constant load of 16 bytes
+//          brings all of them.
 // Picture  one thread, one tap:
 //
-//              tile of inputs (shared)      i ──▶  sum of map m      += i · weight[m]
-//                                             ──▶  sum of map m + 1  += i · weight[m + 1]
-//              weights (constant): the same   ──▶  sum of map m + 2  += i · weight[m + 2]
-//              four for all threads           ──▶  sum of map m + 3  += i · weight[m + 3]
+//              tile of inputs (shared)      i ──▶  sum of map m      += i · four.x
+//                                             ──▶  sum of map m + 1  += i · four.y
+//              weights (constant): four,      ──▶  sum of map m + 2  += i · four.z
+//              the same for all threads       ──▶  sum of map m + 3  += i · four.w
 //
-// Cost     one load from shared memory for four multiply-adds, where tiled-shared has two loads for
-//          one; a tile is loaded once for four maps; two barriers for each channel; a copy of the
-//          weights before each launch. Constants are cheap only while all threads of a warp want
-//          the same word.
-// Expect   faster than each of its parts, because fewer loads are left, not because of the kind of
-//          memory. An earlier form, one map for each thread and loops of unknown length, was five
-//          times as slow as the baseline on an H200.
+// Cost     one load from shared and one from constant memory for four multiply-adds, where
+//          tiled-shared has two loads for one; a tile is loaded once for four maps; two barriers
+//          for each channel; a kernel that orders the weights, and their copy, before each launch.
+// Expect   faster than each of its parts. But constant memory is not free even when all threads of
+//          a warp want the same word: a multiprocessor keeps few constants at hand, and behind it
+//          the 16 or so multiprocessors of a cluster (GPC) share a cache that answers one request
+//          in two cycles. With the weights in their usual order, nearly every other multiply-add
+//          of the second layer went there: 119 ms on an H200. The chapter has the counters.
 // Run      build/bin/m3 1000 --stage tiled-constant --solution reference
 
 #include <cuda_runtime.h>
@@ -36,8 +38,20 @@ constexpr int kTile = 16;  // outputs of a block: (kTile, kTile), for kMaps maps
 constexpr int kMaps = 4;
 constexpr int kMaxGridZ = 65535;
 constexpr int kConstantFloats = 16384;
+constexpr int kOrderBlock = 256;
 
-__constant__ float constant_weights[kConstantFloats];  // (maps of the group, taps)
+static_assert(kMaps == 4, "the weights of one tap are a float4");
+
+// (groups of kMaps maps, taps): the weights of one tap for the maps of a group
+__constant__ float4 constant_weights[kConstantFloats / kMaps];
+
+// From (maps, taps) to the order of constant_weights; zeros for maps that do not exist.
+__global__ void order_weights(float* ordered, const float* weights, int maps, int taps) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int map = i / kMaps / taps * kMaps + i % kMaps;
+  if (i / kMaps / taps * kMaps >= maps) return;
+  ordered[i] = map < maps ? weights[map * taps + i / kMaps % taps] : 0.0f;
+}
 
 // KernelSize is the shape's, or 0 for any.
 template <int KernelSize>
@@ -52,11 +66,10 @@ __global__ void conv_forward(float* output, const float* input, ConvShape shape,
   const int h = first_h + threadIdx.y;
   const int w = first_w + threadIdx.x;
   const int group = blockIdx.y * kMaps;  // first map of this block within constant memory
-  const int taps = shape.taps();
 
   for (int b = blockIdx.z; b < shape.batch; b += gridDim.z) {
     const float* image = input + b * shape.input_image_size();
-    int tap = group * taps;
+    int tap = blockIdx.y * shape.taps();
     float sum[kMaps] = {};
     for (int c = 0; c < shape.in_channels; ++c) {
       const float* plane = image + c * shape.height * shape.width;
@@ -75,11 +88,11 @@ __global__ void conv_forward(float* output, const float* input, ConvShape shape,
 #pragma unroll
         for (int q = 0; q < kernel; ++q) {
           const float pixel = row[threadIdx.x * shape.stride + q];
-#pragma unroll
-          for (int m = 0; m < kMaps; ++m) {
-            // Beyond the last map lies nothing that is stored.
-            sum[m] += pixel * constant_weights[tap + m * taps + p * kernel + q];
-          }
+          const float4 four = constant_weights[tap + p * kernel + q];
+          sum[0] += pixel * four.x;
+          sum[1] += pixel * four.y;
+          sum[2] += pixel * four.z;
+          sum[3] += pixel * four.w;
         }
       }
       tap += kernel * kernel;
@@ -109,6 +122,9 @@ Kernel kernel_for(int kernel_size) {
 }
 
 class TiledConstant final : public convlab::DeviceConvolution {
+  void prepare() override { ordered_ = convlab::DeviceBuffer<float>(kConstantFloats); }
+  void release() override { ordered_ = {}; }
+
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // A thread reads kMaps maps at a time, so a group is a multiple of them.
@@ -127,15 +143,21 @@ class TiledConstant final : public convlab::DeviceConvolution {
     const dim3 block(kTile, kTile);
     for (int first = 0; first < shape.out_channels; first += maps_at_once) {
       const int maps = std::min(maps_at_once, shape.out_channels - first);
-      CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, weights + first * shape.taps(),
-                                                 maps * shape.taps() * sizeof(float), 0,
-                                                 cudaMemcpyDeviceToDevice));
+      const int floats = (maps + kMaps - 1) / kMaps * kMaps * shape.taps();
+      const int order_blocks = (floats + kOrderBlock - 1) / kOrderBlock;
+      order_weights<<<order_blocks, kOrderBlock>>>(ordered_.data(), weights + first * shape.taps(),
+                                                   maps, shape.taps());
+      CONVLAB_CUDA_CHECK_LAUNCH(order_blocks, kOrderBlock, 0);
+      CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(
+          constant_weights, ordered_.data(), floats * sizeof(float), 0, cudaMemcpyDeviceToDevice));
       const dim3 grid(tiles_across * tiles_down, (maps + kMaps - 1) / kMaps,
                       std::min(shape.batch, kMaxGridZ));
       kernel<<<grid, block, tile_bytes>>>(output, input, shape, first, maps);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, block, tile_bytes);
     }
   }
+
+  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };
 
 const convlab::ConvolutionStage<TiledConstant> stage({
