@@ -1,9 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
+#include "common/device/device_session.hpp"
 #include "common/device/profile.hpp"
 
 namespace convlab {
@@ -15,12 +14,6 @@ void start_cupti_profile();
 
 /// What has been recorded since start_cupti_profile.
 Profile stop_cupti_profile();
-
-/// One allocation of device memory.
-struct MemoryRange {
-  std::byte* begin = nullptr;
-  std::int64_t bytes = 0;
-};
 
 /// What the last profile saw allocated and not freed; nothing without CUPTI.
 std::vector<MemoryRange> profiled_memory();

@@ -105,6 +105,20 @@ inline NotedFault& noted_fault() {
 
 }  // namespace detail
 
+/// On a GPU: the last CUDA call of a given file that failed (common/given_file/noted_calls.cu).
+inline std::optional<FaultRecord>& failed_call() {
+  static std::optional<FaultRecord> record;
+  return record;
+}
+
+/// What an emulated device that runs warps in lockstep found since it was asked last: a record of
+/// kWarpSync whose text is the list of places for CONVLAB_EMU_LOCKSTEP. Null for other programs.
+using WarpSyncSource = std::optional<FaultRecord> (*)();
+inline WarpSyncSource& warp_sync_source() {
+  static WarpSyncSource source = nullptr;
+  return source;
+}
+
 /// For a device that meets a fault which no exception describes: the latest is kept until somebody
 /// takes it.
 inline void note_fault(FaultRecord record) {

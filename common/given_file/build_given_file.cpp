@@ -9,6 +9,7 @@
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
+#include "common/text/printable.hpp"
 
 namespace convlab {
 
@@ -73,7 +74,8 @@ std::vector<std::string> defined_functions(const std::string& symbols) {
 }
 
 bool registers_stage(const std::string& symbols) {
-  return symbols.find("StageRegistration") != std::string::npos;
+  return symbols.find("StageRegistration") != std::string::npos ||
+         symbols.find("_ZN7convlab8CpuStage") != std::string::npos;
 }
 
 const char* wanted_function(Device device) {
@@ -94,6 +96,7 @@ std::vector<std::string> compile_command(const GivenFileTarget& target, const fs
     words.push_back(std::to_string(target.capability.major) +
                     std::to_string(target.capability.minor));
   }
+  if (target.lockstep) words.emplace_back("lockstep");
   return words;
 }
 
@@ -137,6 +140,7 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
   const char* optimise = std::getenv(kOptimise);
   std::string all = text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built);
   for (const std::string& library : target.libraries) all += " " + library;
+  if (target.lockstep) all += " lockstep";
   const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +
@@ -164,10 +168,41 @@ void fill_folder(const fs::path& folder, const std::function<void(const fs::path
   if (failed) fs::remove_all(scratch, ignored);  // the other process was first
 }
 
-fs::path build_given_file(const GivenFileTarget& target, const fs::path& file) {
-  if (!fs::is_regular_file(file)) {
-    throw UsageError("There is no file " + file.string() + " to compile.");
+void require_source(const fs::path& file) {
+  const std::string name = printable_line(file.string());
+  const std::string& raw = file.native();
+  if (raw.find_first_of("\"\\") != std::string::npos ||
+      std::any_of(raw.begin(), raw.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; })) {
+    throw UsageError("The name of the file, " + name +
+                     ", has a quotation mark, a backslash or a line break; rename it.");
   }
+  std::error_code failed;
+  const fs::file_status status = fs::symlink_status(file, failed);
+  if (!fs::exists(status)) throw UsageError("There is no file " + name + " to compile.");
+  if (fs::is_symlink(status)) {
+    throw UsageError(name + " is a symbolic link; give the file that it points to.");
+  }
+  if (fs::is_directory(status)) throw UsageError(name + " is a folder; give one source file.");
+  if (!fs::is_regular_file(status)) throw UsageError(name + " is no file to compile.");
+  constexpr std::uintmax_t kLargest = std::uintmax_t{4} << 20;
+  const std::uintmax_t size = fs::file_size(file, failed);
+  if (!failed && size > kLargest) {
+    throw UsageError(name + " has " + std::to_string(size >> 20) +
+                     " MB; a source file has less than 4. Give the file that you wrote.");
+  }
+  const std::string text = read_text(file);
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw UsageError(name + " is empty; save your work into it first.");
+  }
+  if (const auto at = text.find('\0'); at != std::string::npos) {
+    throw UsageError(name + " is no text (byte " + std::to_string(at) +
+                     " is 0); give the source file, not what a compiler made of it.");
+  }
+}
+
+fs::path build_given_file(const GivenFileTarget& target, const fs::path& file) {
+  require_source(file);
   const fs::path source = fs::canonical(file);
   // Quoted includes are looked up beside the file, so its place counts, too.
   const fs::path folder = folder_for(target, source, "own", source.string() + read_text(source));

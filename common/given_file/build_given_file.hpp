@@ -16,6 +16,8 @@ struct GivenFileTarget {
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
   std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
+  bool lockstep =
+      false;  ///< emulated, with the lanes of a warp in step (common/emulation/lockstep)
 };
 
 /// The words that compile a file: `folder` gets source.o and symbols.
@@ -27,6 +29,11 @@ std::vector<std::string> compile_command(const GivenFileTarget& target,
 /// @param adapter  whether the file implements the course's interface
 std::vector<std::string> link_command(const GivenFileTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
+
+/// Refuses what cannot be a source file, before anything is done with it: a folder, a symbolic
+/// link, a device, an empty, huge or binary file, a name that a compiler's messages cannot show.
+/// @throws UsageError with one sentence that says what to give instead
+void require_source(const std::filesystem::path& file);
 
 /// What a file implements: stages of its own, or a form of the course's interface.
 enum class FileInterface { kStages, kCourse, kCourseWithStride };

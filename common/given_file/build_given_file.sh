@@ -2,11 +2,12 @@
 # Makes a program like m1 or m2 of one file that somebody gives, with the commands that CMake used for
 # the workbook's own programs (record_command.sh). FOLDER takes everything that is made.
 #
-#     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY]
-#         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90
+#     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | lockstep]
+#         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
+#         lockstep: emulated, each access to memory calls common/emulation/lockstep
 #     build_given_file.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
-#         makes FOLDER/program; adapter: the file implements the course's interface ('' if not);
-#         LIBRARY: of the GPU, such as cublas
+#         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
+#         implements the course's interface ('' if not); LIBRARY: of the GPU, such as cublas
 #
 # DEVICE is cpu, gpu or emulated. No flag comes from the file. Between the steps a grader looks at the
 # symbols. The linked object keeps none of its own symbols but the entry points of the course's
@@ -21,6 +22,7 @@ object=
 program=
 adapter=
 capability=
+lockstep=
 # Words come from a file into "$@", so none of them is read by a shell.
 run_recorded() {
   list=$1
@@ -29,7 +31,10 @@ run_recorded() {
   while IFS= read -r word; do
     case $word in
       @SOURCE@) word=$source ;;
-      @OBJECT@) word=$object ;;
+      @OBJECT@)
+        word=$object
+        if [ "$step" = link ]; then set -- "$@" "$folder"/submission-*.o && continue; fi
+        ;;
       @PROGRAM@) word=$program ;;
       @ADAPTER@*) [ -n "$adapter" ] || continue && word=${word#@ADAPTER@} ;;
       --generate-code=*) [ -z "$capability" ] || continue ;;
@@ -50,6 +55,15 @@ run_recorded() {
   if [ -n "$source" ] && [ "$device" = emulated ]; then
     set -- "$@" -ftrivial-auto-var-init=pattern
   fi
+  # Lanes go on from the smallest address, so the code must stay in its order.
+  if [ -n "$source" ] && [ -n "$lockstep" ]; then
+    set -- "$@" -DCONVLAB_LOCKSTEP -fsanitize=thread -O1 -fno-reorder-blocks
+    if "$1" --version | grep -q clang; then
+      set -- "$@" -mllvm -tsan-instrument-func-entry-exit=0 -mllvm -tsan-instrument-atomics=0
+    else
+      set -- "$@" --param tsan-instrument-func-entry-exit=0
+    fi
+  fi
   # For tests that compile many files: -O1.
   if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "${CONVLAB_SUBMISSION_OPTIMISE:-}" ]; then
     set -- "$@" "$CONVLAB_SUBMISSION_OPTIMISE"
@@ -65,7 +79,7 @@ run_recorded() {
 case $step in
   compile)
     file=$4 folder=$5
-    capability=${6:-}
+    if [ "${6:-}" = lockstep ]; then lockstep=yes; else capability=${6:-}; fi
     source=$file object=$folder/source.o
     if [ "$device" = emulated ]; then
       source=$folder/rewritten.cpp
@@ -93,14 +107,18 @@ case $step in
       shift 5
       libraries=$*
     fi
-    object=$folder/submission.o program=$folder/program
-    # A group is a function that several objects may bring; the first one wins. So no groups.
-    ld -r --force-group-allocation "$folder/source.o" -o "$folder/whole.o"
+    program=$folder/program
     set -- --wildcard '--keep-global-symbol=_ZN12GPUInterface*' \
       '--keep-global-symbol=_Z16conv_forward_cpu*'
-    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu).
+    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu) and
+    # which call failed (noted_calls.cu).
     if [ "$device" = gpu ]; then set -- "$@" "--redefine-syms=${0%/*}/recorded_calls"; fi
-    objcopy "$@" "$folder/whole.o" "$object"
+    for object in "$folder"/source*.o; do
+      name=${object##*/}
+      # A group is a function that several objects may bring; the first one wins. So no groups.
+      ld -r --force-group-allocation "$object" -o "$folder/whole-$name"
+      objcopy "$@" "$folder/whole-$name" "$folder/submission-$name"
+    done
     for library in $libraries; do
       if ! [ -f "$commands/$library.library" ]; then
         echo "error: this machine had no library $library when the workbook was configured" >&2

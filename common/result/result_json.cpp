@@ -1,6 +1,7 @@
 #include "common/result/result_json.hpp"
 
 #include "common/error/error.hpp"
+#include "common/text/printable.hpp"
 
 namespace convlab {
 
@@ -111,10 +112,25 @@ std::string file_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+namespace {
+
+// A file may come from anybody; what it says must not move a cursor.
+void make_printable(Json& json) {
+  if (json.is_string()) {
+    json = printable(json.get_ref<const std::string&>());
+  } else if (json.is_structured()) {
+    for (Json& each : json) make_printable(each);
+  }
+}
+
+}  // namespace
+
 void read_file_text(const std::string& text, const std::string& name,
                     const std::function<void(const Json&)>& read) {
   try {
-    read(Json::parse(text));
+    Json json = Json::parse(text);
+    make_printable(json);
+    read(json);
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); run the command that wrote it again.");

@@ -135,6 +135,19 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   std::raise(signal);
 }
 
+// A stage that ends the program because CUDA reported an error: that error is why, not exit().
+void tell_why_at_exit() {
+  if (session().token == 0) return;
+  auto fault = take_noted_fault();
+  if (!fault) fault = failed_call();
+  if (fault) {
+    if (fault->kind == FaultKind::kException && fault->call.empty()) fault->call = "a CUDA call";
+    send_message(session().channel,
+                 encode(ServeReply{
+                     .token = session().token, .status = ServeStatus::kException, .fault = fault}));
+  }
+}
+
 void install_crash_handler() {
   pthread_attr_t attributes;
   if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
@@ -254,6 +267,7 @@ ServeReply answer(const ServeRequest& request) {
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
   take_noted_fault();  // of a call that went well all the same
+  failed_call().reset();
   try {
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
@@ -272,6 +286,7 @@ ServeReply answer(const ServeRequest& request) {
       // The device reported a fault that the stage has kept to itself.
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;
+      if (!reply.fault && warp_sync_source() != nullptr) reply.fault = warp_sync_source()();
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;
@@ -294,6 +309,7 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
   s.device = device;
   s.channel = channel_descriptor;
   install_crash_handler();
+  std::atexit(tell_why_at_exit);
   if (device == nullptr) limit_memory();
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {
     const std::optional<ServeRequest> request = decode_request(message->text);

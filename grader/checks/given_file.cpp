@@ -1,23 +1,28 @@
 #include "grader/checks/given_file.hpp"
 
+#include <algorithm>
 #include <vector>
 
+#include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
+#include "common/text/printable.hpp"
 #include "grader/findings/catalogue.hpp"
-#include "grader/submission/build_submission.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-Finding explain(const BuildProblem& problem, const std::string& file) {
+Finding explain(const BuildProblem& problem) {
+  const std::string file = printable_line(problem.file);
   switch (problem.kind) {
     case BuildProblem::Kind::kDoesNotCompile:
       return finding("E-build", problem.message);
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build",
                      file + ": the compiler did not come to an end; " + problem.message + ".");
+    case BuildProblem::Kind::kRefused:
+      return finding("E-build", printable_line(problem.message) + ".");
     case BuildProblem::Kind::kNoConvolution:
       return finding("E-timed-phase-empty",
                      file +
@@ -43,33 +48,71 @@ Finding explain(const BuildProblem& problem, const std::string& file) {
   return finding("E-forbidden-call", file + " calls " + problem.symbol->name + ".");
 }
 
-}  // namespace
-
-GivenFile build_given_file(const std::filesystem::path& file, const std::filesystem::path& student,
-                           const std::filesystem::path& build,
-                           const std::vector<std::string>& libraries) {
+// Where files of a milestone run here: on the CPU, on a GPU if one answers, else emulated. The
+// workbook's own program tells, which holds no line of a submission.
+GivenFileTarget target_for(bool is_cpu, const std::filesystem::path& build) {
+  GivenFileTarget target{.build = build, .device = is_cpu ? Device::kCpu : Device::kEmulated};
+  const std::filesystem::path on_gpu = build / "given_file" / "given-file-gpu";
+  if (is_cpu || !std::filesystem::exists(on_gpu) || !answering_gpu()) return target;
   std::vector<StageInfo> stages;
-  Submission milestone(student);
-  if (milestone.list_stages(stages)) {
-    throw EnvironmentError(student.string() +
+  Submission program(on_gpu);
+  if (program.list_stages(stages)) {
+    throw EnvironmentError(on_gpu.string() +
                            " does not answer; build it: cmake --build --preset lab");
   }
-  refuse_silent_emulation(milestone.device());
-  const Device device = milestone.device().device;
-  const bool is_cuda = file.extension() == ".cu";
-  if (std::filesystem::is_regular_file(file) && is_cuda == (device == Device::kCpu)) {
-    throw UsageError("The solution of " + student.filename().string() + " is a " +
-                     (is_cuda ? ".cpp" : ".cu") + " file; this is " + file.string() + ".");
+  refuse_silent_emulation(program.device());
+  target.device = program.device().device;
+  target.capability = program.device().measured.info.capability;
+  return target;
+}
+
+}  // namespace
+
+GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
+                            const std::filesystem::path& build,
+                            const std::vector<std::string>& libraries) {
+  GivenFileTarget target = target_for(is_cpu, build);
+  target.libraries = libraries;
+  const BuiltSubmission built = build_submission(submitted, target);
+  if (built.problem) return {.finding = explain(*built.problem)};
+  GivenFile given{.program = built.program, .form = built.form, .warnings = built.warnings};
+  given.sources = submitted.sources;
+  if (is_cpu) return given;
+  given.build_emulated = [submitted, build](bool lockstep) {
+    const BuiltSubmission emulated = build_submission(
+        submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
+    return emulated.problem ? std::filesystem::path() : emulated.program;
+  };
+  return given;
+}
+
+SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
+  namespace fs = std::filesystem;
+  const char* extension = is_cpu ? ".cpp" : ".cu";
+  if (fs::is_directory(given)) {
+    SubmittedSources submitted{.folder = given, .sources = {}, .headers = {}};
+    for (const auto& entry : fs::recursive_directory_iterator(given)) {
+      const std::string kind = entry.path().extension().string();
+      if (kind == extension || (is_cpu && kind == ".cc")) submitted.sources.push_back(entry.path());
+      if (kind == ".h" || kind == ".hpp" || kind == ".cuh") {
+        submitted.headers.push_back(entry.path());
+      }
+    }
+    std::sort(submitted.sources.begin(), submitted.sources.end());
+    std::sort(submitted.headers.begin(), submitted.headers.end());
+    if (submitted.sources.empty()) {
+      throw UsageError("There is no " + std::string(extension) + " file in " + given.string() +
+                       ".");
+    }
+    return submitted;
   }
-  const BuiltSubmission built =
-      build_submission(file, {.build = build,
-                              .device = device,
-                              .capability = milestone.device().measured.info.capability,
-                              .libraries = libraries});
-  if (!built.problem) {
-    return {.program = built.program, .form = built.form, .warnings = built.warnings};
+  require_source(given);
+  const bool is_cuda = given.extension() == ".cu";
+  if (is_cuda == is_cpu) {
+    throw UsageError("The solution of this milestone is a " + std::string(extension) +
+                     " file; this is " + given.string() + ".");
   }
-  return {.finding = explain(*built.problem, file.filename().string())};
+  return only(given);
 }
 
 }  // namespace convlab::grader

@@ -1,30 +1,39 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/given_file/build_given_file.hpp"
 #include "grader/result/finding.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
-/// A source file that was given to be checked, and what became of it.
+/// Sources that were given to be checked, and what became of them.
 struct GivenFile {
   std::filesystem::path program{};
-  std::optional<Finding> finding{};  ///< why it cannot be checked
+  std::optional<Finding> finding{};  ///< why they cannot be checked
   FileInterface form = FileInterface::kStages;
-  std::string warnings{};  ///< of the compiler, a line each
+  std::string warnings{};                        ///< of the compiler, a line each
+  std::vector<std::filesystem::path> sources{};  ///< that were compiled, to quote
+  /// Builds the same file emulated, with warps in lockstep on request; an empty path if it cannot
+  /// be built. Null for the CPU.
+  std::function<std::filesystem::path(bool lockstep)> build_emulated{};
 };
 
-/// Compiles a file for a milestone: for the CPU, for a GPU where one answers, else emulated.
-/// @param student  the milestone's own program, which knows whether a GPU answers
-/// @param build    the build folder, above bin/
-/// @param libraries  of the GPU that it may call: "cublas"
-/// @throws UsageError if there is no such file, or if it is of another milestone's kind
-GivenFile build_given_file(const std::filesystem::path& file, const std::filesystem::path& student,
-                           const std::filesystem::path& build,
-                           const std::vector<std::string>& libraries = {});
+/// The sources behind a name: one file alone, or all of a folder with its headers.
+/// @param is_cpu  whether the milestone runs on the CPU: .cpp, or .cu
+/// @throws UsageError if there are none, or if they are of another milestone's kind
+SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu);
+
+/// Compiles sources for the CPU, for a GPU where one answers, else emulated.
+/// @param build      the build folder, above bin/
+/// @param libraries  of the GPU that they may call: "cublas"
+GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
+                            const std::filesystem::path& build,
+                            const std::vector<std::string>& libraries = {});
 
 }  // namespace convlab::grader

@@ -5,12 +5,19 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "common/file/whole_file.hpp"
+#include "grader/class/class_pictures.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
+#include "grader/class/similar.hpp"
+#include "grader/class/slurm.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/print_json.hpp"
+#include "grader/pages/draw_chart.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
@@ -43,6 +50,8 @@ struct Options {
   std::string milestone;
   std::string batches;
   std::string grader;
+  std::string launcher = "local";
+  SlurmSettings slurm;
   int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   double limit_s = 1200.0;
   bool no_speed = false;
@@ -54,7 +63,10 @@ struct Options {
   std::vector<std::string> hidden;
   bool best = false;
   bool list = false;
-  std::vector<std::string> tasks;
+  bool names = false;
+  bool json = false;
+  double least = 0.5;
+  std::string task_list;
 };
 
 fs::path database_of(const Options& options) {
@@ -77,6 +89,8 @@ std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& 
 ExitCode grade(const Options& options) {
   if (!options.milestone.empty()) find_milestone(options.milestone);
   stop_on_signals();
+  SlurmSettings slurm = options.slurm;
+  slurm.limit_s = options.limit_s;
   const ClassRequest request{
       .folder = fs::absolute(options.folder).lexically_normal(),
       .database = fs::absolute(database_of(options)),
@@ -179,10 +193,96 @@ ExitCode export_grades(const Options& options) {
   return ExitCode::kPassed;
 }
 
+ExitCode plot(const Options& options) {
+  const ClassDatabase database = open_database(options);
+  const auto rows = rows_of(options, database);
+  auto speeds = database.speeds();
+  std::erase_if(speeds, [&](const SpeedRow& row) {
+    return !options.milestone.empty() && row.milestone != options.milestone;
+  });
+  const fs::path folder =
+      options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
+  write_atomically(folder / "dashboard.html", html_of(class_dashboard(rows, speeds, options.names),
+                                                      course_folder() / "grader" / "pages"));
+  std::cout << display_path(folder / "dashboard.html") << "\n";
+  for (const ClassPicture& picture : class_pictures(rows, speeds)) {
+    const std::string caption = std::to_string(rows.size()) +
+                                " submissions, one machine, in turns "
+                                "with the reference solution";
+    for (const auto& file : draw_chart(picture.chart, caption, picture.stem, folder)) {
+      std::cout << display_path(file) << "\n";
+    }
+  }
+  return ExitCode::kPassed;
+}
+
+// What everybody has: the hand-out, and the solutions where they are.
+std::vector<OwnedSource> common_sources() {
+  std::vector<OwnedSource> sources;
+  for (const char* folder : {"milestones", "reference/solutions"}) {
+    const fs::path place = course_folder() / folder;
+    if (!fs::is_directory(place)) continue;
+    for (const SubmittedFile& file : read_submitted_files(place)) {
+      sources.push_back({.path = file.path, .text = file.text});
+    }
+  }
+  return sources;
+}
+
+ExitCode similar(const Options& options) {
+  std::vector<Student> roster;
+  if (!options.roster.empty()) roster = read_roster(options.roster);
+  std::vector<OwnedSource> sources;
+  for (const FoundSubmission& found : find_submissions(options.folder, roster)) {
+    try {
+      for (const MilestoneWork& work :
+           work_of(read_submitted_files(found.place), options.milestone)) {
+        for (const SubmittedFile& file : work.files) {
+          sources.push_back({found.student.name, file.path, file.text});
+        }
+      }
+    } catch (const RefusedSubmission& refused) {
+      if (!options.json) std::cout << found.student.name << " left out: " << refused.what() << "\n";
+    }
+  }
+  const auto pairs = similar_pairs(sources, common_sources(), options.least);
+  auto list = nlohmann::ordered_json::array();
+  for (const SimilarPair& pair : pairs) {
+    auto places = nlohmann::ordered_json::array();
+    for (const SharedPlace& place : pair.places) {
+      places.push_back({{"a", place.path_a},
+                        {"lines_a", {place.first_a, place.last_a}},
+                        {"b", place.path_b},
+                        {"lines_b", {place.first_b, place.last_b}}});
+    }
+    list.push_back({{"a", pair.a}, {"b", pair.b}, {"share", pair.share}, {"places", places}});
+    if (options.json) continue;
+    constexpr double kPercent = 100.0;
+    std::cout << static_cast<int>(kPercent * pair.share + 0.5) << " %  " << pair.a << " and "
+              << pair.b << "\n";
+    constexpr std::size_t kShown = 3;
+    for (std::size_t i = 0; i < std::min(kShown, pair.places.size()); ++i) {
+      const SharedPlace& place = pair.places[i];
+      std::cout << "      " << place.path_a << ":" << place.first_a << "-" << place.last_a
+                << "  like  " << place.path_b << ":" << place.first_b << "-" << place.last_b
+                << "\n";
+    }
+  }
+  if (options.json) {
+    print_json({{"pairs", list}});
+  } else {
+    std::cout << pairs.size() << " pairs share at least "
+              << static_cast<int>(100.0 * options.least + 0.5)
+              << " % of their fingerprints. These are places to look at, not verdicts.\n";
+  }
+  return ExitCode::kPassed;
+}
+
 ExitCode run_tasks(const Options& options) {
   stop_on_signals();
   std::vector<Task> tasks;
-  for (const std::string& folder : options.tasks) tasks.emplace_back(folder);
+  std::istringstream list(read_text(options.task_list));
+  for (std::string folder; std::getline(list, folder);) tasks.emplace_back(folder);
   run_chunk(
       tasks, [](std::size_t) {}, &stop_asked);
   return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
@@ -213,6 +313,18 @@ void add_grade(CLI::App& group, const std::shared_ptr<Options>& options, ExitCod
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
+  command->add_option("--launcher", options->launcher, "local, or slurm: as an array of jobs")
+      ->check(CLI::IsMember({"local", "slurm"}))
+      ->capture_default_str();
+  command->add_option("--chunk", options->slurm.chunk, "slurm: submissions of one job")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command->add_option("--gres", options->slurm.gres, "slurm: devices of a job; '' for none")
+      ->capture_default_str();
+  command->add_option("--partition", options->slurm.partition, "slurm: partition");
+  command->add_option("--memory", options->slurm.memory_mib, "slurm: MiB of a job")
+      ->capture_default_str();
+  command->add_option("--sbatch", options->slurm.options, "slurm: one more option of sbatch");
   command->add_option("--grader", options->grader)->group("");  // for tests: what checks
   command->footer(
       "Correctness is checked in parallel, then times are taken, one submission\n"
@@ -264,16 +376,34 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
 
   add_export(*group, options, exit_code);
 
+  command = group->add_subcommand("plot", "Pictures of the class and an HTML dashboard");
+  add_selection(*command, *options);
+  command->add_option("--output", options->output, "Folder (default: build/class/plots)");
+  command->add_flag("--names", options->names, "Names instead of aliases");
+  command->callback([options, &exit_code] { exit_code = plot(*options); });
+
+  command = group->add_subcommand("similar", "Pairs of submissions that are alike after renaming");
+  command->add_option("DIR", options->folder, "As in class grade")->required();
+  command->add_option("--milestone", options->milestone, "Only this milestone");
+  command->add_option("--roster", options->roster, "CSV file with the students");
+  command->add_option("--least", options->least, "Share of fingerprints from which on to report")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print all pairs and places as JSON");
+  command->callback([options, &exit_code] { exit_code = similar(*options); });
+
   // What a job of a launcher runs; nobody types it.
   command = group->add_subcommand("task", "")->group("");
-  command->add_option("FOLDER", options->tasks)->required();
+  command->add_option("--list", options->task_list)->required();
   command->callback([options, &exit_code] { exit_code = run_tasks(*options); });
   group->footer(
       "Examples:\n"
       "  build/bin/grader class grade submissions/\n"
       "  build/bin/grader class status --list\n"
       "  build/bin/grader class show alice\n"
-      "  build/bin/grader class export --format canvas --output canvas.csv");
+      "  build/bin/grader class export --format canvas --output canvas.csv\n"
+      "  build/bin/grader class plot\n"
+      "  build/bin/grader class similar submissions/");
 }
 
 }  // namespace convlab::grader

@@ -181,7 +181,6 @@ const char* to_string(Task::Phase phase) {
 
 void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
                  const std::optional<CheckResult>& checked) const {
-  remove();
   TaskText task{.grader = settings.grader.string(),
                 .milestone = work.milestone,
                 .batches = settings.batches,
@@ -190,10 +189,17 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
                 .phase = phase};
   for (std::size_t i = 0; i < work.files.size(); ++i) {
     task.files.push_back(file_name(i, work.files[i].path));
-    write_atomically(folder_ / task.files.back(), work.files[i].text);
+  }
+  const std::string text = file_text(json_of(task));
+  // Someone may be at work on it, whose grader was cut off: the same number is the same sources.
+  const fs::path file = folder_ / kTaskFile;
+  if (fs::exists(file) && read_text(file) == text && !outcome()) return;
+  remove();
+  for (std::size_t i = 0; i < work.files.size(); ++i) {
+    write_atomically(folder_ / task.files[i], work.files[i].text);
     if (checked) write_check_result(folder_ / ("check-" + std::to_string(i) + ".json"), *checked);
   }
-  write_atomically(folder_ / kTaskFile, file_text(json_of(task)));
+  write_atomically(file, text);
 }
 
 void Task::run(const volatile std::sig_atomic_t* interrupted) const {

@@ -33,7 +33,8 @@ class Task {
   /// @param folder  is made by write()
   explicit Task(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Writes sources and settings; an older outcome goes.
+  /// Writes sources and settings; an older outcome goes. Leaves a folder alone that holds the same
+  /// task without an outcome: a job may be at work on it.
   /// @param checked  of an earlier phase; what kTimes begins with
   void write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
              const std::optional<CheckResult>& checked = std::nullopt) const;

@@ -11,13 +11,10 @@
 
 #include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
 #include "common/process/descriptor.hpp"
 #include "common/process/run_process.hpp"
-#include "common/text/printable.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/findings/catalogue.hpp"
-#include "grader/submission/build_submission.hpp"
 #include "grader/submission/machine_faults.hpp"
 
 namespace convlab::grader {
@@ -41,10 +38,6 @@ std::string target_of(const CourseMilestone& milestone) {
   const bool emulation_is_enough =
       std::filesystem::exists(program) && std::filesystem::exists(emulated) && !answering_gpu();
   return milestone.id + (emulation_is_enough ? "-emulated" : "");
-}
-
-std::filesystem::path warnings_file(const CourseMilestone& milestone) {
-  return results_folder() / (milestone.id + ".warnings");
 }
 
 // Compilers name files from where they run, or in full; a person thinks from the tree's root.
@@ -86,26 +79,17 @@ std::string first_error(const std::string& output) {
   return text;
 }
 
-std::string warnings_of_build(const CourseMilestone& milestone) {
-  const auto file = warnings_file(milestone);
-  return std::filesystem::exists(file) ? read_text(file) : "";
-}
+namespace {
 
-std::optional<Finding> build_milestone(const CourseMilestone& milestone,
-                                       const volatile std::sig_atomic_t* interrupted) {
+std::optional<Finding> build_target(const std::string& target,
+                                    const volatile std::sig_atomic_t* interrupted) {
   const Descriptor lock = lock_build_folder();
-  const FinishedProcess run = run_process(
-      {.words = {"cmake", "--build", build_folder().string(), "--target", target_of(milestone)},
-       .output = Command::Output::kTogether,
-       .time_limit = kBuildLimit,
-       .interrupted = interrupted});
+  const FinishedProcess run =
+      run_process({.words = {"cmake", "--build", build_folder().string(), "--target", target},
+                   .output = Command::Output::kTogether,
+                   .time_limit = kBuildLimit,
+                   .interrupted = interrupted});
   if (run.end == FinishedProcess::End::kInterrupted) return std::nullopt;
-  // Only a file that is compiled is warned of: keep the words until it is compiled again.
-  const std::string folder = milestone.folder.filename().string();
-  if (run.output.find("milestones/" + folder) != std::string::npos ||
-      run.output.find("/" + folder + "/") != std::string::npos) {
-    write_atomically(warnings_file(milestone), lines_of_warnings(printable(run.output)));
-  }
   if (run.end == FinishedProcess::End::kTimeLimit) {
     return finding("E-build",
                    "It was stopped after " + std::to_string(kBuildLimit.count()) + " minutes.");
@@ -125,6 +109,20 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone,
                            "looks for it again.");
   }
   return finding("E-build", words);
+}
+
+}  // namespace
+
+std::optional<Finding> build_milestone(const CourseMilestone& milestone,
+                                       const volatile std::sig_atomic_t* interrupted) {
+  return build_target(target_of(milestone), interrupted);
+}
+
+void build_given_file_parts() {
+  if (const auto failed = build_target("convlab_given_file_parts", nullptr)) {
+    throw EnvironmentError("The workbook itself does not build: " + failed->seen +
+                           " Build it: cmake --build --preset lab");
+  }
 }
 
 }  // namespace convlab::grader

@@ -21,11 +21,12 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 std::optional<Finding> build_milestone(const CourseMilestone& milestone,
                                        const volatile std::sig_atomic_t* interrupted = nullptr);
 
+/// Builds what compiles the files that somebody gives, none of which is compiled here.
+/// @throws EnvironmentError if that fails
+void build_given_file_parts();
+
 /// The part of a build's output that a person must read: from the first error on, a few lines; all
 /// of a short output without one.
 std::string first_error(const std::string& output);
-
-/// What the compiler warned of when it compiled these sources last, a line each.
-std::string warnings_of_build(const CourseMilestone& milestone);
 
 }  // namespace convlab::grader

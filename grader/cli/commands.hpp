@@ -18,6 +18,8 @@ void add_submit(CLI::App& app, ExitCode& exit_code);
 void add_doctor(CLI::App& app, ExitCode& exit_code);
 void add_lint(CLI::App& app, ExitCode& exit_code);
 void add_compare(CLI::App& app, ExitCode& exit_code);
+void add_report(CLI::App& app, ExitCode& exit_code);
 void add_plot(CLI::App& app, ExitCode& exit_code);
+void add_sweep(CLI::App& app, ExitCode& exit_code);
 
 }  // namespace convlab::grader

@@ -5,6 +5,7 @@
 
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
+#include "common/text/printable.hpp"
 
 namespace convlab::grader {
 
@@ -62,10 +63,14 @@ std::filesystem::path results_folder() {
   return build_folder() / "results";
 }
 
+std::filesystem::path history_file() {
+  return results_folder() / "history.jsonl";
+}
+
 std::string display_path(const std::filesystem::path& file) {
   const std::string whole = file.string();
   const std::string shorter = file.lexically_proximate(std::filesystem::current_path()).string();
-  return shorter.size() < whole.size() ? shorter : whole;
+  return printable_line(shorter.size() < whole.size() ? shorter : whole);
 }
 
 }  // namespace convlab::grader

@@ -31,6 +31,9 @@ std::filesystem::path program_of(const std::string& milestone, const std::string
 /// Where the results of checks lie by default.
 std::filesystem::path results_folder();
 
+/// What the student's checks found so far; see grader/result/check_history.hpp.
+std::filesystem::path history_file();
+
 /// `file` as seen from the current folder, if that is shorter.
 std::string display_path(const std::filesystem::path& file);
 

@@ -37,7 +37,9 @@ int main(int argc, char** argv) {
   convlab::grader::add_reset(app, exit_code);
   convlab::grader::add_submit(app, exit_code);
   convlab::grader::add_plot(app, exit_code);
+  convlab::grader::add_sweep(app, exit_code);
   convlab::grader::add_compare(app, exit_code);
+  convlab::grader::add_report(app, exit_code);
   convlab::grader::add_class(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
   convlab::grader::add_lint(app, exit_code);

@@ -26,6 +26,9 @@ const std::vector<Diagnosis>& catalogue() {
        "functions.",
        "Restore the last lines of the exercise; for the course interface, compare names and "
        "parameters with the headers in common/given_file/course_interface."},
+      {"E-same-stage", "stages cannot be told apart, or are too many",
+       "Each stage counts once, under its own id.",
+       "Give every stage another id, in the object that registers it."},
       {"E-library", "the file calls a library that does the exercise",
        "The exercise is to write the convolution yourself.",
        "Write the kernel, then compare it with the library (reference/peers)."},
@@ -361,6 +364,7 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kCrash:
       return explain_fault(failure, where);
     case Failure::Kind::kExit: {
+      if (auto found = printed_cuda_error(failure.printed, where)) return *found;
       std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
       if (const std::string line = last_line(failure.printed); !line.empty()) {
         seen += "; it last printed: " + line;

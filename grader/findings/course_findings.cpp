@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 namespace convlab::grader {
@@ -34,8 +35,9 @@ std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses) {
 
 namespace {
 
-// How many whole tiles fit; none if no usual tile leaves exactly these lines out.
+// Whether a usual tile leaves exactly these lines out, or none is left out.
 bool is_part_of_tile(int first_left_out, int lines) {
+  if (first_left_out == lines) return true;
   for (const int tile : {4, 8, 10, 12, 14, 16, 20, 24, 28, 32, 64}) {
     if (first_left_out % tile == 0 && lines - first_left_out < tile) return true;
   }
@@ -70,6 +72,42 @@ bool leaves_out_last_tile(const WrongOutput& wrong) {
     if (!is_right && value != 0.0F && std::isfinite(value)) return false;
   }
   return true;
+}
+
+std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& where) {
+  // Source: cudaGetErrorString and cudaGetErrorName.
+  struct Words {
+    const char* text;
+    const char* name;
+    const char* id;
+  };
+  static constexpr Words kErrors[] = {
+      {"an illegal memory access was encountered", "cudaErrorIllegalAddress", "E-outside"},
+      {"misaligned address", "cudaErrorMisalignedAddress", "E-outside"},
+      {"invalid configuration argument", "cudaErrorInvalidConfiguration", "E-launch"},
+      {"too many resources requested for launch", "cudaErrorLaunchOutOfResources", "E-launch"},
+      {"out of memory", "cudaErrorMemoryAllocation", "E-memory"},
+      {"the launch timed out and was terminated", "cudaErrorLaunchTimeout", "E-timeout"},
+      {"invalid argument", "cudaErrorInvalidValue", "E-cuda-call"},
+      {"invalid device symbol", "cudaErrorInvalidSymbol", "E-cuda-call"},
+      {"invalid copy direction for memcpy", "cudaErrorInvalidMemcpyDirection", "E-cuda-call"},
+      {"invalid resource handle", "cudaErrorInvalidResourceHandle", "E-cuda-call"},
+      {"unspecified launch failure", "cudaErrorLaunchFailure", "E-outside"},
+  };
+  std::istringstream lines(printed);
+  std::optional<Finding> found;
+  for (std::string line; std::getline(lines, line);) {
+    for (const Words& error : kErrors) {
+      if (line.find(error.text) == std::string::npos &&
+          line.find(error.name) == std::string::npos) {
+        continue;
+      }
+      constexpr std::size_t kLongest = 160;
+      found = finding(error.id, "In " + where + ": the program checked a CUDA call, printed '" +
+                                    line.substr(0, kLongest) + "' and ended.");
+    }
+  }
+  return found;
 }
 
 Finding warp_sync_finding(const FaultRecord& fault, const std::string& where) {

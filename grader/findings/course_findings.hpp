@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses);
 /// Whether the last, incomplete tile of rows or columns was never written: there the output holds
 /// zeros or what it held before; the rest is right.
 bool leaves_out_last_tile(const WrongOutput& wrong);
+
+/// For a program that ended by itself: the finding of the CUDA error whose words it printed last.
+/// @return nothing if it printed none
+std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& where);
 
 /// "new-forward.cu:31 reads what another lane wrote at new-forward.cu:28".
 Finding warp_sync_finding(const FaultRecord& fault, const std::string& where);

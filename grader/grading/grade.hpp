@@ -11,6 +11,7 @@
 #include "common/given_file/build_given_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/rules.hpp"
+#include "grader/grading/luck.hpp"
 #include "grader/result/check_result.hpp"
 #include "grader/scores/score_rules.hpp"
 
@@ -49,6 +50,7 @@ struct GradeRequest {
   FileInterface form = FileInterface::kStages;  ///< of a given file
   RulesRequest rules{};
   std::optional<PrecisionRequest> precision{};  ///< none: what each stage declares
+  BuildEmulated build_emulated{};               ///< of a given file; null for others
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
   std::optional<CheckResult> checked{};
 };
@@ -60,6 +62,7 @@ struct GradeObserver {
   std::function<void(const RunResult&)> run_ended;
   std::function<void(const StageInfo&, const Finding&)> found;
   std::function<void(const StageInfo&, const std::string&)> noted;  ///< what is no fault
+  std::function<void(const StageInfo&, const Finding&)> warned;     ///< a fault that is forgiven
 };
 
 /// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the

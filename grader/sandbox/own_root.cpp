@@ -176,7 +176,7 @@ int OwnRoot::enter(bool own_proc) const {
     return refused;
   }
   ::umount2(".", MNT_DETACH);
-  ::chdir("/");
+  if (::chdir("/") != 0) return errno;
   ::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kQuiet, nullptr);
   return 0;
 }

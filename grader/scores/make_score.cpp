@@ -58,8 +58,10 @@ std::string ratio_text(double ratio) {
   return text.data();
 }
 
+// No rule and no result gives more than an item has.
 void give(ScoreItem& item, double earned, const std::string& why) {
-  item.earned = earned;
+  item.earned = std::clamp(std::isfinite(earned) ? earned : 0.0, 0.0, item.points);
+  earned = item.earned;
   item.credit = earned == item.points ? Credit::kEarned : Credit::kPartial;
   if (item.credit == Credit::kPartial || item.item == "speed") item.why = why;
 }
@@ -118,8 +120,11 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
            ratio_text(measure.high) + ")");
   if (!points.decided) {
     item.credit = Credit::kUndecided;
-    item.why += "; noise decides after " + std::to_string(measure.rounds) +
-                (measure.rounds == 1 ? " round" : " rounds") + ", in your favour";
+    const std::string rounds =
+        std::to_string(measure.rounds) + (measure.rounds == 1 ? " round" : " rounds");
+    item.why += points.no_measure ? "; that is no measurement, after " + rounds +
+                                        ": the lower bound counts, measure again on a quiet machine"
+                                  : "; noise decides after " + rounds + ", in your favour";
   }
 }
 

@@ -25,9 +25,11 @@ SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, doubl
       [](const std::vector<double>& samples) { return samples.size() >= kFewestPairs; });
   // Where every speed gives the same, a single sample decides.
   const bool level = rule.curve.front().share == rule.curve.back().share;
-  result.decided = (enough || level) && result.most - result.least <= tolerance;
-  // Noise never costs a point.
-  if (!result.decided) result.points = std::ceil(result.most);
+  // Not "high > …": whatever is no number is no measurement.
+  result.no_measure = !(measure.high <= kWidestBounds * measure.low);
+  result.decided =
+      (enough || level) && !result.no_measure && result.most - result.least <= tolerance;
+  if (!result.decided) result.points = std::ceil(result.no_measure ? result.least : result.most);
   return result;
 }
 

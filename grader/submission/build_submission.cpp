@@ -1,11 +1,14 @@
 #include "grader/submission/build_submission.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "common/error/error.hpp"
@@ -55,9 +58,9 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   return first;
 }
 
-std::string warnings_of(const fs::path& folder) {
+std::string log_of(const fs::path& folder) {
   const fs::path log = folder / "compiler.log";
-  return fs::exists(log) ? lines_of_warnings(printable(read_text(log))) : "";
+  return fs::exists(log) ? printable(read_text(log)) + "\n" : "";
 }
 
 /// Runs steps of build_given_file.sh in a sandbox.
@@ -75,7 +78,9 @@ class Compiler {
   }
 
   std::optional<BuildProblem> link(bool adapter) const {
-    return step(link_command(target_, folder_, adapter), {course_ / "common", target_.build});
+    // Not the programs of the workbook: bin/ holds solutions.
+    return step(link_command(target_, folder_, adapter),
+                {course_ / "common", target_.build / "common", target_.build / "given_file"});
   }
 
  private:
@@ -153,35 +158,153 @@ void require_working_machine(const GivenFileTarget& target, const fs::path& fold
                          "looks for it again.");
 }
 
-// What was written beside a program when it was built.
-FileInterface recorded_interface(const fs::path& folder) {
-  std::istringstream words(read_text(folder / kDeviceFile));
-  std::string device;
-  std::string form;
-  words >> device >> form;
-  for (const auto each : {FileInterface::kCourse, FileInterface::kCourseWithStride}) {
-    if (form == to_string(each)) return each;
-  }
-  return FileInterface::kStages;
+// The compiler's time is the grader's memory: nobody writes a convolution of this size.
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20;
+constexpr std::size_t kMostFiles = 100;
+
+/// One file, as it was read.
+struct Text {
+  fs::path name{};  ///< from the folder on
+  std::string text{};
+};
+
+// Whether a path, links followed, still lies in the folder.
+bool lies_inside(const fs::path& folder, const fs::path& file) {
+  const fs::path way = fs::canonical(file).lexically_relative(fs::canonical(folder));
+  return !way.empty() && *way.begin() != "..";
 }
 
-std::optional<BuildProblem> compile_and_link(const fs::path& file, const GivenFileTarget& target,
-                                             const fs::path& folder, FileInterface& form) {
-  const Compiler compiler(target, folder);
-  if (auto problem = compiler.compile(file)) return problem;
-  const std::string symbols = read_text(folder / "symbols");
-  if (auto symbol = find_symbol_problem(symbols, target.libraries)) {
-    return BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
+/// Files of a submission, or why they are refused.
+struct Texts {
+  std::vector<Text> texts{};
+  std::uintmax_t bytes = 0;
+  std::string refused{};
+
+  void add(const fs::path& folder, const fs::path& file) {
+    std::error_code unreadable;
+    const std::string name = file.lexically_relative(folder).generic_string();
+    const std::uintmax_t size = fs::file_size(file, unreadable);
+    bytes += unreadable ? 0 : size;
+    if (!fs::is_regular_file(file)) {
+      refused = name + " is no file";
+    } else if (!lies_inside(folder, file)) {
+      refused = name + " is a link to a file that is not part of the submission; hand in the file";
+    } else if (bytes > kMostBytes || texts.size() >= kMostFiles) {
+      refused = "the files are more than " + std::to_string(kMostFiles) + ", or larger than " +
+                std::to_string(kMostBytes >> 20) + " MB together";
+    } else {
+      texts.push_back({name, read_text(file)});
+    }
   }
-  if (target.device != Device::kGpu && calls_library(symbols, target.libraries)) {
-    throw EnvironmentError(file.filename().string() +
+};
+
+Texts read_all(const fs::path& folder, const std::vector<fs::path>& files) {
+  Texts all;
+  for (const fs::path& file : files) {
+    if (all.refused.empty()) all.add(folder, file);
+  }
+  return all;
+}
+
+void write_all(const fs::path& folder, const std::vector<Text>& texts) {
+  for (const Text& each : texts) {
+    fs::create_directories((folder / each.name).parent_path());
+    write_atomically(folder / each.name, each.text);
+  }
+}
+
+std::string joined(const std::vector<Text>& texts) {
+  std::string all;
+  for (const Text& each : texts) {
+    all += each.name.generic_string() + '\0' + std::to_string(each.text.size()) + '\0' + each.text;
+  }
+  return all;
+}
+
+/// A compiled source: its object and symbols, or the problem.
+struct Compiled {
+  fs::path folder{};
+  std::string symbols{};
+  std::optional<BuildProblem> problem{};
+};
+
+// An object is kept for the next time, so that who changes one file of ten compiles one.
+Compiled compile(const Text& source, const std::vector<Text>& headers,
+                 const GivenFileTarget& target) {
+  const std::string all = joined({source}) + joined(headers);
+  Compiled compiled{.folder = folder_for(target, source.name, "object", all)};
+  const fs::path kept = compiled.folder / "all-texts";
+  if (!fs::exists(kept) || read_text(kept) != all) {
+    fill_folder(compiled.folder, [&](const fs::path& scratch) {
+      write_all(scratch, headers);
+      write_all(scratch, {source});
+      const Compiler compiler(target, scratch);
+      compiled.problem = compiler.compile(scratch / source.name);
+      if (!compiled.problem) {
+        remove_all_but(scratch, {"source.o", "symbols", "compiler.log"});
+        write_atomically(scratch / "all-texts", all);
+        return;
+      }
+      remove_all_but(scratch, {"compiler.log"});
+      if (compiled.problem->kind == Kind::kDoesNotCompile) {
+        require_working_machine(target, scratch);
+        remove_all_but(scratch, {"compiler.log"});
+      }
+    });
+  }
+  if (!compiled.problem) {
+    compiled.symbols = read_text(compiled.folder / "symbols");
+    if (auto symbol = find_symbol_problem(compiled.symbols, target.libraries)) {
+      compiled.problem = BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
+    }
+  }
+  if (!compiled.problem && target.device != Device::kGpu &&
+      calls_library(compiled.symbols, target.libraries)) {
+    throw EnvironmentError(source.name.filename().string() +
                            " calls a library of the GPU, which cannot be emulated, and no GPU "
                            "answers here; check it on a machine that has one.");
   }
-  form = interface_of(symbols);
-  const bool adapter = form != FileInterface::kStages;
-  if (adapter && !has_convolution(symbols)) return BuildProblem{.kind = Kind::kNoConvolution};
-  return compiler.link(adapter);
+  if (!compiled.problem && interface_of(compiled.symbols) != FileInterface::kStages &&
+      !has_convolution(compiled.symbols)) {
+    compiled.problem = BuildProblem{.kind = Kind::kNoConvolution};
+  }
+  if (compiled.problem) compiled.problem->file = source.name.generic_string();
+  return compiled;
+}
+
+// As many at a time as there are processors.
+std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>& headers,
+                                  const GivenFileTarget& target) {
+  std::vector<Compiled> compiled(sources.texts.size());
+  std::vector<std::future<void>> workers;
+  std::atomic<std::size_t> next = 0;
+  const std::size_t count =
+      std::min<std::size_t>(compiled.size(), std::max(1U, std::thread::hardware_concurrency()));
+  for (std::size_t worker = 0; worker < count; ++worker) {
+    workers.push_back(std::async(std::launch::async, [&] {
+      for (std::size_t i = next++; i < compiled.size(); i = next++) {
+        compiled[i] = compile(sources.texts[i], headers, target);
+      }
+    }));
+  }
+  for (auto& worker : workers) worker.wait();
+  for (auto& worker : workers) worker.get();
+  return compiled;
+}
+
+std::optional<BuildProblem> link(const std::vector<Compiled>& compiled,
+                                 const GivenFileTarget& target, const fs::path& folder,
+                                 FileInterface form) {
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    fs::copy_file(compiled[i].folder / "source.o", folder / ("source-" + std::to_string(i) + ".o"));
+  }
+  auto problem = Compiler(target, folder).link(form != FileInterface::kStages);
+  remove_all_but(folder, {"program", "compiler.log"});
+  if (problem && problem->kind == Kind::kDoesNotCompile) {
+    require_working_machine(target, folder);
+    remove_all_but(folder, {"compiler.log"});
+  }
+  return problem;
 }
 
 }  // namespace
@@ -213,41 +336,48 @@ std::string lines_of_warnings(const std::string& printed) {
   return text;
 }
 
-BuiltSubmission build_submission(const fs::path& file, const GivenFileTarget& target) {
-  if (!fs::is_regular_file(file)) {
-    throw UsageError("The solution is student, reference, or a source file; there is no file " +
-                     file.string() + ".");
-  }
+SubmittedSources only(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  return {.folder = folder, .sources = {folder / file.filename()}, .headers = {}};
+}
+
+BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenFileTarget& target) {
   if (!fs::exists(target.build / "given_file" /
                   (std::string(to_string(target.device)) + ".link"))) {
     throw EnvironmentError("This build has not recorded how it compiles for " +
                            std::string(to_string(target.device)) +
                            "; build again: cmake --build --preset lab");
   }
-  const std::string text = read_text(file);
-  const std::string name = file.filename().string();
   BuiltSubmission built;
-  built.folder = folder_for(target, file, "graded", text);
-  built.program = built.folder / "program";
-  if (fs::exists(built.program) && read_text(built.folder / name) == text) {
-    built.warnings = warnings_of(built.folder);
-    built.form = recorded_interface(built.folder);
+  const Texts sources = read_all(submitted.folder, submitted.sources);
+  const Texts headers = read_all(submitted.folder, submitted.headers);
+  for (const Texts* each : {&sources, &headers}) {
+    if (each->refused.empty()) continue;
+    built.problem = BuildProblem{.kind = Kind::kRefused, .message = each->refused};
     return built;
   }
+  const std::vector<Compiled> compiled = compile_all(sources, headers.texts, target);
+  std::string printed;
+  for (const Compiled& each : compiled) printed += log_of(each.folder);
+  built.warnings = lines_of_warnings(printed);
+  for (const Compiled& each : compiled) {
+    built.folder = each.folder;
+    built.problem = each.problem;
+    if (built.problem) return built;
+  }
+  const std::string all = joined(sources.texts) + joined(headers.texts);
+  built.folder = folder_for(target, sources.texts.front().name, "graded", all);
+  built.program = built.folder / "program";
+  const fs::path kept = built.folder / "all-texts";
+  for (const Compiled& each : compiled)
+    built.form = std::max(built.form, interface_of(each.symbols));
+  if (fs::exists(built.program) && fs::exists(kept) && read_text(kept) == all) return built;
   fill_folder(built.folder, [&](const fs::path& scratch) {
-    write_atomically(scratch / name, text);
-    built.problem = compile_and_link(scratch / name, target, scratch, built.form);
-    remove_all_but(scratch, {name, "program", "compiler.log"});
-    if (built.problem && built.problem->kind == Kind::kDoesNotCompile) {
-      require_working_machine(target, scratch);
-      remove_all_but(scratch, {name, "compiler.log"});
-    }
-    if (!built.problem) {
-      write_atomically(scratch / kDeviceFile,
-                       std::string(to_string(target.device)) + " " + to_string(built.form) + "\n");
-    }
+    built.problem = link(compiled, target, scratch, built.form);
+    if (built.problem) return;
+    write_atomically(scratch / "all-texts", all);
+    write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
   });
-  built.warnings = warnings_of(built.folder);
   return built;
 }
 

@@ -3,18 +3,30 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/given_file/build_given_file.hpp"
 #include "grader/submission/symbol_rules.hpp"
 
 namespace convlab::grader {
 
-/// Why no program could be built from a file.
+/// What somebody hands in: sources, each compiled by itself, and headers that they may include.
+struct SubmittedSources {
+  std::filesystem::path folder{};                ///< all of them lie in it; links lead nowhere else
+  std::vector<std::filesystem::path> sources{};  ///< .cpp, .cu
+  std::vector<std::filesystem::path> headers{};  ///< .h, .hpp, .cuh
+};
+
+/// One file without its neighbours.
+SubmittedSources only(const std::filesystem::path& file);
+
+/// Why no program could be built of them.
 struct BuildProblem {
-  enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution };
+  enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
-  std::string message{};                  ///< of the compiler or the linker: its first error
+  std::string message{};  ///< of the compiler or the linker: its first error; of kRefused: why
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
+  std::string file{};                     ///< which one, from the folder on; empty when linking
 };
 
 struct BuiltSubmission {
@@ -29,11 +41,13 @@ struct BuiltSubmission {
 /// "conv.cu:31: 'sum' is used uninitialized". At most three.
 std::string lines_of_warnings(const std::string& printed);
 
-/// Builds a program for the grader from one source file. Copies the file, without its neighbours,
-/// into a folder of its own below build/sources, compiles it in isolation, and makes its functions
-/// local, so that they replace no others. Does not compile the same text twice.
+/// Builds a program for the grader. Copies the files into a folder of their own below
+/// build/sources, compiles each source in isolation, judges its symbols and makes its functions
+/// local, so that they replace no others, neither the grader's nor those of another source. Does
+/// not compile the same text twice. Refuses links that lead out of the folder and sources of more
+/// than a few megabytes.
 /// @throws UsageError if there is no such file
 /// @throws EnvironmentError if the build folder cannot be written, or holds no commands
-BuiltSubmission build_submission(const std::filesystem::path& file, const GivenFileTarget& target);
+BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenFileTarget& target);
 
 }  // namespace convlab::grader

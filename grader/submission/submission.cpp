@@ -311,6 +311,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   call.sample = reply.sample;
   call.kernels = reply.kernels;
   call.notes = reply.notes;
+  if (!call.failure) call.warp_sync = reply.fault;
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -321,10 +322,12 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
     }
+    std::vector<std::string> environment = lasting_environment_;
+    environment.insert(environment.end(), environment_.begin(), environment_.end());
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{.policy = {.box = box_for(program_), .secret = course_folder()},
-                              .environment = environment_});
+                              .environment = environment});
     segments_are_known_ = false;
   }
   const bool stood_still = process_->stands_still();
@@ -420,6 +423,13 @@ bool Submission::stands_still() const {
 
 void Submission::set_environment(std::vector<std::string> variables) {
   environment_ = std::move(variables);
+  restart();
+}
+
+void Submission::replace_program(std::filesystem::path program,
+                                 std::vector<std::string> variables) {
+  program_ = std::move(program);
+  lasting_environment_ = std::move(variables);
   restart();
 }
 

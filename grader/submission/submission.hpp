@@ -70,11 +70,12 @@ struct Call {
   OpSample sample{};      ///< what op_ms was made of, on a device
   /// Of run_timed, on the grader's clock: convolve, less a request that asks for nothing.
   double own_ms = 0.0;
-  double round_trip_ms = 0.0;  ///< of all phases, on the grader's clock
-  int copies = 0;              ///< of run_timed: see run_in_steps
-  PhaseKernels kernels{};      ///< of run_phases
-  DeviceNotes notes{};         ///< of an emulated device
-  bool wrote_outside = false;  ///< the memory beside the output has changed
+  double round_trip_ms = 0.0;              ///< of all phases, on the grader's clock
+  int copies = 0;                          ///< of run_timed: see run_in_steps
+  PhaseKernels kernels{};                  ///< of run_phases
+  DeviceNotes notes{};                     ///< of an emulated device
+  bool wrote_outside = false;              ///< the memory beside the output has changed
+  std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
 
 /// Where a submission's stages run, as it says.
@@ -134,6 +135,11 @@ class Submission {
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
+  /// Goes on with another program of the same stages, and with variables that stay whatever
+  /// set_environment sets.
+  void replace_program(std::filesystem::path program, std::vector<std::string> variables);
+  [[nodiscard]] const std::filesystem::path& program() const { return program_; }
+
   /// Known after its first answer.
   [[nodiscard]] const SubmissionDevice& device() const { return device_; }
 
@@ -174,6 +180,7 @@ class Submission {
   Isolation isolation_;
   std::vector<std::string> environment_;
   SourceText sources_;
+  std::vector<std::string> lasting_environment_;
   ConvShape shape_;
   Region input_;
   Region weights_;

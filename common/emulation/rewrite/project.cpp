@@ -30,12 +30,14 @@ std::string read_source(const fs::path& path) {
 }
 
 /// Keeps the time stamp of a file whose text does not change, so that nothing is compiled again.
-void write_file(const fs::path& path, const std::string& text) {
-  if (fs::exists(path) && read_file(path) == text) return;
+/// @return whether it wrote
+bool write_file(const fs::path& path, const std::string& text) {
+  if (fs::exists(path) && read_file(path) == text) return false;
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
+  return true;
 }
 
 struct Unit {
@@ -69,10 +71,13 @@ class Project {
     mark_copies();
     for (const auto& [path, unit] : units_)
       if (unit->needs_copy) unit->copy = unit.get() == &main ? options_.output : copy_path(*unit);
+    bool any_written = false;
     for (const auto& [path, unit] : units_) {
       result_.inputs.emplace_back(path);
-      if (unit->needs_copy) write(*unit, unit.get() == &main);
+      if (unit->needs_copy) any_written |= write(*unit, unit.get() == &main);
     }
+    // The build knows only the main file: it must look new where one of its headers is.
+    if (any_written) fs::last_write_time(main.copy, fs::file_time_type::clock::now());
     return std::move(result_);
   }
 
@@ -132,7 +137,8 @@ class Project {
            (std::to_string(copies_++) + "_" + unit.path.filename().string());
   }
 
-  void write(const Unit& unit, bool is_main) {
+  /// @return whether the copy changed
+  bool write(const Unit& unit, bool is_main) {
     std::vector<Include> includes;
     for (const Unit::Inclusion& inclusion : unit.inclusions) {
       if (inclusion.unit->needs_copy)
@@ -146,7 +152,8 @@ class Project {
                                ": error: " + diagnostic.message);
     // As nvcc does, a source sees the runtime before its first line.
     const std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";
-    write_file(unit.copy, head + "#line 1 \"" + unit.path.string() + "\"\n" + rewritten.text);
+    return write_file(unit.copy,
+                      head + "#line 1 \"" + unit.path.string() + "\"\n" + rewritten.text);
   }
 
   const ProjectOptions& options_;

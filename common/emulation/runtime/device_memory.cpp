@@ -17,6 +17,7 @@
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
@@ -70,14 +71,27 @@ ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
           .allocation = allocation.number};
 }
 
+/// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN, so that a
+/// result tells whether it was computed from one.
+std::byte redzone_byte() {
+  return settings().forgives_reads ? std::byte{kPoisonByte} : kRedzone;
+}
+
+/// How far around an allocation reads are forgiven.
+std::size_t forgiven_bytes() {
+  constexpr std::size_t kFar = std::size_t{1} << 20U;
+  return settings().forgives_reads ? kFar : 0;
+}
+
 #if !CONVLAB_ADDRESS_SANITIZER
 /// The first byte in the range that was overwritten, or null.
 const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
   // Fast: if the first byte is right and each equals the next, all are right.
   const auto bytes = static_cast<std::size_t>(end - begin);
-  if (bytes == 0 || (*begin == kRedzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
+  const std::byte redzone = redzone_byte();
+  if (bytes == 0 || (*begin == redzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
     return nullptr;
-  return std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
+  return std::find_if(begin, end, [=](std::byte b) { return b != redzone; });
 }
 #endif
 
@@ -138,8 +152,8 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  std::memset(allocation.pages, kRedzoneByte, before);
-  std::memset(end, kRedzoneByte, after);
+  std::memset(allocation.pages, static_cast<int>(redzone_byte()), before);
+  std::memset(end, static_cast<int>(redzone_byte()), after);
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
 }
@@ -152,14 +166,14 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::size_t alignment = std::clamp<std::size_t>(divisor, 16, 256);
   const std::size_t rounded = round_up(bytes, alignment);
   Allocation allocation;
-  allocation.page_bytes = round_up(rounded, kPage);
+  allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();
   allocation.pages = find_gap(allocation.page_bytes);
   if (allocation.pages == nullptr ||
       mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0)
     return nullptr;
   madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
   forget_freed(allocation.pages, allocation.pages + allocation.page_bytes);
-  allocation.begin = allocation.pages + allocation.page_bytes - rounded;
+  allocation.begin = allocation.pages + allocation.page_bytes - forgiven_bytes() - rounded;
   allocation.bytes = bytes;
   allocation.kind = kind;
   allocation.number = ++count_;

@@ -75,6 +75,11 @@ Settings read_settings() {
       throw UsageError("CONVLAB_EMU_POISON=" + *text + " is neither plain nor numbered");
     result.numbered_poison = *text == "numbered";
   }
+  if (const auto text = variable("CONVLAB_EMU_READS")) {
+    if (*text != "exact" && *text != "forgiven")
+      throw UsageError("CONVLAB_EMU_READS=" + *text + " is neither exact nor forgiven");
+    result.forgives_reads = *text == "forgiven";
+  }
   if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
     result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT=", *text, 0.0, 1e9);
   if (const auto text = variable("CONVLAB_EMU_THREADS"))

@@ -17,6 +17,7 @@ struct Settings {
   int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
   std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
   bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered (poison.hpp)
+  bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven
   int compute_capability = 80;     ///< CONVLAB_EMU_CC, for example 75 or 8.6
 };
 

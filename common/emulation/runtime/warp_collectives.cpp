@@ -90,13 +90,27 @@ std::uint32_t WarpCollectives::converge(Scheduler& scheduler, CallSite site) {
   return warps_[thread.rank / kWarpSize].converged;
 }
 
+/// The smallest address at which threads from `first` to `end` wait in lockstep.
+static CallSite earliest_site(const Scheduler& scheduler, std::size_t first, std::size_t end) {
+  CallSite earliest;
+  for (std::size_t i = first; i < end; ++i) {
+    const EmulatedThread& thread = scheduler.threads()[i];
+    const CallSite& site = scheduler.wait_of(thread).site;
+    const bool waits = thread.state == State::kConverging && site.file == kLockstepSite;
+    if (waits && (earliest.file == nullptr || site.position() < earliest.position()))
+      earliest = site;
+  }
+  return earliest;
+}
+
 bool WarpCollectives::resolve_convergence(Scheduler& scheduler) {
   auto& threads = scheduler.threads();
   for (const EmulatedThread& leader : threads) {
     if (leader.state != State::kConverging) continue;
     const std::uint32_t first = leader.rank / kWarpSize * kWarpSize;
     const auto end = std::min<std::size_t>(first + kWarpSize, threads.size());
-    const CallSite site = scheduler.wait_of(leader).site;
+    CallSite site = scheduler.wait_of(leader).site;
+    if (site.file == kLockstepSite) site = earliest_site(scheduler, first, end);
     std::uint32_t mask = 0;
     for (std::size_t i = end; i-- > first;) {
       if (threads[i].state != State::kConverging ||

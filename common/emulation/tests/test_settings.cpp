@@ -57,6 +57,10 @@ TEST_CASE("settings: the other variables") {
   CHECK_FALSE(with("CONVLAB_EMU_STREAMS", "eager").lazy_streams);
   CHECK(complaint("CONVLAB_EMU_STREAMS", "late") ==
         "CONVLAB_EMU_STREAMS=late is neither eager nor lazy");
+  CHECK(with("CONVLAB_EMU_READS", "forgiven").forgives_reads);
+  CHECK_FALSE(with("CONVLAB_EMU_READS", "exact").forgives_reads);
+  CHECK(complaint("CONVLAB_EMU_READS", "wild") ==
+        "CONVLAB_EMU_READS=wild is neither exact nor forgiven");
   CHECK(with("CONVLAB_EMU_TIMEOUT", "0.5").timeout_seconds == 0.5);
   for (const char* wrong : {"-1", "nan", "inf", "1s"})
     CHECK(complaint("CONVLAB_EMU_TIMEOUT", wrong) ==

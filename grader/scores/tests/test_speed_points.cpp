@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "common/testing/catch.hpp"
 #include "grader/scores/speed_points.hpp"
 
@@ -41,6 +43,20 @@ TEST_CASE("speed: near the threshold it is undecided, and costs nothing") {
   CHECK(points.points == 20);
   // The same noise, with a tolerance that covers the step.
   CHECK(points_for(measured(0.9, 0.1, 6), kStep, 20.0).decided);
+}
+
+TEST_CASE("speed: bounds that are far apart are no measurement, and never decide") {
+  SpeedMeasure measure = measured(10.0, 0.1, 10);
+  measure.low = 1.0;
+  measure.high = 108.0;
+  const SpeedPoints full = points_for(measure, kStep, 1.0);
+  CHECK_FALSE(full.decided);
+  CHECK(full.no_measure);
+  CHECK(full.points == full.least);
+  measure.low = 0.01;
+  CHECK(points_for(measure, kStep, 1.0).points == points_for(measure, kStep, 1.0).least);
+  measure.low = std::numeric_limits<double>::quiet_NaN();
+  CHECK(points_for(measure, kStep, 1.0).no_measure);
 }
 
 TEST_CASE("speed: one sample decides nothing, unless every speed gives the same") {

@@ -89,15 +89,42 @@ class Divider {
   unsigned reciprocal_;
 };
 
-/// Two neighbouring inputs of a row as halves, zeros right of the image.
-/// @param x  even
-__device__ inline half2 load_pair(const float* row, int x, int width) {
-  if (width % 2 == 0) {  // then every pair is aligned, in all rows
-    if (x >= width) return __floats2half2_rn(0.0f, 0.0f);
-    const float2 both = *reinterpret_cast<const float2*>(row + x);
-    return __floats2half2_rn(both.x, both.y);
+/// Loads a strip of an image: pairs of neighbouring columns of all channels, zeros right of the
+/// image and below it. Four loads of a thread are on their way before the first is stored.
+/// @param image     its first element
+/// @param store     store(where, pair) for each pair; where.x counts pairs, where.y strip rows
+template <int Threads, class Store>
+__device__ void load_strip(const float* __restrict__ image, const ConvShape& shape, int first_row,
+                           int input_rows, int row_pairs, Store store) {
+  constexpr int kAtOnce = 4;
+  const int pairs = shape.in_channels * input_rows * row_pairs;
+  const int real_rows = min(input_rows, shape.height - first_row);
+  const bool aligned = shape.width % 2 == 0;  // then every pair is, in all rows
+  StripWalk load_at(row_pairs, input_rows, Threads);
+  StripWalk store_at = load_at;
+  for (int begin = threadIdx.x; begin < pairs; begin += kAtOnce * Threads) {
+    float2 pair[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int x = 2 * load_at.x;
+      const float* from =
+          image + (load_at.channel * shape.height + first_row + load_at.y) * shape.width + x;
+      const bool real = begin + k * Threads < pairs && load_at.y < real_rows && x < shape.width;
+      pair[k] = make_float2(0.0f, 0.0f);
+      if (aligned) {
+        if (real) pair[k] = *reinterpret_cast<const float2*>(from);
+      } else {
+        if (real) pair[k].x = from[0];
+        if (real && x + 1 < shape.width) pair[k].y = from[1];
+      }
+      load_at.next();
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (begin + k * Threads < pairs) store(store_at, pair[k]);
+      store_at.next();
+    }
   }
-  return __floats2half2_rn(x < width ? row[x] : 0.0f, x + 1 < width ? row[x + 1] : 0.0f);
 }
 
 /// Whether windows of 16 columns hold all inputs of 8 neighbouring outputs.

@@ -104,6 +104,10 @@ struct WarpOperation {
 void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
                      void* output, CallSite site);
 
+/// The file of a site that is no place in a source, but an address of the program: position() is
+/// that address. Lanes that wait at several of them go on from the smallest.
+inline constexpr char kLockstepSite[] = "lockstep";
+
 /// The lanes of the calling warp that execute this call together: those that arrive at `site`
 /// before no other lane of the block can go on. What __activemask() and coalesced_threads() return.
 [[nodiscard]] std::uint32_t converged_lanes(CallSite site);
@@ -171,3 +175,9 @@ void note_kernel(const char* message, CallSite site);
 [[nodiscard]] bool in_kernel();
 
 }  // namespace convlab::emulation
+
+#ifdef CONVLAB_LOCKSTEP
+#include "common/emulation/lockstep/lockstep_call.hpp"
+#define block_barrier block_barrier_in_step
+#define warp_collective warp_collective_in_step
+#endif

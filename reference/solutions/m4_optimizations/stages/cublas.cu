@@ -80,6 +80,7 @@ class Cublas final : public convlab::DeviceConvolution {
     check(cublasCreate(&handle_), "cublasCreate");
     // Single precision as it is, without TF32 behind the caller's back.
     check(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+    warm_up();
   }
 
   void release() override {
@@ -90,6 +91,19 @@ class Cublas final : public convlab::DeviceConvolution {
   void release_handle() {
     if (handle_ != nullptr) cublasDestroy(handle_);
     handle_ = nullptr;
+  }
+
+  // The first product of a process loads the library's kernels, which takes about 100 ms. That is
+  // no part of the convolution, so it happens before, with zeros.
+  void warm_up() {
+    ConvShape slice = shape();
+    slice.batch = images_at_once_;
+    convlab::DeviceBuffer<float> zeros(slice.weights_size());
+    convlab::DeviceBuffer<float> output(slice.output_size());
+    CONVLAB_CUDA_CHECK(cudaMemset(zeros.data(), 0, zeros.bytes()));
+    CONVLAB_CUDA_CHECK(cudaMemset(unrolled_.data(), 0, unrolled_.bytes()));
+    multiply(output.data(), zeros.data(), slice);
+    CONVLAB_CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   void launch(float* output, const float* input, const float* weights,
@@ -104,13 +118,17 @@ class Cublas final : public convlab::DeviceConvolution {
 
   void convolve_slice(float* output, const float* input, const float* weights,
                       const ConvShape& slice) {
-    const int pixels = slice.out_height() * slice.out_width();
-    const int taps = slice.taps();
-    const std::int64_t columns = std::int64_t{slice.batch} * pixels;
+    const std::int64_t columns = std::int64_t{slice.batch} * slice.out_height() * slice.out_width();
     const dim3 grid((columns + kUnrollBlock - 1) / kUnrollBlock, slice.in_channels);
     unroll_input<<<grid, kUnrollBlock>>>(unrolled_.data(), input, slice);
     CONVLAB_CUDA_CHECK_LAUNCH(grid, kUnrollBlock, 0);
+    multiply(output, weights, slice);
+  }
 
+  // output = weights · unrolled_, for each image of the slice
+  void multiply(float* output, const float* weights, const ConvShape& slice) {
+    const int pixels = slice.out_height() * slice.out_width();
+    const int taps = slice.taps();
     const float one = 1.0f;
     const float zero = 0.0f;
     const std::int64_t unrolled_image = std::int64_t{taps} * pixels;

@@ -86,22 +86,6 @@ __device__ void spread_weights(half* matrices, const float* weights, const ConvS
   }
 }
 
-// chunks (channels, input_rows, pitch, 8), zeros right of the image and below it.
-__device__ void load_chunks(half* chunks, const float* image, const ConvShape& shape, int first_row,
-                            int input_rows, int row_pairs) {
-  const int rows = shape.in_channels * input_rows;
-  const int real_rows = min(input_rows, shape.height - first_row);
-  half2* pairs = reinterpret_cast<half2*>(chunks);
-  convlab::tensor_cores::StripWalk at(row_pairs, input_rows, kThreads);
-#pragma unroll 4
-  for (int i = threadIdx.x; i < rows * row_pairs; i += kThreads) {
-    const float* row = image + (at.channel * shape.height + first_row + at.y) * shape.width;
-    pairs[i] = at.y < real_rows ? convlab::tensor_cores::load_pair(row, 2 * at.x, shape.width)
-                                : __floats2half2_rn(0.0f, 0.0f);
-    at.next();
-  }
-}
-
 // A warp computes Tiles · 16 windows × Maps maps at a time.
 template <int Tiles, int Maps>
 __global__ void __launch_bounds__(kThreads, kBlocks)
@@ -116,7 +100,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   extern __shared__ __align__(16) char shared[];
   half* matrices = reinterpret_cast<half*>(shared);
   const int matrix_count = shape.in_channels * shape.kernel * Maps;
-  half* chunks = reinterpret_cast<half*>(shared + matrix_count * kMatrixBytes);
+  half2* chunk_pairs = reinterpret_cast<half2*>(shared + matrix_count * kMatrixBytes);
+  const int row_pairs = pitch * kGroupColumns / 2;
   const int lane = threadIdx.x % 32;
   const int first_map = blockIdx.y * Maps;
   const int pixels = shape.out_height() * shape.out_width();
@@ -129,15 +114,20 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const unsigned matrix_row = static_cast<unsigned>(__cvta_generic_to_shared(matrices)) +
                               lane / 16 * kMatrixBytes + column * 2 * kChunkBytes +
                               (column < 4 ? half_window : 1 - half_window) * kChunkBytes;
-  const unsigned chunk_begin = static_cast<unsigned>(__cvta_generic_to_shared(chunks));
+  const unsigned chunk_begin = static_cast<unsigned>(__cvta_generic_to_shared(chunk_pairs));
 
   const std::int64_t work = std::int64_t{shape.batch} * strips.count;
   for (std::int64_t item = blockIdx.x; item < work; item += gridDim.x) {
     const std::int64_t image = item / strips.count;
     const int first_row = item % strips.count * strips.rows;
     __syncthreads();  // the strip before has been read
-    load_chunks(chunks, input + image * shape.input_image_size(), shape, first_row, input_rows,
-                pitch * kGroupColumns / 2);
+    // chunks (channels, input_rows, pitch, 8)
+    convlab::tensor_cores::load_strip<kThreads>(
+        input + image * shape.input_image_size(), shape, first_row, input_rows, row_pairs,
+        [=](const auto& at, float2 pair) {
+          chunk_pairs[(at.channel * input_rows + at.y) * row_pairs + at.x] =
+              __floats2half2_rn(pair.x, pair.y);
+        });
     __syncthreads();  // this strip is complete
     const int windows = min(strips.rows, shape.out_height() - first_row) * groups;
 
@@ -209,7 +199,7 @@ class MmaPtx final : public convlab::DeviceConvolution {
     if (!convlab::tensor_cores::windows_cover(shape())) return;
     if (shape().out_channels > 4 && plan<2, 8>()) {
       form_ = Form::kEightMaps;
-    } else if (plan<4, 4>()) {
+    } else if (plan<2, 4>()) {
       form_ = Form::kFourMaps;
     }
   }
@@ -238,7 +228,7 @@ class MmaPtx final : public convlab::DeviceConvolution {
       convlab::tensor_cores::launch_any_shape<HalfOperand, 16, 16>(output, input, weights, shape);
       return;
     }
-    const auto kernel = form_ == Form::kEightMaps ? conv_forward<2, 8> : conv_forward<4, 4>;
+    const auto kernel = form_ == Form::kEightMaps ? conv_forward<2, 8> : conv_forward<2, 4>;
     kernel<<<grid_, kThreads, bytes_>>>(output, input, weights, shape, strips_);
     CONVLAB_CUDA_CHECK_LAUNCH(grid_, kThreads, bytes_);
   }

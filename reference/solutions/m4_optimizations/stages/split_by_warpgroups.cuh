@@ -120,7 +120,7 @@ __device__ void make_factors(SixteenMapsShared<Layer>& shared, const float* weig
     half* place = shared.factors + (p * Layer::kChannelPairs + c) * Layer::kFactor +
                   half_of_rows * 8 * Layer::kColumns + column * 8 + t;
     place[0] = high;
-    place[kHighColumns * 8] = __float2half_rn(value - __half2float(high));
+    place[kHighColumns * 8] = __float2half_rn(kLowUp * (value - __half2float(high)));
   }
 }
 
@@ -325,8 +325,8 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
           for (int i = 0; i < 2; ++i) {
             const int at = 4 * j + 2 * i;
             float2 two;
-            two.x = (sums[at] + (sums[16 + at] + third[at])) * down * weight_scale.down;
-            two.y = (sums[at + 1] + (sums[17 + at] + third[at + 1])) * down * weight_scale.down;
+            two.x = join(sums[at], sums[16 + at] + third[at]) * down * weight_scale.down;
+            two.y = join(sums[at + 1], sums[17 + at] + third[at + 1]) * down * weight_scale.down;
             float* map = staged + map_of(j, q) * kOut * kOut;
             if (rest) {
               const int row = warp % 4 * 16 + g + 8 * i;

@@ -5,30 +5,34 @@
 //          the GPU work in both directions at once, and beside the multiprocessors. Cut the batch
 //          into chunks and let chunk i + 1 travel in while chunk i is computed and chunk i - 1
 //          travels out.
-// Picture  3 streams, each with buffers of its own, used in turn:
+// Picture  up to 8 lanes, each a thread of the host with a stream and buffers of its own:
 //
-//              stream 0   in 0 | kernel 0 | out 0 |        in 3 | kernel 3 | out 3
-//              stream 1          in 1     | kernel 1 | out 1 |        in 4 | …
-//              stream 2                     in 2     | kernel 2 | out 2 | …
+//              lane 0   copy | in 0 | kernel 0 | out 0 | copy |   copy | in 3 | …
+//              lane 1     copy | in 1 | kernel 1 | out 1 | copy |   …
+//              lane 2       copy | in 2 | kernel 2 | out 2 | copy | …
 //
 //          A copy is asynchronous only from or to pinned memory. The arrays of a caller are not
-//          pinned, and pinning them would cost time for each of their pages. So each stream has a
-//          pinned buffer for its input and one for its output, and several threads of the host
-//          copy between them and the caller's arrays.
+//          pinned, and pinning them would cost time for each of their pages. So each lane has a
+//          pinned buffer for its input and one for its output, and its thread copies between them
+//          and the caller's arrays. While one lane waits for the GPU, the others copy.
 // Cost     every byte is copied once more, by the host, which has memory bandwidth to spare; the
-//          device needs memory for 3 chunks, not for the batch: any card will do.
+//          device needs memory for a few chunks, not for the batch: any card will do.
 // Expect   layer time: the longer direction alone, instead of in + kernel + out. Op time: as long,
 //          because here all of the work, copies too, is in convolve. So this stage is judged by its
-//          layer time, and loses by its op time.
+//          layer time, and loses by its op time. An earlier form had one thread that drove three
+//          streams and started seven more for each copy on the host: 330 chunks began 2 300
+//          threads, and the layer took longer than without streams.
 // Run      build/bin/m4 1000 --stage streams --solution reference
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/device/cuda_check.cuh"
@@ -41,44 +45,58 @@ namespace {
 
 using convlab::ConvShape;
 
-constexpr int kStreams = 3;
-constexpr std::int64_t kChunkBytes = std::int64_t{8} << 20;  // of input and output together
-constexpr int kMostThreads = 8;                              // that copy on the host
-constexpr std::int64_t kFloatsWorthAThread = 1 << 18;
+constexpr int kMostLanes = 8;
+constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;  // of input and output together
 
-// Copies as fast as several threads can; all of them have ended when it returns.
-void copy_on_host(float* to, const float* from, std::int64_t floats) {
-  const std::int64_t most = std::min<std::int64_t>(
-      {kMostThreads, static_cast<std::int64_t>(std::thread::hardware_concurrency()),
-       floats / kFloatsWorthAThread});
-  const std::int64_t parts = std::max<std::int64_t>(1, most);
-  const auto copy_part = [=](std::int64_t part) {
-    const std::int64_t first = floats * part / parts;
-    const std::int64_t last = floats * (part + 1) / parts;
-    std::memcpy(to + first, from + first, static_cast<std::size_t>(last - first) * sizeof(float));
-  };
-  std::vector<std::thread> threads;
-  for (std::int64_t part = 1; part < parts; ++part) threads.emplace_back(copy_part, part);
-  copy_part(0);
-  for (std::thread& thread : threads) thread.join();
-}
+// A thread of the host with what it needs for one chunk at a time.
+class Lane {
+ public:
+  /// @param chunk  shape of the largest chunk
+  explicit Lane(const ConvShape& chunk) : input_(chunk.input_size()), output_(chunk.output_size()) {
+    CONVLAB_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    CONVLAB_CUDA_CHECK(cudaMallocHost(&pinned_input_, input_.bytes()));
+    CONVLAB_CUDA_CHECK(cudaMallocHost(&pinned_output_, output_.bytes()));
+  }
+  Lane(Lane&& other) noexcept
+      : stream_(std::exchange(other.stream_, nullptr)),
+        pinned_input_(std::exchange(other.pinned_input_, nullptr)),
+        pinned_output_(std::exchange(other.pinned_output_, nullptr)),
+        input_(std::move(other.input_)),
+        output_(std::move(other.output_)) {}
+  Lane& operator=(Lane&&) = delete;
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+  ~Lane() {
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
+    cudaFreeHost(pinned_input_);
+    cudaFreeHost(pinned_output_);
+  }
 
-// What belongs to one stream. A chunk is on its way while `images` is not zero.
-struct Lane {
-  cudaStream_t stream = nullptr;
-  cudaEvent_t done = nullptr;
-  float* pinned_input = nullptr;
-  float* pinned_output = nullptr;
-  convlab::DeviceBuffer<float> input;
-  convlab::DeviceBuffer<float> output;
-  int first = 0;
-  int images = 0;
+  /// Convolves the images of one chunk, from the caller's array to the caller's array.
+  void convolve(float* output, const float* input, const float* device_weights,
+                const ConvShape& chunk) {
+    const std::size_t input_bytes = sizeof(float) * chunk.input_size();
+    const std::size_t output_bytes = sizeof(float) * chunk.output_size();
+    std::memcpy(pinned_input_, input, input_bytes);
+    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(input_.data(), pinned_input_, input_bytes,
+                                       cudaMemcpyHostToDevice, stream_));
+    convlab::convolve_row_strips(output_.data(), input_.data(), device_weights, chunk, stream_);
+    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(pinned_output_, output_.data(), output_bytes,
+                                       cudaMemcpyDeviceToHost, stream_));
+    CONVLAB_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    std::memcpy(output, pinned_output_, output_bytes);
+  }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  float* pinned_input_ = nullptr;
+  float* pinned_output_ = nullptr;
+  convlab::DeviceBuffer<float> input_;
+  convlab::DeviceBuffer<float> output_;
 };
 
 class Streams final : public convlab::Convolution {
  public:
-  ~Streams() override { free_lanes(); }
-
   // Allocates, and copies nothing but the weights.
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
@@ -86,89 +104,65 @@ class Streams final : public convlab::Convolution {
     shape_ = shape;
     host_input_ = input;
     host_output_ = output;
-    const std::int64_t image_bytes =
-        (shape.input_image_size() + shape.output_image_size()) * std::int64_t{sizeof(float)};
-    chunk_ = static_cast<int>(
-        std::clamp<std::int64_t>(kChunkBytes / image_bytes, 1, std::max(1, shape.batch)));
+    CONVLAB_CUDA_CHECK(cudaGetDevice(&device_));
     weights_ = convlab::DeviceBuffer<float>(shape.weights_size());
     weights_.copy_from_host(weights);
-    for (Lane& lane : lanes_) {
-      const std::int64_t inputs = chunk_ * shape.input_image_size();
-      const std::int64_t outputs = chunk_ * shape.output_image_size();
-      CONVLAB_CUDA_CHECK(cudaStreamCreate(&lane.stream));
-      CONVLAB_CUDA_CHECK(cudaEventCreateWithFlags(&lane.done, cudaEventDisableTiming));
-      CONVLAB_CUDA_CHECK(cudaMallocHost(&lane.pinned_input, inputs * sizeof(float)));
-      CONVLAB_CUDA_CHECK(cudaMallocHost(&lane.pinned_output, outputs * sizeof(float)));
-      lane.input = convlab::DeviceBuffer<float>(inputs);
-      lane.output = convlab::DeviceBuffer<float>(outputs);
-    }
+    const std::int64_t image_bytes =
+        (shape.input_image_size() + shape.output_image_size()) * std::int64_t{sizeof(float)};
+    chunk_ = shape;
+    chunk_.batch =
+        static_cast<int>(std::clamp<std::int64_t>(kChunkBytes / image_bytes, 1, shape.batch));
+    const int chunks = (shape.batch + chunk_.batch - 1) / chunk_.batch;
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const int lanes = std::min({kMostLanes, cores, chunks});
+    for (int i = 0; i < lanes; ++i) lanes_.emplace_back(chunk_);
   }
 
   // Returns when the whole output has arrived.
   void convolve() override {
-    int turn = 0;
-    for (int first = 0; first < shape_.batch; first += chunk_) {
-      Lane& lane = lanes_[turn++ % kStreams];
-      finish(lane);  // its buffers are free from here on
-      start(lane, first, std::min(chunk_, shape_.batch - first));
+    std::atomic<int> next = 0;  // the first image that no lane has taken
+    std::vector<std::exception_ptr> failures(lanes_.size());
+    const auto work = [&](std::size_t lane) {
+      try {
+        CONVLAB_CUDA_CHECK(cudaSetDevice(device_));  // each thread has a current device of its own
+        for (int first; (first = next.fetch_add(chunk_.batch)) < shape_.batch;) {
+          ConvShape part = chunk_;
+          part.batch = std::min(chunk_.batch, shape_.batch - first);
+          lanes_[lane].convolve(host_output_ + first * shape_.output_image_size(),
+                                host_input_ + first * shape_.input_image_size(), weights_.data(),
+                                part);
+        }
+      } catch (...) {
+        failures[lane] = std::current_exception();
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t lane = 1; lane < lanes_.size(); ++lane) threads.emplace_back(work, lane);
+    work(0);
+    for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
     }
-    for (int i = 0; i < kStreams; ++i) finish(lanes_[turn++ % kStreams]);
   }
 
   void epilog() override {
-    free_lanes();
+    lanes_.clear();
     weights_ = {};
   }
 
  private:
-  void start(Lane& lane, int first, int images) {
-    ConvShape part = shape_;
-    part.batch = images;
-    lane.first = first;
-    lane.images = images;
-    copy_on_host(lane.pinned_input, host_input_ + first * shape_.input_image_size(),
-                 part.input_size());
-    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(lane.input.data(), lane.pinned_input,
-                                       part.input_size() * sizeof(float), cudaMemcpyHostToDevice,
-                                       lane.stream));
-    convlab::convolve_row_strips(lane.output.data(), lane.input.data(), weights_.data(), part,
-                                 lane.stream);
-    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(lane.pinned_output, lane.output.data(),
-                                       part.output_size() * sizeof(float), cudaMemcpyDeviceToHost,
-                                       lane.stream));
-    CONVLAB_CUDA_CHECK(cudaEventRecord(lane.done, lane.stream));
-  }
-
-  // Waits for the lane's chunk and hands it to the caller.
-  void finish(Lane& lane) {
-    if (lane.images == 0) return;
-    CONVLAB_CUDA_CHECK(cudaEventSynchronize(lane.done));
-    copy_on_host(host_output_ + lane.first * shape_.output_image_size(), lane.pinned_output,
-                 lane.images * shape_.output_image_size());
-    lane.images = 0;
-  }
-
-  void free_lanes() {
-    for (Lane& lane : lanes_) {
-      if (lane.stream != nullptr) cudaStreamDestroy(lane.stream);
-      if (lane.done != nullptr) cudaEventDestroy(lane.done);
-      cudaFreeHost(lane.pinned_input);
-      cudaFreeHost(lane.pinned_output);
-      lane = {};
-    }
-  }
-
   ConvShape shape_;
+  ConvShape chunk_;  // of most chunks; the last may have fewer images
   const float* host_input_ = nullptr;
   float* host_output_ = nullptr;
-  int chunk_ = 1;
+  int device_ = 0;
   convlab::DeviceBuffer<float> weights_;
-  std::array<Lane, kStreams> lanes_;
+  std::vector<Lane> lanes_;
 };
 
 const convlab::ConvolutionStage<Streams> stage({
     .id = "streams",
-    .title = "Copies and kernels overlapped in 3 streams (layer time)",
+    .title = "Copies and kernels overlapped in streams (layer time)",
     .baseline = "per-layer",
     .order = 164,
 });

@@ -89,25 +89,18 @@ __device__ void spread_weights(half* matrices, const float* weights, const ConvS
 __device__ void load_windows(half* windows, const float* image, const ConvShape& shape,
                              int first_row, int input_rows, int groups) {
   constexpr int kGroupPairs = kGroupColumns / 2;
-  const int row_pairs = (groups + 1) * kGroupPairs;
-  const int rows = shape.in_channels * input_rows;
-  const int real_rows = min(input_rows, shape.height - first_row);
+  constexpr int kWindowPairs = kWindowColumns / 2;
   half2* pairs = reinterpret_cast<half2*>(windows);
-  convlab::tensor_cores::StripWalk at(row_pairs, input_rows, kThreads);
-#pragma unroll 4
-  for (int i = threadIdx.x; i < rows * row_pairs; i += kThreads) {
-    const float* row = image + (at.channel * shape.height + first_row + at.y) * shape.width;
-    const half2 both = at.y < real_rows
-                           ? convlab::tensor_cores::load_pair(row, 2 * at.x, shape.width)
-                           : __floats2half2_rn(0.0f, 0.0f);
-    const int group = at.x / kGroupPairs;
-    half2* window = pairs +
-                    ((at.channel * input_rows + at.y) * groups + group) * (kWindowColumns / 2) +
-                    at.x % kGroupPairs;
-    if (group < groups) *window = both;
-    if (group > 0) *(window - kWindowColumns / 2 + kGroupPairs) = both;  // as its right half
-    at.next();
-  }
+  convlab::tensor_cores::load_strip<kThreads>(
+      image, shape, first_row, input_rows, (groups + 1) * kGroupPairs,
+      [=](const auto& at, float2 pair) {
+        const half2 both = __floats2half2_rn(pair.x, pair.y);
+        const int group = at.x / kGroupPairs;
+        half2* window = pairs + ((at.channel * input_rows + at.y) * groups + group) * kWindowPairs +
+                        at.x % kGroupPairs;
+        if (group < groups) *window = both;
+        if (group > 0) *(window - kWindowPairs + kGroupPairs) = both;  // as its right half
+      });
 }
 
 template <int MapTiles, int WindowTiles>

@@ -81,19 +81,16 @@ __device__ void spread_weights(float* matrices, const float* weights, const Conv
   }
 }
 
-// chunks (channels, input_rows, groups + 1, 8), zeros right of the image and below it.
+// chunks (channels, input_rows, groups + 1, 8)
 __device__ void load_chunks(float* chunks, const float* image, const ConvShape& shape,
-                            int first_row, int input_rows, int row_columns) {
-  const int rows = shape.in_channels * input_rows;
-  const int real_rows = min(input_rows, shape.height - first_row);
-  convlab::tensor_cores::StripWalk at(row_columns, input_rows, kThreads);
-#pragma unroll 4
-  for (int i = threadIdx.x; i < rows * row_columns; i += kThreads) {
-    const float* row = image + (at.channel * shape.height + first_row + at.y) * shape.width;
-    const bool real = at.y < real_rows && at.x < shape.width;
-    chunks[i] = Tf32Operand::rounded(real ? row[at.x] : 0.0f);
-    at.next();
-  }
+                            int first_row, int input_rows, int pitch) {
+  constexpr int kPairs = kDepth / 2;
+  convlab::tensor_cores::load_strip<kThreads>(
+      image, shape, first_row, input_rows, pitch * kPairs, [=](const auto& at, float2 pair) {
+        float* chunk = chunks + ((at.channel * input_rows + at.y) * pitch + at.x / kPairs) * kDepth;
+        *reinterpret_cast<float2*>(chunk + at.x % kPairs * 2) =
+            make_float2(Tf32Operand::rounded(pair.x), Tf32Operand::rounded(pair.y));
+      });
 }
 
 template <class Operand, int MapTiles, int WindowTiles>
@@ -124,7 +121,7 @@ __device__ void convolve_strips(float* __restrict__ output, const float* __restr
     const int first_row = item % strips.count * strips.rows;
     __syncthreads();  // the strip before has been read
     load_chunks(chunks, input + image * shape.input_image_size(), shape, first_row, input_rows,
-                pitch * kDepth);
+                pitch);
     __syncthreads();  // this strip is complete
     const int rows = min(strips.rows, shape.out_height() - first_row);
 

@@ -1,0 +1,167 @@
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <iostream>
+#include <memory>
+
+#include "common/device/gpu_probe.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "common/program/arguments.hpp"
+#include "grader/cli/build.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/sweep/sweep_report.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+struct Options {
+  std::string stage;
+  std::string batches = "100,1000,10000";
+  std::string network = kDefaultPreset;
+  std::string solution = "student";
+  std::string device = "auto";
+  std::string output;
+  int repeats = 10;
+  bool again = false;
+  bool no_build = false;
+  bool no_plots = false;
+};
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+void ask_to_stop(int /*signal*/) {
+  stop_asked = 1;
+}
+
+struct DeclaredSweep {
+  CourseMilestone milestone;
+  SweepSpace space;
+};
+
+// @throws UsageError that lists the stages with a space
+DeclaredSweep find_sweep(const std::string& stage) {
+  std::string known;
+  for (const CourseMilestone& milestone : milestones()) {
+    const auto file = milestone.folder / "sweeps.json";
+    if (!std::filesystem::exists(file)) continue;
+    for (const SweepSpace& space : read_sweep_spaces(file)) {
+      if (space.stage == stage) return {milestone, space};
+      known += (known.empty() ? "" : ", ") + space.stage;
+    }
+  }
+  throw UsageError("No milestone's sweeps.json declares parameters for a stage '" + stage +
+                   "'; there are: " + known + ".");
+}
+
+void print_tables(const SweepPlan& plan, const std::vector<SweepTable>& tables,
+                  const std::string& caption, const Options& options,
+                  const std::filesystem::path& folder) {
+  for (const SweepTable& table : tables) std::cout << "\n" << table_text(plan.space, table);
+  const auto best = folder / (plan.space.stage + ".best.json");
+  write_atomically(best, best_points(plan.space, tables));
+  std::cout << "\nThe best points: " << display_path(best) << "\n";
+  if (options.no_plots) return;
+  for (const SweepTable& table : tables) {
+    for (const auto& file : draw_heat_map(plan.space, table, caption, folder)) {
+      std::cout << display_path(file) << "\n";
+    }
+  }
+}
+
+ExitCode run(const Options& options) {
+  const auto [milestone, space] = find_sweep(options.stage);
+  const std::optional<std::string> gpu =
+      options.device == "emulated" ? std::nullopt : answering_gpu();
+  if (options.device == "gpu" && !gpu) {
+    throw EnvironmentError("No GPU answers; without --device the sweep counts instead of timing.");
+  }
+  const auto folder =
+      options.output.empty() ? build_folder() / "sweeps" : std::filesystem::path(options.output);
+  SweepPlan plan{.space = space,
+                 .program = program_of(milestone.id, options.solution),
+                 .network = options.network,
+                 .gpu = gpu.value_or(""),
+                 .batches = parse_batches(options.batches),
+                 .shapes = load_preset(options.network).conv_shapes(1),
+                 .repeats = options.repeats,
+                 .interrupted = &stop_asked};
+  if (!gpu) {
+    std::cout << "No GPU is used, so nothing runs: the points are ranked by counted loads. That\n"
+                 "crosses out points; which of the last is fastest only a GPU can tell.\n";
+    print_tables(plan, counted_tables(plan), "counted, not timed", options, folder);
+    return ExitCode::kPassed;
+  }
+  if (options.solution == "student" && !options.no_build) {
+    if (const std::optional<Finding> failed = build_milestone(milestone)) {
+      std::cout << finding_text(*failed);
+      return ExitCode::kFallsShort;
+    }
+  }
+  const auto file = folder / (space.stage + ".sweep.json");
+  if (options.again) {
+    std::error_code missing;
+    std::filesystem::remove(file, missing);
+  }
+  require_writable(file);
+  SweepRecord record = continued_record(file, plan);
+  if (!record.tried.empty()) {
+    std::cout << "Going on after " << record.tried.size() << " of " << work_of(plan).size()
+              << " points (" << display_path(file) << "; --again begins anew).\n";
+  }
+  struct sigaction action {};
+  action.sa_handler = ask_to_stop;
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ProgressLine progress;
+  const bool finished =
+      run_sweep(plan, file, record, [&](const std::string& text) { progress.show(text); });
+  progress.clear();
+  if (!finished) {
+    std::cout << "Stopped after " << record.tried.size() << " of " << work_of(plan).size()
+              << " points; the same command goes on.\n";
+    return ExitCode::kPassed;
+  }
+  print_tables(plan, timed_tables(plan, record), *gpu + ", network " + plan.network, options,
+               folder);
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("sweep", "Tries every point of a stage's parameters");
+  command->add_option("STAGE", options->stage, "A stage that sweeps.json declares")->required();
+  command->add_option("--batches", options->batches, "Batches to time")->capture_default_str();
+  command->add_option("--network", options->network, "Network preset")->capture_default_str();
+  command->add_option("--solution", options->solution, "student or reference")
+      ->check(CLI::IsMember({"student", "reference"}))
+      ->capture_default_str();
+  command
+      ->add_option("--device", options->device,
+                   "gpu: by time; emulated: by counted loads; auto: a GPU if one answers")
+      ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
+      ->capture_default_str();
+  command->add_option("--repeats", options->repeats, "Samples of each op time")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--output", options->output,
+                      "Folder of record, best points and heat maps (default: build/sweeps)");
+  command->add_flag("--again", options->again, "Forget what an earlier sweep measured");
+  command->add_flag("--no-build", options->no_build, "Do not build the student's program first");
+  command->add_flag("--no-plots", options->no_plots, "Draw no heat maps");
+  command->footer(
+      "Points that cannot be good are left out, with the reason. After Ctrl-C the same\n"
+      "command goes on where it stopped, unless the program was built anew.\n\n"
+      "Examples:\n"
+      "  build/bin/grader sweep sweep-tuned\n"
+      "  build/bin/grader sweep sweep-tuned --solution reference --batches 10000\n"
+      "  build/bin/grader sweep sweep-tuned --device emulated");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,27 @@
+// What      Writes far beyond the output; the file's own check prints the error and exits.
+// Diagnosis E-outside
+// Runs      emulated gpu
+#include <cmath>
+#include <iostream>
+
+#include "gpu-new-forward.h"
+
+#include "parts/own_check.cuh"
+#define TILE 16
+
+__global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
+                         int W, int K) {
+  const int H_out = H - K + 1, W_out = W - K + 1;
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  output[(size_t)at * 100000] = input[0] * mask[0] * M * C * H_out * W_out;
+}
+
+#include "parts/phases.cuh"
+
+void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
+                                    const float* device_mask, const int B, const int M, const int C,
+                                    const int H, const int W, const int K) {
+  convolve<<<64, 256>>>(device_output, device_input, device_mask, M, C, H, W, K);
+  gpuCheck(cudaGetLastError());
+  gpuCheck(cudaDeviceSynchronize());
+}

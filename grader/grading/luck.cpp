@@ -1,0 +1,97 @@
+#include "grader/grading/luck.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "grader/findings/course_findings.hpp"
+#include "grader/submission/submission.hpp"
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr const char* kForgiven = "CONVLAB_EMU_READS=forgiven";
+const std::string kLockstep = "CONVLAB_EMU_LOCKSTEP=";
+
+bool all_right(Submission& submission, const StageInfo& stage,
+               const std::vector<ElementCase>& cases, std::uint64_t seed) {
+  return std::all_of(cases.begin(), cases.end(), [&](const ElementCase& test) {
+    return !run_case(submission, stage, test, ++seed).finding;
+  });
+}
+
+// Runs the cases with warps in lockstep. Nothing if one is wrong, or if no lane counts on another.
+std::optional<Luck> find_warp_sync(const std::filesystem::path& program, const StageInfo& stage,
+                                   const std::vector<ElementCase>& cases, std::uint64_t seed,
+                                   std::vector<std::string> environment) {
+  Submission submission(program);
+  environment.push_back(kLockstep + "all");
+  submission.set_environment(environment);
+  std::optional<FaultRecord> told;
+  std::string where;
+  std::set<std::string> places;
+  for (const ElementCase& test : cases) {
+    const Arrays arrays = submission.prepare(test.shape, Placement::kAligned);
+    fill_random(test, ++seed, arrays);
+    const Call call = submission.run(stage.id);
+    const auto tolerance =
+        test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(stage.precision);
+    if (call.failure ||
+        !oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance)
+             .passed(test.shape)) {
+      return std::nullopt;
+    }
+    if (!call.warp_sync) continue;
+    places.insert(call.warp_sync->text);
+    if (told) continue;
+    told = call.warp_sync;
+    where = "case '" + test.name + "'";
+  }
+  if (!told) return std::nullopt;
+  std::string list;
+  for (const std::string& each : places) list += (list.empty() ? "" : ",") + each;
+  environment.back() = kLockstep + list;
+  return Luck{warp_sync_finding(*told, where), program, environment};
+}
+
+}  // namespace
+
+std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
+                              const std::vector<ElementCase>& cases, std::uint64_t seed,
+                              const Finding& found) {
+  const bool outside = found.id == "E-outside";
+  if (outside) {
+    if (const std::filesystem::path program = build(false); !program.empty()) {
+      Submission submission(program);
+      submission.set_environment({kForgiven});
+      if (all_right(submission, stage, cases, seed)) return Luck{found, program, {kForgiven}};
+    }
+  }
+  const std::filesystem::path program = build(true);
+  if (program.empty()) return std::nullopt;
+  auto luck = find_warp_sync(program, stage, cases, seed, {});
+  if (!luck) luck = find_warp_sync(program, stage, cases, seed, {kForgiven});
+  return luck;
+}
+
+std::optional<Finding> rehearse(const BuildEmulated& build, const StageInfo& stage,
+                                const std::vector<ElementCase>& cases, std::uint64_t seed) {
+  const std::filesystem::path program = build(false);
+  if (program.empty()) return std::nullopt;
+  Submission submission(program);
+  for (const ElementCase& test : cases) {
+    CaseOutcome outcome = run_case(submission, stage, test, ++seed);
+    if (outcome.finding) return outcome.finding;
+  }
+  return std::nullopt;
+}
+
+std::vector<ElementCase> with_few_images(std::vector<ElementCase> cases) {
+  constexpr int kFew = 1;
+  for (ElementCase& test : cases) test.shape.batch = std::min(test.shape.batch, kFew);
+  return cases;
+}
+
+}  // namespace convlab::grader

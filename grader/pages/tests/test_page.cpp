@@ -1,0 +1,85 @@
+#include "common/testing/catch.hpp"
+#include "grader/pages/page.hpp"
+#include "grader/pages/report.hpp"
+#include "grader/plots/tests/plotted_result.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::filesystem::path kParts = CONVLAB_SOURCE_DIR "/grader/pages";
+
+}  // namespace
+
+TEST_CASE("page: every kind of block, as Markdown and as HTML") {
+  const Chart chart{.title = "Times",
+                    .x_title = "batch",
+                    .x = {100, 1000},
+                    .lines = {{.label = "</script><b>", .values = {1.5, std::nullopt}}}};
+  const MapGrid maps{.title = "Maps",
+                     .width = 2,
+                     .height = 1,
+                     .maps = {{.label = "map 0", .values = {0.0F, 1.0F}, .wrong = {0, 1}}}};
+  const Page page{
+      .title = "A <page>",
+      .subtitle = "s",
+      .sections = {{.title = "Kernels & calls",
+                    .blocks = {Paragraph{"a < b"}, CodeBlock{"x\n<y>"}, OpenQuestion{"Why?"}, chart,
+                               maps, LiveTable{{.heading = {"h"}, .rows = {{"r"}}}}}}}};
+  const std::string markdown = markdown_of(page);
+  CHECK(contains(markdown, "## Kernels & calls"));
+  CHECK(contains(markdown, "**Why?**\n\n> TODO: your answer"));
+  CHECK(contains(markdown, "| 100 | 1.5 |\n| 1000 |  |"));
+  const std::string html = html_of(page, kParts);
+  CHECK(contains(html, "<title>A &lt;page&gt;</title>"));
+  CHECK(contains(html, "<section id=\"kernels-calls\">"));
+  CHECK(contains(html, "<pre tabindex=\"0\">x\n&lt;y&gt;</pre>"));
+  // Nothing in the data ends its script element.
+  CHECK_FALSE(contains(html, "</script><b>"));
+  CHECK(contains(html, R"("grey":"00ff","wrong":"01")"));
+  // It opens without a network.
+  CHECK_FALSE(contains(html, "src=\"http"));
+  CHECK_FALSE(contains(html, "href=\"http"));
+  CHECK(contains(html, "The MIT License"));
+}
+
+TEST_CASE("report: what the results hold, and open questions for the rest") {
+  const Result result = plotted_result({plotted_run("a", 1, 100, {4.0, 4.1}, {4.0, 4.1}),
+                                        plotted_run("b", 2, 100, {2.0, 2.1}, {2.0, 2.1}),
+                                        plotted_run("b", 2, 1000, {20.0, 21.0}, {20.0, 21.0})},
+                                       "m4");
+  const ReportSource source{.milestone = "m4",
+                            .title = "Faster",
+                            .results = {result},
+                            .names = {"mine"},
+                            .mistakes = {{.stage = "a",
+                                          .id = "E-stride",
+                                          .title = "the stride is ignored",
+                                          .seen = "1",
+                                          .mended = "2",
+                                          .checks = 3}},
+                            .profiles = {{"a", "conv_kernel 97 %"}},
+                            .questions = {{"b", {"Why twice?"}}}};
+  const std::string markdown = markdown_of(make_report(source));
+  for (const char* part :
+       {"# Report on m4: Faster", "## Machine", "Some CPU", "## Method", "## Correctness",
+        "## Times, network fa23", "| m4 b | 2.05 | 2.05 | 4.10 |", "conv_kernel 97 %",
+        "| E-stride the stride is ignored | a | 1 | 2 | 3 |", "**b: Why twice?**"}) {
+    INFO(part);
+    CHECK(contains(markdown, part));
+  }
+  const ReportSource empty{.milestone = "m1", .results = {plotted_result({})}, .names = {"x"}};
+  CHECK(contains(markdown_of(make_report(empty)), "hold no op time"));
+}
+
+TEST_CASE("report: the questions of a ladder page") {
+  const std::string text =
+      "<summary>not this</summary>\n## Questions\n<details>\n<summary>Why?</summary>\nBecause.\n";
+  CHECK(questions_of(text) == std::vector<std::string>{"Why?"});
+  CHECK(questions_of("nothing").empty());
+}

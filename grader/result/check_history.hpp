@@ -1,0 +1,42 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "grader/result/check_result.hpp"
+
+namespace convlab::grader {
+
+/// One check in the history: what was checked and what was found, without numbers.
+struct HistoryEntry {
+  std::string created{};
+  std::string milestone{};
+  std::vector<std::string> stages{};  ///< those that were checked
+  std::vector<Finding> findings{};    ///< id, title and stage only
+};
+
+/// A mistake from the check that found it to the first that did not find it any more.
+struct MendedMistake {
+  std::string milestone{};
+  std::string stage{};  ///< empty: of the whole program
+  std::string id{};
+  std::string title{};
+  std::string seen{};    ///< UTC
+  std::string mended{};  ///< UTC; empty while it is still there
+  int checks = 0;        ///< how many checks found it
+};
+
+/// Adds a check to a history: one line of JSON, appended in one piece.
+/// @throws EnvironmentError if the file cannot be written
+void append_history(const std::filesystem::path& file, const CheckResult& check);
+
+/// All entries, oldest first; none if there is no file. A line that cannot be read is left out: a
+/// history is no evidence.
+std::vector<HistoryEntry> read_history(const std::filesystem::path& file);
+
+/// The mistakes of a milestone, in the order in which they were first seen.
+std::vector<MendedMistake> mended_mistakes(const std::vector<HistoryEntry>& history,
+                                           const std::string& milestone);
+
+}  // namespace convlab::grader

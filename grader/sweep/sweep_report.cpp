@@ -1,0 +1,210 @@
+#include "grader/sweep/sweep_report.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "common/result/json_fields.hpp"
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/plots/gnuplot.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+void sort_best_first(std::vector<ScoredPoint>& points) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const ScoredPoint& a, const ScoredPoint& b) { return a.score < b.score; });
+}
+
+std::vector<std::string> counted_reasons(const std::map<std::string, int>& reasons) {
+  std::vector<std::string> lines;
+  for (const auto& [reason, count] : reasons) {
+    lines.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") + reason);
+  }
+  return lines;
+}
+
+// The values of all parameters from the third on: "128".
+std::string rest_of(const SweepPoint& point) {
+  return text_of(
+      SweepPoint(point.begin() + std::min<std::ptrdiff_t>(2, std::ssize(point)), point.end()));
+}
+
+// The best point with these values of the first two parameters; null if there is none.
+const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
+  const auto found =
+      std::find_if(table.scored.begin(), table.scored.end(), [&](const ScoredPoint& scored) {
+        return scored.point[0] == row && (!column || scored.point[1] == *column);
+      });
+  return found == table.scored.end() ? nullptr : &*found;
+}
+
+std::string cell_text(const ScoredPoint* best) {
+  if (best == nullptr) return "-";
+  const std::string rest = rest_of(best->point);
+  return three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")");
+}
+
+}  // namespace
+
+std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record) {
+  std::vector<SweepTable> tables;
+  for (const int batch : plan.batches) {
+    for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
+      const std::string convolution = std::to_string(i + 1);
+      SweepTable table{.title = "convolution " + convolution + " at " + grouped(batch) + " images",
+                       .file_stem = "sweep-" + plan.space.stage + "-" + convolution + "-" +
+                                    std::to_string(batch),
+                       .unit = "op time, ms",
+                       .scored = {},
+                       .left_out = {}};
+      std::map<std::string, int> reasons;
+      for (const SweepPoint& point : points_of(plan.space)) {
+        if (const auto reason = reason_against(plan.space, point, plan.shapes[i]))
+          ++reasons[*reason];
+      }
+      for (const TriedPoint& tried : record.tried) {
+        if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i]))
+          continue;
+        if (!tried.failure.empty()) {
+          ++reasons["failed: " + tried.failure];
+        } else if (i < tried.op_ms.size()) {
+          table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
+        }
+      }
+      sort_best_first(table.scored);
+      table.left_out = counted_reasons(reasons);
+      tables.push_back(std::move(table));
+    }
+  }
+  return tables;
+}
+
+std::vector<SweepTable> counted_tables(const SweepPlan& plan) {
+  std::vector<SweepTable> tables;
+  for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
+    SweepTable table{
+        .title = "convolution " + std::to_string(i + 1) + ", counted",
+        .file_stem = "sweep-" + plan.space.stage + "-" + std::to_string(i + 1) + "-counted",
+        .unit = "loads for each multiply-add",
+        .scored = {},
+        .left_out = {}};
+    std::map<std::string, int> reasons;
+    for (const SweepPoint& point : points_of(plan.space)) {
+      const auto reason = reason_against(plan.space, point, plan.shapes[i]);
+      const auto loads = counted_loads(plan.space, point, plan.shapes[i]);
+      if (reason) {
+        ++reasons[*reason];
+      } else if (loads) {
+        table.scored.push_back({point, *loads});
+      }
+    }
+    sort_best_first(table.scored);
+    table.left_out = counted_reasons(reasons);
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::string table_text(const SweepSpace& space, const SweepTable& table) {
+  constexpr int kFirst = 12;
+  constexpr int kCell = 15;
+  const SweepParameter& rows = space.parameters[0];
+  const bool has_columns = space.parameters.size() > 1;
+  std::ostringstream text;
+  text << table.title << ": " << table.unit;
+  for (std::size_t i = 2; i < space.parameters.size(); ++i) {
+    text << (i == 2 ? ", best (" : ",") << space.parameters[i].name
+         << (i + 1 == space.parameters.size() ? ")" : "");
+  }
+  text << "\n" << left(rows.name + (has_columns ? " \\ " + space.parameters[1].name : ""), kFirst);
+  const std::vector<int> columns = has_columns ? space.parameters[1].values : std::vector<int>{0};
+  for (const int column : columns) text << right(has_columns ? std::to_string(column) : "", kCell);
+  text << "\n";
+  for (const int row : rows.values) {
+    text << left(std::to_string(row), kFirst);
+    for (const int column : columns) {
+      const auto wanted = has_columns ? std::optional(column) : std::nullopt;
+      text << right(cell_text(best_in_cell(table, row, wanted)), kCell);
+    }
+    text << "\n";
+  }
+  if (!table.scored.empty()) {
+    text << "Best: " << text_of(table.scored[0].point) << " with "
+         << three_digits(table.scored[0].score);
+    if (table.scored.size() > 1) {
+      text << "; next: " << text_of(table.scored[1].point) << " with "
+           << three_digits(table.scored[1].score);
+    }
+    text << "\n";
+  }
+  for (const std::string& line : table.left_out) text << paragraph("Left out, ", line);
+  return text.str();
+}
+
+std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const SweepTable& table,
+                                                 const std::string& caption,
+                                                 const std::filesystem::path& folder) {
+  if (space.parameters.size() < 2 || table.scored.empty()) return {};
+  constexpr int kHeight = 640;
+  constexpr double kLeftEdge = 110.0;
+  constexpr double kRightEdge = 1120.0;
+  constexpr double kTop = 100.0;
+  constexpr double kBottom = 560.0;
+  const auto& rows = space.parameters[0];
+  const auto& columns = space.parameters[1];
+  const auto tics = [](const std::vector<int>& values) {
+    std::string list;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      list += (i == 0 ? "" : ", ") + quoted(std::to_string(values[i])) + " " + std::to_string(i);
+    }
+    return list;
+  };
+  const auto program = [&](PlotFormat format, const std::filesystem::path& output) {
+    std::ostringstream text;
+    text << terminal_text(format, kHeight, output)
+         << heading("Sweep of " + space.stage + ": " + table.title, caption, format, kHeight)
+         << axis_title(Axis::kX, columns.name, (kLeftEdge + kRightEdge) / 2, format, kHeight)
+         << axis_title(Axis::kY, rows.name, (kTop + kBottom) / 2, format, kHeight)
+         << "unset key\nset lmargin at screen " << kLeftEdge / kPlotWidth
+         << "\nset rmargin at screen " << kRightEdge / kPlotWidth << "\nset tmargin at screen "
+         << 1.0 - kTop / kHeight << "\nset bmargin at screen " << 1.0 - kBottom / kHeight
+         << "\nset xtics (" << tics(columns.values) << ")\nset ytics (" << tics(rows.values)
+         << ")\nset xrange [-0.5:" << static_cast<double>(columns.values.size()) - 0.5
+         << "]\nset yrange [-0.5:" << static_cast<double>(rows.values.size()) - 0.5
+         << "]\nset logscale cb\nset format cb '%g'\nset cblabel " << quoted(table.unit)
+         << "\nset palette defined (0 '#fde725', 0.5 '#21918c', 1 '#440154')\n$cells << EOD\n";
+    std::ostringstream labels;
+    for (std::size_t r = 0; r < rows.values.size(); ++r) {
+      for (std::size_t c = 0; c < columns.values.size(); ++c) {
+        const ScoredPoint* best = best_in_cell(table, rows.values[r], columns.values[c]);
+        if (best == nullptr) continue;
+        text << c << " " << r << " " << best->score << "\n";
+        labels << "set label " << quoted(cell_text(best)) << " at first " << c << "," << r
+               << " center front font '," << 14 * font_scale(format) << "' textcolor rgb '"
+               << (best->score > 2 * table.scored[0].score ? "#ffffff" : "#111111") << "'\n";
+      }
+    }
+    text << "EOD\n" << labels.str() << "plot $cells using 1:2:3 with image\n";
+    return text.str();
+  };
+  return draw_plot(program, table.file_stem, folder);
+}
+
+std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {
+  Json best = Json::array();
+  for (const SweepTable& table : tables) {
+    if (table.scored.empty()) continue;
+    best.push_back({{"stage", space.stage},
+                    {"of", table.title},
+                    {"point", text_of(table.scored[0].point)},
+                    {"score", table.scored[0].score},
+                    {"unit", table.unit}});
+  }
+  return best.dump(1) + "\n";
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/sweep/sweep.hpp"
+
+namespace convlab::grader {
+
+/// One point of a convolution at a batch: its time in milliseconds, or its counted loads.
+struct ScoredPoint {
+  SweepPoint point{};
+  double score = 0.0;
+};
+
+/// The points of one convolution at one batch, best first, and those that were not tried.
+struct SweepTable {
+  std::string title{};  ///< "convolution 2 at 1 000 images"
+  std::string file_stem{};
+  std::string unit{};  ///< "op time, ms", "loads for each multiply-add"
+  std::vector<ScoredPoint> scored{};
+  std::vector<std::string> left_out{};  ///< "9 points: too many registers: …", "1 point: …"
+};
+
+/// The tables of a sweep that was timed.
+std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record);
+
+/// The tables of a sweep that was counted, for which nothing ran; the same at every batch.
+std::vector<SweepTable> counted_tables(const SweepPlan& plan);
+
+/// A table for the terminal or a report: a row for each value of the first parameter, a column for
+/// each of the second, and in each cell the best over the others, with their values; below it the
+/// best point and what was left out.
+std::string table_text(const SweepSpace& space, const SweepTable& table);
+
+/// The same as a heat map. @return the files, none if the space has a single parameter or a table
+/// no points @throws EnvironmentError if gnuplot is missing or fails
+std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const SweepTable& table,
+                                                 const std::string& caption,
+                                                 const std::filesystem::path& folder);
+
+/// What to write into the stage: the best point of each convolution and batch, as JSON.
+std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables);
+
+}  // namespace convlab::grader
