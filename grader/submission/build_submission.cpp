@@ -360,7 +360,6 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
     built.folder = each.folder;
     built.problem = each.problem;
     if (built.problem) return built;
-    built.warnings += (built.warnings.empty() ? "" : "\n") + warnings_of(each.folder);
   }
   const std::string all = joined(sources.texts) + joined(headers.texts);
   built.folder = folder_for(target, sources.texts.front().name, "graded", all);
