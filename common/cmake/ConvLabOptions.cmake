@@ -72,6 +72,8 @@ endif()
 # libraries that it links, and the last of two flags counts.
 add_library(convlab_native_flags INTERFACE)
 target_compile_options(convlab_native_flags INTERFACE -ffp-contract=fast
+                                                      # The line of a crash, for a finding.
+                                                      -g1 -gdwarf-4
                                                       $<$<NOT:$<CONFIG:Debug>>:-O3>)
 if(CONVLAB_NATIVE)
   target_compile_options(convlab_native_flags INTERFACE -march=native)

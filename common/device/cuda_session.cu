@@ -239,6 +239,12 @@ class CudaSession final : public DeviceSession {
 #endif
 
 #if CONVLAB_EMULATED
+  DeviceNotes take_notes(const float* output, std::int64_t count) override {
+    return emulation::take_notes(output, count);
+  }
+
+  void limit_kernels(double seconds) override { emulation::limit_kernels(seconds); }
+
   bool has_unjoined_work() override {
     stop_.record();
     cudaEventSynchronize(stop_.get());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/device/device_info.hpp"
+#include "common/device/device_notes.hpp"
 #include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
 #include "common/timing/op_sample.hpp"
@@ -75,6 +76,13 @@ class DeviceSession {
   /// After an operation that was timed: whether streams still have work that an event on the
   /// default stream does not wait for. Emulated with lazy streams it is known, elsewhere false.
   virtual bool has_unjoined_work() { return false; }
+
+  /// What was asked of the device since the last call, and what became of an output on the host.
+  /// Empty on a GPU.
+  virtual DeviceNotes take_notes(const float* /*output*/, std::int64_t /*count*/) { return {}; }
+
+  /// Ends a kernel that takes longer. A GPU cannot do that.
+  virtual void limit_kernels(double /*seconds*/) {}
 
   /// Records from now on what runs on the device.
   /// @throws EnvironmentError where no profile can be recorded

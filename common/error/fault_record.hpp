@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/error/enum_name.hpp"
 
@@ -24,14 +25,46 @@ enum class FaultKind {
   kSystemCall,     ///< the sandbox refused system call number `element`
   kWarpSync,       ///< lanes of a warp read what others wrote, without __syncwarp()
   kSignal,         ///< another signal
+  kHostPointer,    ///< a kernel got a pointer to memory of the host as argument `memory.argument`
+  kBarrier,        ///< threads of a block met in different barriers, or wait for ever (`waiting`)
+  kKernelTime,     ///< a kernel did not come to an end
+  kWarp,           ///< a call that needs a whole warp was not made by all its lanes
+  kMisaligned,     ///< a vector access at an address that is no multiple of its size
+  kCopy,           ///< a copy, a fill or a free with pointers or a size that do not fit
+  kArithmetic,     ///< an integer division by zero, a failed assert or a trap, in a kernel
+  kUnsupported,    ///< nothing is wrong, but the emulated device cannot do it
 };
 
 /// "exception", "out-of-memory", …
 inline const char* to_string(FaultKind kind) {
-  return enum_name(
-      kind, {"exception", "out-of-memory", "launch", "device-memory", "device-pointer", "outside",
-             "read-only", "null", "stack", "system-call", "warp-sync", "signal"});
+  return enum_name(kind,
+                   {"exception", "out-of-memory", "launch",       "device-memory", "device-pointer",
+                    "outside",   "read-only",     "null",         "stack",         "system-call",
+                    "warp-sync", "signal",        "host-pointer", "barrier",       "kernel-time",
+                    "warp",      "misaligned",    "copy",         "arithmetic",    "unsupported"});
 }
+
+/// The piece of device memory that a fault is about: an allocation, or shared memory of a block.
+struct FaultMemory {
+  std::string variable{};   ///< of shared memory: the variable's name; "dynamic" for dynamic memory
+  int argument = 0;         ///< of an allocation: position among the kernel's arguments, from 1
+  bool freed = false;       ///< it was freed before
+  long long bytes = 0;      ///< its size; 0: nobody knows which memory it is
+  long long offset = 0;     ///< of the access, from its first byte; may be negative or beyond
+  long long row_bytes = 0;  ///< of an array of several dimensions: its first index moves so far
+  std::string allocated_at{};  ///< "conv_forward.cu:52"
+
+  friend bool operator==(const FaultMemory&, const FaultMemory&) = default;
+};
+
+/// Threads of a block that wait at one place.
+struct FaultWait {
+  int threads = 0;
+  std::string call{};  ///< "__syncthreads"; empty for threads that have ended
+  int line = 0;
+
+  friend bool operator==(const FaultWait&, const FaultWait&) = default;
+};
 
 /// Why a stage gave no output. Fields that say nothing about a kind are empty.
 struct FaultRecord {
@@ -45,8 +78,16 @@ struct FaultRecord {
   std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc"
   std::array<unsigned, 3> block{};
   std::array<unsigned, 3> thread{};
-  std::string array{};    ///< "input", "weights" or "output"
-  long long element = 0;  ///< the index into `array`, or the number of a system call
+  bool has_thread = false;  ///< whether one thread did it; otherwise `thread` says nothing
+  bool writes = false;      ///< of kDeviceMemory: it is a write
+  FaultMemory memory{};
+  int launch_line = 0;                   ///< of the kernel, in `file`; 0: nobody knows
+  std::array<unsigned, 3> grid{};        ///< of the launch
+  std::array<unsigned, 3> block_size{};  ///< of the launch
+  std::vector<FaultWait> waiting{};      ///< of kBarrier
+  std::string array{};                   ///< "input", "weights" or "output"
+  long long element = 0;                 ///< the index into `array`, or the number of a system call
+  unsigned long long code = 0;  ///< of the host: the instruction, from the program's beginning
 };
 
 namespace detail {

@@ -349,6 +349,14 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
                 .verdict = Verdict::kMeasured};
   for (const Stage& stage : stages) {
     if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());
+    if (!stage.only_for.empty() && stage.only_for != preset.name) {
+      if (!options.all) {
+        throw UsageError("Stage '" + stage.id + "' supports the layers of network " +
+                         stage.only_for + " only; run it with --network " + stage.only_for + ".");
+      }
+      std::printf("Left out: it supports the layers of network %s only.\n", stage.only_for.c_str());
+      continue;
+    }
     if (device != nullptr && options.profile) device->start_profile();
     result.runs.push_back(run(stage, device, options, network, dataset, images, batch));
     if (device != nullptr && options.profile) {

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +24,10 @@
 #include "common/stage/stage.hpp"
 #include "common/tensor/buffer.hpp"
 #include "common/testing/address_sanitizer.hpp"
+
+// Of the linker: the beginning of the program and the end of its code.
+extern "C" const char __executable_start;  // NOLINT: its name
+extern "C" const char etext;               // NOLINT: its name
 
 namespace convlab {
 
@@ -54,6 +60,7 @@ struct CrashPlace {
   FaultKind kind = FaultKind::kSignal;
   const char* array = "";
   long long element = 0;
+  unsigned long long code = 0;
 };
 
 CrashPlace place_of(std::uintptr_t address) {
@@ -74,29 +81,47 @@ CrashPlace place_of(std::uintptr_t address) {
             array.name, distance / static_cast<long long>(sizeof(float))};
   }
   constexpr std::uintptr_t kNullPages = 1 << 16;
-  if (address + MappedSegment::kGuardBytes > s.stack_end &&
-      address < s.stack_end + MappedSegment::kGuardBytes) {
+  constexpr std::uintptr_t kLargeArray = std::uintptr_t{1} << 26;  // may step over a guard page
+  if (address + kLargeArray > s.stack_end && address < s.stack_end + MappedSegment::kGuardBytes) {
     return {FaultKind::kStack};
   }
   return {address < kNullPages ? FaultKind::kNull : FaultKind::kSignal};
 }
 
+// Where in the program's file the signal arrived; 0 in a library.
+unsigned long long code_of([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+  const auto place = static_cast<std::uintptr_t>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  const auto place =
+      static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  const std::uintptr_t place = 0;
+#endif
+  const auto begin = reinterpret_cast<std::uintptr_t>(&__executable_start);
+  const auto end = reinterpret_cast<std::uintptr_t>(&etext);
+  return place >= begin && place < end ? place - begin : 0;
+}
+
 // Tells the grader where the program died, then dies of the same signal. snprintf is not promised
 // to work in a signal handler. With integers it does in practice; if not, the grader still sees the
 // signal.
-void on_crash(int signal, siginfo_t* info, void* /*context*/) {
+void on_crash(int signal, siginfo_t* info, void* context) {
   CrashPlace place;
   const bool of_memory = signal == SIGSEGV || signal == SIGBUS;
   if (of_memory) place = place_of(reinterpret_cast<std::uintptr_t>(info->si_addr));
   if (signal == SIGSYS) {  // the sandbox of the grader forbids that system call
     place = {FaultKind::kSystemCall, "", info->si_syscall};
   }
+  if (signal == SIGALRM) place = {FaultKind::kKernelTime};
+  place.code = code_of(context);
   std::array<char, 256> text{};
   const int length = std::snprintf(
       text.data(), text.size(),
-      R"({"token":%llu,"status":"crash","fault":{"kind":"%s","array":"%s","element":%lld}})",
+      R"({"token":%llu,"status":"crash","fault":{"kind":"%s","array":"%s","element":%lld,"code":%llu}})",
       static_cast<unsigned long long>(session().token), to_string(place.kind), place.array,
-      place.element);
+      place.element, place.code);
   // The emulated device knows its own memory; what it tells was made in a handler as well.
   if (const auto fault =
           of_memory && place.kind == FaultKind::kSignal ? take_noted_fault() : std::nullopt) {
@@ -140,7 +165,7 @@ void install_crash_handler() {
   struct sigaction action {};
   action.sa_sigaction = on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS})
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGALRM})
     ::sigaction(signal, &action, nullptr);
 }
 
@@ -154,6 +179,24 @@ void limit_memory() {
   ::setrlimit(RLIMIT_DATA, &limits);
 #endif
 }
+
+// A loop without an end is told of by the line in which it is.
+class TimeLimit {
+ public:
+  explicit TimeLimit(double seconds) { set(seconds); }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+  ~TimeLimit() { set(0.0); }
+
+ private:
+  static void set(double seconds) {
+    constexpr double kMicro = 1e6;
+    const auto whole = static_cast<time_t>(seconds);
+    const auto rest = static_cast<suseconds_t>((seconds - static_cast<double>(whole)) * kMicro);
+    const itimerval timer{{}, {whole, rest}};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+};
 
 bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t elements) {
   return offset % alignof(float) == 0 && offset <= segment.size() &&
@@ -204,11 +247,15 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
 
 // What the stage threw, and what the device knows of it.
 FaultRecord record_of(const std::exception& error) {
-  FaultRecord record = take_noted_fault().value_or(FaultRecord{});
-  record.text = error.what();
+  FaultRecord record;
   if (const auto* failure = dynamic_cast<const DeviceError*>(&error)) {
+    // An emulated device has seen more than the error code that was thrown.
+    if (auto noted = take_noted_fault()) return *noted;
     record.kind = failure->kind();
-  } else if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+  }
+  record.text = error.what();
+  if (record.text.ends_with('.')) record.text.pop_back();
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     record.kind = FaultKind::kOutOfMemory;
   }
   return record;
@@ -226,7 +273,16 @@ ServeReply answer(const ServeRequest& request) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
       if (device != nullptr) reply.measured = measure(*device);
     } else {
+      if (device != nullptr) {
+        if (request.kernel_limit_s > 0.0) device->limit_kernels(request.kernel_limit_s);
+        device->take_notes(nullptr, 0);  // of earlier calls
+      }
+      const TimeLimit limit(device == nullptr ? request.kernel_limit_s : 0.0);
       run_request(request, reply);
+      if (device != nullptr) {
+        reply.notes = device->take_notes(reinterpret_cast<const float*>(session().output_begin),
+                                         session().shape.output_size());
+      }
       // The device reported a fault that the stage has kept to itself.
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;

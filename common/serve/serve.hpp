@@ -44,8 +44,9 @@ struct ServeRequest {
   std::uint64_t input_offset = 0;
   std::uint64_t weights_offset = 0;
   std::uint64_t output_offset = 0;
-  bool pauses = false;  ///< between the phases it answers kPaused and waits for any message
-  bool steps = false;   ///< the same, and each message is the name of a Step
+  double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, where that is possible
+  bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
+  bool steps = false;           ///< the same, and each message is the name of a Step
 };
 
 enum class ServeStatus {
@@ -68,7 +69,8 @@ struct ServeReply {
   double op_ms = 0.0;
   double layer_ms = 0.0;
   PhaseKernels
-      kernels{};  ///< of a request with pauses; of kPaused in steps: copies, as run_in_steps
+      kernels{};        ///< of a request with pauses; of kPaused in steps: copies, as run_in_steps
+  DeviceNotes notes{};  ///< of a run on a device
   std::vector<StageInfo> stages{};
   Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
   std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty

@@ -38,6 +38,20 @@ const char* to_string(Step step) {
   return enum_name(step, {"empty-call", "new-input", "convolve"});
 }
 
+static void json_fields(JsonFields& fields, FaultMemory& memory) {
+  fields.optional("variable", memory.variable)
+      .optional("argument", memory.argument)
+      .optional("freed", memory.freed)
+      .optional("bytes", memory.bytes)
+      .optional("offset", memory.offset)
+      .optional("row_bytes", memory.row_bytes)
+      .optional("allocated_at", memory.allocated_at);
+}
+
+static void json_fields(JsonFields& fields, FaultWait& wait) {
+  fields("threads", wait.threads).optional("call", wait.call).optional("line", wait.line);
+}
+
 static void json_fields(JsonFields& fields, FaultRecord& fault) {
   fields("kind", fault.kind)
       .optional("text", fault.text)
@@ -50,7 +64,37 @@ static void json_fields(JsonFields& fields, FaultRecord& fault) {
       .optional("block", fault.block)
       .optional("thread", fault.thread)
       .optional("array", fault.array)
-      .optional("element", fault.element);
+      .optional("element", fault.element)
+      .optional("code", fault.code)
+      .optional("has_thread", fault.has_thread)
+      .optional("writes", fault.writes)
+      .optional("memory", fault.memory)
+      .optional("launch_line", fault.launch_line)
+      .optional("grid", fault.grid)
+      .optional("block_size", fault.block_size)
+      .optional("waiting", fault.waiting);
+}
+
+static void json_fields(JsonFields& fields, DeviceTransfer& transfer) {
+  fields("what", transfer.what)("bytes", transfer.bytes);
+}
+
+static void json_fields(JsonFields& fields, DeviceLaunch& launch) {
+  fields("kernel", launch.kernel)("file", launch.file)("line", launch.line)("grid", launch.grid)(
+      "block", launch.block)
+      .optional("early", launch.early)
+      .optional("barrier_line", launch.barrier_line);
+}
+
+static void json_fields(JsonFields& fields, PoisonedOutput& output) {
+  fields("never_written", output.never_written)("computed", output.computed)(
+      "kernel", output.kernel)("memory", output.memory);
+}
+
+static void json_fields(JsonFields& fields, DeviceNotes& notes) {
+  fields("transfers", notes.transfers)("launches", notes.launches)
+      .optional("live_bytes", notes.live_bytes)
+      .optional("poisoned", notes.poisoned);
 }
 
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
@@ -65,6 +109,7 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
   if (request.stage.empty()) return;
   fields("shape", request.shape)("input_offset", request.input_offset)(
       "weights_offset", request.weights_offset)("output_offset", request.output_offset)
+      .optional("kernel_limit_s", request.kernel_limit_s)
       .defaulted("pauses", request.pauses)
       .defaulted("steps", request.steps);
 }
@@ -76,6 +121,7 @@ static void json_fields(JsonFields& fields, ServeReply& reply) {
       .optional("op_ms", reply.op_ms)
       .optional("layer_ms", reply.layer_ms)
       .optional("kernels", reply.kernels)
+      .optional("notes", reply.notes)
       .optional("stages", reply.stages)
       .optional("device", reply.device)
       .optional("no_gpu", reply.no_gpu)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/timing/three_digits.hpp"
+#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/findings/catalogue.hpp"
@@ -321,6 +322,9 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
        "E-unsynchronised",
        "with work that begins only when somebody waits for it: "},
   };
+  const ElementCase& first = plan.repeated.front();
+  fill_random(first, seed, submission.prepare(first.shape, Placement::kAligned));
+  const DeviceNotes notes = submission.run(stage.id).notes;
   std::optional<Finding> found;
   for (const Variant& variant : variants) {
     submission.set_environment(variant.environment);
@@ -334,6 +338,7 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
                   ? *wrong
                   : finding(variant.id,
                             std::string("Right in the usual order; ") + variant.what + wrong->seen);
+      if (found->id == "E-race") found->seen += barrier_lines(notes, submission.sources());
       break;
     }
   }
@@ -355,7 +360,8 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   announce("what goes on after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");
-  return check_order(submission, stage, plan, seed);
+  if (auto found = check_order(submission, stage, plan, seed)) return found;
+  return check_leaks(submission, stage, plan.repeated.front().shape, seed);
 }
 
 }  // namespace convlab::grader

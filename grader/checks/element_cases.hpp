@@ -17,8 +17,9 @@ namespace convlab::grader {
 struct ElementCase {
   std::string name{};
   ConvShape shape{};
-  bool exact = false;  ///< whole numbers, compared without tolerance
-  int largest = 8;     ///< of the whole numbers
+  bool exact = false;    ///< whole numbers, compared without tolerance
+  int largest = 8;       ///< of the whole numbers
+  bool one_row = false;  ///< all weights but the first row of each filter are 0: one dimension
 };
 
 /// The cases in the order in which they teach: from one number to the four cases of the course

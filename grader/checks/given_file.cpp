@@ -75,7 +75,7 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   target.libraries = libraries;
   const BuiltSubmission built = build_submission(submitted, target);
   if (built.problem) return {.finding = explain(*built.problem)};
-  GivenFile given{.program = built.program, .form = built.form};
+  GivenFile given{.program = built.program, .form = built.form, .warnings = built.warnings};
   if (is_cpu) return given;
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(
@@ -104,6 +104,10 @@ SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
                        ".");
     }
     return submitted;
+  }
+  if (!fs::exists(fs::symlink_status(given))) {
+    throw UsageError("The solution is student, reference, or source files; there is no " +
+                     printable_line(given.string()) + ".");
   }
   require_source(given);
   const bool is_cuda = given.extension() == ".cu";

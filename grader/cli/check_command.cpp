@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "common/command_line/run_program.hpp"
@@ -13,6 +14,8 @@
 #include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
+#include "grader/cli/puzzles.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/grading/grade.hpp"
 #include "grader/report/check_report.hpp"
@@ -143,6 +146,7 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
 void use(GivenFile file, GradeRequest& request) {
   request.program = std::move(file.program);
   request.unbuilt = std::move(file.finding);
+  request.warnings = std::move(file.warnings);
 }
 
 // What milestones/CMakeLists.txt compiles: one file of m1 and m2, of the others each file in the
@@ -202,11 +206,13 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   if (options.program.empty() && is_source_file(options.solution)) {
     GivenFile file = build_given_files(sources_of(options.solution, runs_on_cpu(milestone)),
                                        runs_on_cpu(milestone), build_folder(), options.libraries);
+    request.sources = {options.solution};
     request.form = file.form;
     request.build_emulated = std::move(file.build_emulated);
     use(std::move(file), request);
   } else {
     request.program = program_to_check(options);
+    if (options.solution == "student") request.sources = source_files(milestone);
   }
   request.rules = parse_rules(options.rules);
   request.precision = precision_of(options, request.form);
@@ -230,18 +236,105 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   return request;
 }
 
+// "fp32 may reach 32, fp16 16420": the precision classes that the runs above have.
+std::string bounds_text(const CheckResult& check) {
+  std::map<std::string, double> bounds;
+  for (const RunResult& run : check.result.runs) {
+    for (const LayerResult& layer : run.layers) {
+      if (layer.error) bounds[to_string(run.stage.precision)] = layer.error->bound;
+    }
+  }
+  std::string text;
+  for (const auto& [name, bound] : bounds) {
+    text += (text.empty() ? "" : ", ") + name + (text.empty() ? " may reach " : " ") +
+            std::to_string(static_cast<long long>(bound));
+  }
+  return text;
+}
+
+// What passed at small batches only is not done: an index may overflow at 10 000 images.
+std::string untried_text(const CheckResult& check) {
+  int largest = 0;
+  for (const RunResult& run : check.result.runs) largest = std::max(largest, run.batch);
+  const bool emulated =
+      !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
+  const int whole = emulated ? 1000 : kMaxBatch;
+  if (largest >= whole) return {};
+  return " up to batch " + std::to_string(largest) + "; a whole check goes to " +
+         std::to_string(whole);
+}
+
 void print_verdict(const CheckResult& check, const std::filesystem::path& file) {
   const bool passed = check.result.verdict == Verdict::kPassed;
   std::cout << "\n"
-            << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
+            << (passed ? coloured("PASSED", Colour::kGood) + untried_text(check)
+                       : coloured("NOT PASSED", Colour::kBad))
             << "  Details: " << display_path(file) << "\n";
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
-  if (check.result.runs.empty()) return;
+  const std::string bounds = bounds_text(check);
+  if (bounds.empty()) return;
   std::cout << coloured(
-                   "Times: median ± half the interquartile range. Error: the worst element, "
-                   "in units\nof 2^-24 · Σ|a||b|; fp32 may reach 32.",
-                   Colour::kQuiet)
-            << "\n";
+      paragraph("",
+                "Times: median ± half the interquartile range. Error: the worst element, in "
+                "units of 2^-24 · Σ|a||b|; " +
+                    bounds + "."),
+      Colour::kQuiet);
+}
+
+// Walks through the puzzles before a milestone. False if they wait and the milestone itself is
+// still as handed out; whoever has begun with it is only reminded.
+bool passes_puzzles(const CourseMilestone& milestone, Printer& printer) {
+  const auto files = puzzle_files(milestone);
+  if (files.empty()) return true;
+  std::string solved;  // the puzzles that were solved last, by their bytes
+  for (const SourceFile& file : describe_files(files)) solved += file.sha256 + "\n";
+  const auto memory = results_folder() / (milestone.id + "-puzzles.solved");
+  const bool known = std::filesystem::exists(memory) && read_text(memory) == solved;
+  const auto handed_out = handout_files(milestone);
+  const auto is_fresh = [&](const std::filesystem::path& file) {
+    const std::string path = file.lexically_relative(course_folder()).generic_string();
+    return std::any_of(handed_out.begin(), handed_out.end(), [&](const HandoutFile& each) {
+      return each.path == path && is_as_handed_out(each);
+    });
+  };
+  PuzzleWalk walk{.solved = static_cast<int>(files.size()), .all = static_cast<int>(files.size())};
+  if (!known && is_fresh(files.front())) {
+    walk = {.all = walk.all, .waits = files.front().string()};  // nothing to build yet
+  } else if (!known) {
+    printer.observer().announce("the puzzles of " + milestone.id);
+    CourseMilestone puzzles = milestone;
+    puzzles.id += "-puzzles";
+    const auto unbuilt = build_milestone(puzzles);
+    walk = unbuilt
+               ? PuzzleWalk{.all = walk.all, .waits = files.front().string(), .finding = unbuilt}
+               : walk_puzzles(files, program_of(puzzles.id, "student"), is_fresh);
+    printer.clear();
+  }
+  std::cout << "  puzzles: " << walk.solved << " of " << walk.all << " solved\n";
+  if (walk.solved == walk.all) {
+    if (!known) write_atomically(memory, solved);
+    return true;
+  }
+  const auto own = source_files(milestone);
+  const bool begun = std::any_of(own.begin(), own.end(), [&](const auto& file) {
+    return file.parent_path() == milestone.folder && !is_fresh(file);
+  });
+  if (begun) return true;
+  if (walk.finding) std::cout << finding_text(*walk.finding);
+  std::cout << paragraph("    next   ", "Open " + display_path(walk.waits) +
+                                            (walk.title.empty() ? "" : " (" + walk.title + ")") +
+                                            ", solve it, and check again. " + milestone.id +
+                                            " itself comes after the puzzles; if you begin with "
+                                            "it, they are no longer asked for.");
+  return false;
+}
+
+// The lines of one stage; all of them where none was named.
+Score of_stage(Score score, const std::string& stage) {
+  if (stage.empty()) return score;
+  std::erase_if(score.items, [&](const ScoreItem& item) { return item.stage != stage; });
+  score.choice.reset();
+  return score;
 }
 
 ExitCode run(const Options& options) {
@@ -269,6 +362,7 @@ ExitCode run(const Options& options) {
   std::vector<SourceFile> sources;
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
+    if (options.stage.empty() && !passes_puzzles(milestone, printer)) return ExitCode::kFallsShort;
     printer.observer().announce("building " + milestone.id);
     build_students_work(milestone, request);
     printer.clear();
@@ -278,7 +372,8 @@ ExitCode run(const Options& options) {
   CheckResult check = grade(request, printer.observer());
   printer.clear();
   // Where nothing runs there is no need for a table of zeros.
-  if (check.score && check.score->earned() > 0.0) std::cout << "\n" << score_table(*check.score);
+  if (check.score && check.score->earned() > 0.0)
+    std::cout << "\n" << score_table(of_stage(*check.score, options.stage));
   // Whoever saves while a check runs has not had that file checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const std::filesystem::path file =

@@ -113,6 +113,38 @@ bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stag
   return file != files.end() && is_as_handed_out(*file);
 }
 
+bool is_puzzle(const std::string& path) {
+  return path.find("/puzzles/") != std::string::npos;
+}
+
+std::vector<HandoutFile> stage_files(const CourseMilestone& milestone) {
+  std::vector<HandoutFile> files = handout_files(milestone);
+  std::erase_if(files, [](const HandoutFile& file) { return is_puzzle(file.path); });
+  return files;
+}
+
+// Whether a file of the stage has changed since a check. Where each stage has a file that bears its
+// name, the other stages' files do not matter.
+bool has_changed(const std::vector<SourceFile>& then, const std::vector<SourceFile>& now,
+                 const std::vector<StageInfo>& stages, const StageInfo& stage) {
+  const auto stage_of = [](const SourceFile& file) {
+    std::string stem = std::filesystem::path(file.path).stem().string();
+    std::replace(stem.begin(), stem.end(), '_', '-');
+    return stem;
+  };
+  const auto matters = [&](const SourceFile& file) {
+    if (is_puzzle(file.path)) return false;
+    const std::string id = stage_of(file);
+    return id == stage.id || std::none_of(stages.begin(), stages.end(),
+                                          [&](const StageInfo& each) { return each.id == id; });
+  };
+  const auto chosen = [&](std::vector<SourceFile> files) {
+    std::erase_if(files, [&](const SourceFile& file) { return !matters(file); });
+    return files;
+  };
+  return chosen(then) != chosen(now);
+}
+
 // Why a milestone has no program.
 std::string missing_program(const std::vector<CheckResult>& results) {
   if (results.empty() || finding_before_stages(results.back()).empty()) {
@@ -144,9 +176,9 @@ Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution
     Progress progress{.stage = stage};
     for (const CheckResult& result : results) {
       if (!take_over(result, progress)) continue;
-      progress.changed = is_students && result.sources != sources;
+      progress.changed = is_students && has_changed(result.sources, sources, stages, stage);
     }
-    if (is_students && is_untouched(handout_files(milestone), stage.id)) {
+    if (is_students && is_untouched(stage_files(milestone), stage.id)) {
       progress = {.stage = stage, .state = State::kHandedOut};
     }
     chapter.stages.push_back(std::move(progress));
@@ -180,7 +212,9 @@ std::string state_text(const Progress& progress) {
 
 void print(const std::vector<Chapter>& chapters) {
   constexpr int kStageWidth = 20;
+  constexpr int kWholeBatch = 1000;
   int passed = 0;
+  int tried = 0;
   int all = 0;
   for (const Chapter& chapter : chapters) {
     std::cout << coloured(chapter.milestone.id, Colour::kStrong) << "  " << chapter.milestone.title
@@ -190,7 +224,11 @@ void print(const std::vector<Chapter>& chapters) {
       std::cout << "    " << left(progress.stage.id, kStageWidth) << progress.stage.title << "\n"
                 << left("", 4 + kStageWidth) << state_text(progress) << "\n";
       ++all;
-      passed += progress.state == State::kPassed && !progress.changed ? 1 : 0;
+      if (progress.state != State::kPassed || progress.changed) continue;
+      // A stage that was tried with few images only is not done.
+      const bool whole = std::any_of(progress.batches.begin(), progress.batches.end(),
+                                     [](int batch) { return batch >= kWholeBatch; });
+      ++(whole ? passed : tried);
     }
   }
   constexpr int kBarWidth = 30;
@@ -198,6 +236,12 @@ void print(const std::vector<Chapter>& chapters) {
   std::cout << "\n[" << std::string(static_cast<std::size_t>(full), '#')
             << std::string(static_cast<std::size_t>(kBarWidth - full), '.') << "]  " << passed
             << " of " << all << " stages passed\n";
+  if (tried > 0) {
+    std::cout << paragraph("", std::to_string(tried) +
+                                   (tried == 1 ? " more passes" : " more pass") +
+                                   " at small batches only; a whole check takes 1000 images or "
+                                   "more.");
+  }
 }
 
 nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -46,21 +47,78 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-exception", "the program threw an exception",
        "A container was used with an index that it does not have, or something it needs is "
        "missing.",
-       "Read the message of the exception; the sanitize preset shows where it was thrown."},
+       "Read the message of the exception: it names the index or the call. In gdb, catch throw "
+       "stops "
+       "where it is thrown."},
       {"E-memory", "the program ran out of memory",
        "An array grows with the batch: an unrolled input of 10 000 images takes gigabytes.",
        "Work out the array's size in bytes at batch 10 000, and process the images in portions."},
       {"E-outside", "the program touches memory outside its arrays",
        "An index lies past the end of the array, or before its beginning: a loop's bound is one "
        "too large, or it is the size of another array.",
-       "Compare each loop's bound with the sizes in the chapter's table, then run the sanitize "
-       "preset: it names the line."},
+       "Print the indices of that line just before it, and compare each loop's bound with the "
+       "sizes "
+       "in the chapter's table."},
+      {"E-grid-axes", "the axes of the grid are exchanged",
+       "The launch counts images in one dimension of the grid and maps in another; the kernel "
+       "reads "
+       "them the other way round.",
+       "Let launch and kernel agree: for example grid.y and blockIdx.y for the map, grid.z and "
+       "blockIdx.z for the image."},
+      {"E-bytes", "a number of elements stands where bytes are meant",
+       "cudaMalloc and cudaMemcpy count bytes; a float has 4.",
+       "Multiply the number of elements by sizeof(float)."},
+      {"E-host-pointer", "a kernel gets a pointer to memory of the host",
+       "A kernel sees device memory only. The launch names the host's array instead of its copy on "
+       "the device.",
+       "Pass the pointer that cudaMalloc has set; names such as device_input_ and host_output_ "
+       "help "
+       "to keep them apart."},
+      {"E-barrier", "threads of a block do not meet in one barrier",
+       "A __syncthreads() stands inside an if, a loop of different lengths, or behind a return "
+       "that "
+       "only some threads take.",
+       "Let every thread of the block reach every barrier: guard only the loads and the stores, "
+       "not "
+       "the barrier."},
+      {"E-warp", "a call that needs the whole warp is not made by all of it",
+       "Shuffles and matrix fragments work for 32 threads at once. The block has fewer, or the "
+       "call "
+       "stands inside an if that only some lanes take.",
+       "Launch whole warps (a multiple of 32 threads), and move the condition behind the call."},
+      {"E-misaligned", "a vector access at a crooked address",
+       "A float4 must lie at a multiple of 16 bytes, a float2 or half2 at a multiple of its size; "
+       "rows of odd width do not keep that.",
+       "Check that offset and row length are multiples of the vector's elements, or load single "
+       "elements."},
+      {"E-copy", "a copy or a free does not fit its pointers",
+       "The order is cudaMemcpy(to, from, bytes, direction). Target and source are exchanged, the "
+       "direction is the other one, or the size is larger than the array.",
+       "Compare the call in that line with this order, then its size with the allocation."},
+      {"E-arithmetic", "a kernel divides by zero or stops itself",
+       "An integer division by zero, a failed assert() or a trap.",
+       "Look at the divisor, or at the condition, in that line."},
+      {"E-unsupported", "the emulated device cannot do this",
+       "The call may be right on a GPU; docs/emulation.md lists what is emulated.",
+       "Check this stage on a machine with a GPU, or use another call."},
+      {"E-not-copied-back", "nothing is copied back to the host",
+       "The kernel's result stays in device memory.",
+       "Is there a cudaMemcpy(host_output_, …, cudaMemcpyDeviceToHost) in epilog?"},
+      {"E-unwritten-memory", "the result is computed from memory that nobody wrote",
+       "Fresh device memory and shared memory hold no zeros. A part of an array or of a tile is "
+       "read "
+       "before anything was stored there.",
+       "Find the line that should fill the element named above, and check its bounds."},
+      {"E-leak", "device memory is not given back",
+       "Every run of the convolution leaves memory allocated; the device is full after some "
+       "thousand.",
+       "Call cudaFree in epilog for every cudaMalloc in prolog."},
       {"E-writes-input", "the program writes into its input or weights",
        "These arrays are read-only; only the output may be written.",
        "Look for assignments to input[…] or weights[…], and for casts that take const away."},
       {"E-null", "the program follows a null pointer",
        "A pointer was never set, or an allocation failed unnoticed.",
-       "Look where each pointer gets its value; the sanitize preset names the line."},
+       "Look where each pointer of that line gets its value."},
       {"E-device-pointer", "the host uses a device pointer",
        "A pointer from cudaMalloc is used outside of a kernel: an element is read or written, or "
        "it is given to free().",
@@ -70,7 +128,9 @@ const std::vector<Diagnosis>& catalogue() {
        "Put large arrays into a std::vector."},
       {"E-crash", "the program crashes",
        "Memory was damaged, or the program was ended by the system.",
-       "Build and run the sanitize preset: cmake --preset sanitize, then build/sanitize/bin/m1 2"},
+       "Undo your last change, check again, and take it in smaller steps; gdb --args build/bin/m1 "
+       "2 "
+       "shows the place."},
       {"E-forbidden", "the program asks the system for what no convolution needs",
        "It starts processes, opens connections, reaches for other programs or touches files "
        "outside its folder.",
@@ -100,7 +160,8 @@ const std::vector<Diagnosis>& catalogue() {
        "Sum up in a local variable that starts at 0.0f and store it once at the end."},
       {"E-nan", "the output holds NaN or infinity",
        "A variable is used before it has a value, or a read goes outside the arrays.",
-       "Look at what the sum starts from, then run the sanitize preset."},
+       "Look at what the sum starts from: float sum = 0.0f; then at the indices of the line that "
+       "adds."},
       {"E-writes-outside", "the program writes outside its output",
        "An index of output[…] is too large: a bound of height instead of out_height(), or of width "
        "instead of out_width().",
@@ -122,6 +183,23 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-last-channel", "only the last channel is summed up",
        "The sum is set to zero inside the loop over the channels.",
        "Set it to zero before the loops over c, p and q; all three add to the same sum."},
+      {"E-last-tap", "only the last product is kept", "The sum is assigned, not added to.",
+       "Write sum += input[…] * weights[…], with += and not =."},
+      {"E-filter-edge", "a row or a column of the filter is left out",
+       "The loop over p or q ends one too early, or begins at 1.",
+       "Let p and q run from 0 to K − 1: for (p = 0; p < K; ++p)."},
+      {"E-padding", "the window is centred on the output, as with padding",
+       "This convolution has no padding: the window of output (h, w) begins at (h·S, w·S).",
+       "Remove the K / 2 from the index of the input."},
+      {"E-rows-columns", "rows and columns of the image are exchanged",
+       "The index of the input is (…·H + row)·W + column; here column and row have changed places.",
+       "Let h and p make the row, w and q the column."},
+      {"E-output-order", "every sum is right, and stored at another one's place",
+       "Two indices of the output are exchanged: b and m, or h and w.",
+       "The index of the output is ((b·M + m)·H_out + h)·W_out + w."},
+      {"E-activation", "negative sums are stored as 0",
+       "The activation (ReLU) is a layer of its own, which comes after the convolution.",
+       "Store the sum as it is."},
       {"E-first-image", "every image gives the output of the first",
        "b is missing from the index of the input.",
        "The index of the input is ((b·C + c)·H + row)·W + column."},
@@ -212,6 +290,29 @@ Finding finding(const std::string& id, const std::string& seen) {
           .next = found->next};
 }
 
+Finding finding(const FaultWords& words, const std::string& prefix) {
+  Finding found = finding(words.id, prefix + words.seen);
+  if (!words.cause.empty()) found.cause = words.cause;
+  if (!words.next.empty()) found.next = words.next;
+  return found;
+}
+
+Finding with_warnings(Finding found, const std::string& warnings) {
+  static const std::set<std::string> wrong_numbers = {
+      "E-wrong",     "E-nan",    "E-images", "E-maps", "E-blocks",           "E-borders",
+      "E-precision", "E-shapes", "E-replay", "E-race", "E-unwritten-memory", "E-last-channel",
+      "E-accuracy"};
+  const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
+  if (uninitialised && wrong_numbers.count(found.id) == 1) {
+    found = finding("E-uninitialised", found.seen);
+    found.title = "a variable has no start value";
+    found.cause = "The compiler names a variable that is used before it has a value.";
+    found.next = "Give it one where it is declared, such as float sum = 0.0f;";
+  }
+  found.compiler = warnings;
+  return found;
+}
+
 namespace {
 
 // What only the signal tells.
@@ -229,42 +330,17 @@ Finding explain_signal(int signal, const std::string& where) {
   }
 }
 
-Finding explain_fault(const FaultRecord& fault, int signal, const std::string& where) {
-  const std::string seen = "In " + where + ": " + fault.text;
-  const auto element = [&] {
-    return "In " + where + ", at " + fault.array + "[" + std::to_string(fault.element) + "].";
-  };
-  switch (fault.kind) {
-    case FaultKind::kException:
-      return finding(fault.call.empty() ? "E-exception" : "E-cuda-call", seen + ".");
-    case FaultKind::kOutOfMemory:
-      return finding("E-memory", seen + ".");
-    case FaultKind::kLaunch:
-      return finding("E-launch", seen + ".");
-    case FaultKind::kDeviceMemory:
-      return finding("E-outside", seen + ".");
-    case FaultKind::kDevicePointer:
-      return finding(
-          "E-device-pointer",
-          seen + (fault.line > 0 ? ", at " + fault.file + ":" + std::to_string(fault.line) : "") +
-              (fault.allocated_at.empty() ? "" : ", allocated at " + fault.allocated_at) + ".");
-    case FaultKind::kOutside:
-      return finding("E-outside", element());
-    case FaultKind::kReadOnly:
-      return finding("E-writes-input", element());
-    case FaultKind::kNull:
-      return finding("E-null", "In " + where + ".");
-    case FaultKind::kStack:
-      return finding("E-stack", "In " + where + ".");
-    case FaultKind::kSystemCall:
-      return finding("E-forbidden", "In " + where + ": the system call " +
-                                        system_call_name(static_cast<int>(fault.element)) + ".");
-    case FaultKind::kWarpSync:
-      return warp_sync_finding(fault, where);
-    case FaultKind::kSignal:
-      break;
+Finding explain_fault(const Failure& failure, const std::string& where) {
+  const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
+  if (fault.kind == FaultKind::kWarpSync) return warp_sync_finding(fault, where);
+  const FaultWords words =
+      failure.words.id.empty() ? words_of(fault, std::nullopt, {}) : failure.words;
+  if (!words.id.empty()) return finding(words, "In " + where + ": ");
+  if (fault.kind == FaultKind::kSystemCall) {
+    return finding("E-forbidden", "In " + where + ": the system call " +
+                                      system_call_name(static_cast<int>(fault.element)) + ".");
   }
-  return explain_signal(signal, where);
+  return explain_signal(failure.code, where);
 }
 
 std::string last_line(const std::string& printed) {
@@ -285,10 +361,8 @@ Finding explain(const Failure& failure, const std::string& where) {
     case Failure::Kind::kNotImplemented:
       return finding("E-not-implemented", failure.message);
     case Failure::Kind::kException:
-      return explain_fault(failure.fault.value_or(FaultRecord{}), 0, where);
     case Failure::Kind::kCrash:
-      return explain_fault(failure.fault.value_or(FaultRecord{FaultKind::kSignal}), failure.code,
-                           where);
+      return explain_fault(failure, where);
     case Failure::Kind::kExit: {
       if (auto found = printed_cuda_error(failure.printed, where)) return *found;
       std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/tensor/conv_shape.hpp"
@@ -16,6 +17,9 @@ struct WrongOutput {
   oracle::Tolerance tolerance;
   oracle::ErrorReport report;
 };
+
+/// The usual mistake that gives exactly this output; nothing if there is none.
+std::optional<Finding> recognise(const WrongOutput& wrong, const std::string& where);
 
 /// Names the likely mistake. First it computes the output of each usual mistake and compares. If
 /// none matches, it looks at where the wrong elements lie.

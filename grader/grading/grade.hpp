@@ -37,8 +37,10 @@ inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
 struct GradeRequest {
   std::string milestone;
   std::string solution = "student";
-  std::filesystem::path program{};     ///< the milestone's executable
-  std::optional<Finding> unbuilt{};    ///< why there is none; then nothing runs
+  std::filesystem::path program{};               ///< the milestone's executable
+  std::optional<Finding> unbuilt{};              ///< why there is none; then nothing runs
+  std::vector<std::filesystem::path> sources{};  ///< what it was built from, to quote
+  std::string warnings{};              ///< of the compiler about these, shown beside a finding
   std::optional<std::string> stage{};  ///< none: every stage of the program
   std::vector<int> batches{};          ///< none: 100, 1000, and 10000 unless it is emulated
   std::string network = kDefaultPreset;

@@ -19,14 +19,14 @@ constexpr int kTimeWidth = 17;
 constexpr int kAccuracyWidth = 14;
 constexpr int kErrorWidth = 8;
 
-// Keeps the lines of a compiler's output, because a caret points at the character above it.
-std::string seen_text(const std::string& seen) {
-  const std::string label = "    seen   ";
-  if (seen.find('\n') == std::string::npos) return paragraph(label, seen);
+// Keeps indented lines as they are: a quoted line of a source, and a caret that points at the
+// character above it.
+std::string lines_text(std::string label, const std::string& of) {
   std::string text;
-  std::istringstream lines(seen);
+  std::istringstream lines(of);
   for (std::string line; std::getline(lines, line);) {
-    text += (text.empty() ? label : std::string(label.size(), ' ')) + line + "\n";
+    text += line.starts_with(' ') ? label + line + "\n" : paragraph(label, line);
+    label.assign(label.size(), ' ');
   }
   return text;
 }
@@ -73,7 +73,8 @@ std::string finding_text(const Finding& finding) {
   std::transform(anchor.begin(), anchor.end(), anchor.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
-         coloured(finding.title, Colour::kStrong) + "\n" + seen_text(finding.seen) +
+         coloured(finding.title, Colour::kStrong) + "\n" + lines_text("    seen   ", finding.seen) +
+         (finding.compiler.empty() ? "" : lines_text("    warns  ", finding.compiler)) +
          paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
          "    more   docs/diagnoses.md#" + anchor + "\n";
 }

@@ -12,6 +12,7 @@ using convlab::to_json;
 static void json_fields(JsonFields& fields, Finding& finding) {
   fields("id", finding.id)("title", finding.title)("seen", finding.seen)("cause", finding.cause)(
       "next", finding.next)
+      .optional("compiler", finding.compiler)
       .defaulted("stage", finding.stage);
 }
 

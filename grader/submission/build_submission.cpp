@@ -7,12 +7,14 @@
 #include <fstream>
 #include <future>
 #include <sstream>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
+#include "common/text/printable.hpp"
 #include "grader/sandbox/child_process.hpp"
 #include "grader/submission/machine_faults.hpp"
 #include "grader/submission/submission.hpp"
@@ -54,6 +56,11 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   first = first.substr(0, kLongest);
   if (errors > 1) first += " (and " + std::to_string(errors - 1) + " more)";
   return first;
+}
+
+std::string warnings_of(const fs::path& folder) {
+  const fs::path log = folder / "compiler.log";
+  return fs::exists(log) ? lines_of_warnings(printable(read_text(log))) : "";
 }
 
 /// Runs steps of build_given_file.sh in a sandbox.
@@ -257,10 +264,6 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
                            " calls a library of the GPU, which cannot be emulated, and no GPU "
                            "answers here; check it on a machine that has one.");
   }
-  if (!compiled.problem && interface_of(compiled.symbols) != FileInterface::kStages &&
-      !has_convolution(compiled.symbols)) {
-    compiled.problem = BuildProblem{.kind = Kind::kNoConvolution};
-  }
   if (compiled.problem) compiled.problem->file = source.name.generic_string();
   return compiled;
 }
@@ -307,6 +310,33 @@ SubmittedSources only(const fs::path& file) {
   return {.folder = folder, .sources = {folder / file.filename()}, .headers = {}};
 }
 
+std::string lines_of_warnings(const std::string& printed) {
+  constexpr std::string_view kMark = ": warning: ";
+  std::vector<std::string> found;
+  std::vector<std::string> others;
+  std::istringstream lines(printed);
+  for (std::string line; std::getline(lines, line);) {
+    const auto mark = line.find(kMark);
+    if (mark == std::string::npos) continue;
+    // FILE:LINE:COLUMN; another folder than the file's own is not the student's.
+    std::string place = line.substr(0, mark);
+    if (place.find("/common/") != std::string::npos || place.starts_with("/usr/")) continue;
+    place.erase(std::min(place.rfind(':'), place.size()));
+    place.erase(0, place.find_last_of('/') + 1);
+    const std::string text = place + ": " + line.substr(mark + kMark.size());
+    const bool tells = text.find("uninitialized") != std::string::npos;
+    auto& list = tells ? found : others;
+    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+  }
+  found.insert(found.end(), others.begin(), others.end());
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) {
+    text += (text.empty() ? "" : "\n") + found[i];
+  }
+  return text;
+}
+
 BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenFileTarget& target) {
   if (!fs::exists(target.build / "given_file" /
                   (std::string(to_string(target.device)) + ".link"))) {
@@ -327,13 +357,21 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
     built.folder = each.folder;
     built.problem = each.problem;
     if (built.problem) return built;
+    built.warnings += (built.warnings.empty() ? "" : "\n") + warnings_of(each.folder);
   }
   const std::string all = joined(sources.texts) + joined(headers.texts);
   built.folder = folder_for(target, sources.texts.front().name, "graded", all);
   built.program = built.folder / "program";
   const fs::path kept = built.folder / "all-texts";
-  for (const Compiled& each : compiled)
-    built.form = std::max(built.form, interface_of(each.symbols));
+  // The parts of the course's interface may lie in several files.
+  std::string symbols;
+  for (const Compiled& each : compiled) symbols += each.symbols;
+  built.form = interface_of(symbols);
+  if (built.form != FileInterface::kStages && !has_convolution(symbols)) {
+    built.problem = BuildProblem{.kind = Kind::kNoConvolution,
+                                 .file = sources.texts.front().name.generic_string()};
+    return built;
+  }
   if (fs::exists(built.program) && fs::exists(kept) && read_text(kept) == all) return built;
   fill_folder(built.folder, [&](const fs::path& scratch) {
     built.problem = link(compiled, target, scratch, built.form);

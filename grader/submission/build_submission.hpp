@@ -34,7 +34,12 @@ struct BuiltSubmission {
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
   FileInterface form = FileInterface::kStages;
   std::optional<BuildProblem> problem{};
+  std::string warnings{};  ///< of the compiler, about the file: lines_of_warnings
 };
+
+/// The warnings in a compiler's output, a line each, those first that explain wrong results:
+/// "conv.cu:31: 'sum' is used uninitialized". At most three.
+std::string lines_of_warnings(const std::string& printed);
 
 /// Builds a program for the grader. Copies the files into a folder of their own below
 /// build/sources, compiles each source in isolation, judges its symbols and makes its functions

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <utility>
 
 #include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
+#include "common/process/run_process.hpp"
 #include "common/text/printable.hpp"
 
 namespace convlab::grader {
@@ -69,8 +72,21 @@ void make_printable(ServeReply& reply) {
   }
   if (reply.fault) {
     FaultRecord& fault = *reply.fault;
-    for (std::string* text : {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at,
-                              &fault.array, &fault.other_place, &fault.call}) {
+    for (std::string* text :
+         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array,
+          &fault.other_place, &fault.call, &fault.memory.variable, &fault.memory.allocated_at}) {
+      *text = printable_line(*text);
+    }
+    for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
+  }
+  for (DeviceLaunch& launch : reply.notes.launches) {
+    launch.kernel = printable_line(launch.kernel);
+    launch.file = printable_line(launch.file);
+  }
+  if (reply.notes.poisoned) {
+    PoisonedOutput& poisoned = *reply.notes.poisoned;
+    for (std::string* text :
+         {&poisoned.kernel, &poisoned.memory.variable, &poisoned.memory.allocated_at}) {
       *text = printable_line(*text);
     }
   }
@@ -82,6 +98,27 @@ void make_printable(ServeReply& reply) {
 // A thread that was left behind may crash between two requests; it tells the token of the first.
 bool answers(const ServeReply& reply, const ServeRequest& request) {
   return reply.token == request.token || reply.status == ServeStatus::kCrash;
+}
+
+// The line of the source to which a place in the program belongs.
+void find_line(FaultRecord& fault, const std::filesystem::path& program) {
+  if (fault.code == 0 || fault.line != 0) return;
+  std::ostringstream address;
+  address << "0x" << std::hex << fault.code;
+  const FinishedProcess run =
+      run_process({.words = {"addr2line", "-i", "-e", program.string(), address.str()},
+                   .time_limit = milliseconds(5000)});
+  std::istringstream lines(run.output);
+  for (std::string line; std::getline(lines, line);) {
+    // "/home/…/conv_forward.cpp:31 (discriminator 3)"; what the standard library inlines comes
+    // first.
+    const auto colon = line.rfind(':');
+    if (colon == std::string::npos || line.starts_with("/usr/") || line.starts_with('?')) continue;
+    const std::string path = line.substr(0, colon);
+    fault.file = printable_line(path.substr(path.find_last_of('/') + 1));
+    fault.line = std::atoi(line.c_str() + colon + 1);
+    return;
+  }
 }
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
@@ -180,7 +217,19 @@ milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_;
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
-  return milliseconds(20'000 + shape_.multiply_adds() / kSlowestPerMillisecond);
+  const std::int64_t least = device_.device == Device::kCpu ? 8'000 : 20'000;
+  return milliseconds(least + shape_.multiply_adds() / kSlowestPerMillisecond);
+}
+
+// Shorter than the limit of the whole call, so that the device can say where the kernel was.
+double Submission::kernel_limit_s() const {
+  constexpr double kPerCall = 0.6;
+  const double call_s = std::chrono::duration<double>(time_limit()).count();
+  if (fixed_limit_) return kPerCall * call_s;
+  const double least = device_.device == Device::kCpu ? 3.0 : 5.0;
+  constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
+  const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
+  return std::min(kPerCall * call_s, least + work / kPerSecond);
 }
 
 Call Submission::run(const std::string& stage, std::uint32_t content) {
@@ -258,10 +307,14 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   request.input_offset = input_.offset;
   request.weights_offset = weights_.offset;
   request.output_offset = output_.offset;
+  request.kernel_limit_s = kernel_limit_s();
   ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;
   call.failure = ask(request, time_limit(), reply, pauses, on_pause);
+  if (call.failure && call.failure->fault) {
+    call.failure->words = words_of(*call.failure->fault, shape_, sources_);
+  }
   call.round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (process_ && !process_->freeze()) fail_for_working_on(call);
@@ -270,6 +323,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   call.sample = reply.sample;
   call.kernels = reply.kernels;
   if (!call.failure) call.warp_sync = reply.fault;
+  call.notes = reply.notes;
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -358,6 +412,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         failure = Failure{.kind = Failure::Kind::kCrash,
                           .code = ended != nullptr ? ended->code : 0,
                           .fault = reply.fault};
+        if (failure->fault) find_line(*failure->fault, program_);
         break;
       }
     }

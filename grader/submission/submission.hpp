@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/fault_words/fault_words.hpp"
 #include "common/result/result.hpp"
 #include "common/serve/serve.hpp"
 #include "common/tensor/conv_shape.hpp"
@@ -43,6 +45,7 @@ struct Failure {
   double limit_s = 0.0;                ///< of a timeout
   std::string message{};               ///< of kNotImplemented and kRefused
   std::optional<FaultRecord> fault{};  ///< what the program said of it on its way down
+  FaultWords words{};                  ///< the same for a person, without an id if nothing is known
   std::string printed{};               ///< the end of what the program printed
 };
 
@@ -70,6 +73,7 @@ struct Call {
   double round_trip_ms = 0.0;              ///< of all phases, on the grader's clock
   int copies = 0;                          ///< of run_timed: see run_in_steps
   PhaseKernels kernels{};                  ///< of run_phases
+  DeviceNotes notes{};                     ///< of an emulated device
   bool wrote_outside = false;              ///< the memory beside the output has changed
   std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
@@ -124,6 +128,10 @@ class Submission {
   /// Whether nothing in its box has computed since the last call.
   [[nodiscard]] bool stands_still() const;
 
+  /// The files that the program was built from, whose lines and names findings quote.
+  void set_sources(SourceText sources) { sources_ = std::move(sources); }
+  [[nodiscard]] const SourceText& sources() const { return sources_; }
+
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
@@ -157,6 +165,7 @@ class Submission {
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
+  [[nodiscard]] double kernel_limit_s() const;
 
   /// What the grader says to a program that has paused.
   using OnPause = std::function<std::string(const ServeReply& paused)>;
@@ -171,6 +180,7 @@ class Submission {
   Isolation isolation_;
   std::vector<std::string> environment_;
   std::vector<std::string> lasting_environment_;
+  SourceText sources_;
   ConvShape shape_;
   Region input_;
   Region weights_;

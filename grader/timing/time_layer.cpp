@@ -38,6 +38,8 @@ class LayerTiming {
     if (layer_.call.round_trip_ms > kSampleBudgetMs) {
       if (auto found = keep(layer_.call)) return found;
     } else {
+      // Real images begin with equal rows of zeros, so no copy of one of them would be told apart.
+      FreshNumbers::draw().fill(layer_.arrays.input, layer_.shape.input_size());
       const Stopwatch watch;
       for (int sample = 0; sample < kMostSamples; ++sample) {
         if (sample >= kFewestSamples && watch.milliseconds() > kSampleBudgetMs) break;

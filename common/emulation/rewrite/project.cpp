@@ -87,7 +87,7 @@ class Project {
     auto unit = std::make_unique<Unit>(path, read_source(path));
     Unit& loaded = *unit;
     units_.emplace(path.string(), std::move(unit));
-    for (const std::string& name : quoted_includes(loaded.source)) {
+    for (const std::string& name : included_names(loaded.source)) {
       bool beside = false;
       const fs::path found = resolve(name, path, beside);
       if (!found.empty()) loaded.inclusions.push_back({name, &load(found), beside});

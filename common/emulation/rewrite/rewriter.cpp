@@ -12,6 +12,7 @@
 #include "common/emulation/rewrite/rewriter.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "common/emulation/rewrite/assembly.hpp"
@@ -20,6 +21,27 @@
 
 namespace convlab::rewrite {
 namespace {
+
+struct IncludedName {
+  std::string text;
+  std::size_t last;  ///< token of the name; the first is two after the #
+};
+
+/// The name in the #include directive that begins at token i.
+std::optional<IncludedName> included_name(const Source& source, std::size_t i) {
+  if (!source.is(i, "#") || !source.is(i + 1, "include") || i + 2 >= source.size())
+    return std::nullopt;
+  if (const Token& token = source[i + 2]; token.kind == Token::Kind::kString)
+    return IncludedName{std::string(token.text.substr(1, token.text.size() - 2)), i + 2};
+  if (!source.is(i + 2, "<")) return std::nullopt;
+  std::string text;
+  for (std::size_t k = i + 3; k < source.size() && source[k].directive == source[i].directive;
+       ++k) {
+    if (source.is(k, ">")) return IncludedName{text, k};
+    text += source[k].text;
+  }
+  return std::nullopt;
+}
 
 class FileRewriter {
  public:
@@ -59,6 +81,7 @@ class FileRewriter {
       if (source_.in_device_code(i) || token.directive != 0) rewrite_assembly(file_, i);
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
+      use_clock_of_device(i);
       rewrite_launch_by_macro(file_, i);
       if (token.directive == 0 && source_.scope(i) != Scope::kFunction)
         if (const auto bounds = launch_bounds_of(source_, i, names_.macros))
@@ -87,6 +110,15 @@ class FileRewriter {
     }
   }
 
+  /// clock() of a kernel counts the cycles of its device; the host's of that name the time of the
+  /// process, a thousand times more slowly.
+  void use_clock_of_device(std::size_t i) {
+    if (!source_.is(i, "clock") || !source_.is(i + 1, "(") || !source_.is(i + 2, ")")) return;
+    const bool other = i > 0 && (source_.is(i - 1, ".") || source_.is(i - 1, "->") ||
+                                 (source_.is(i - 1, "::") && i > 1 && source_.is(i - 2, "std")));
+    if (!other && source_.in_device_code(i)) editor_.replace(i, "clock64");
+  }
+
   void refuse_unsupported(std::size_t i) {
     static const std::set<std::string_view> textures = {"cudaTextureObject_t",
                                                         "cudaSurfaceObject_t",
@@ -107,13 +139,14 @@ class FileRewriter {
 
   void replace_includes(const std::vector<Include>& includes) {
     for (std::size_t i = 0; i + 2 < source_.size(); ++i) {
-      if (!source_.is(i, "#") || !source_.is(i + 1, "include") ||
-          source_[i + 2].kind != Token::Kind::kString)
-        continue;
-      const std::string_view quoted_name = source_[i + 2].text;
-      for (const Include& include : includes)
-        if (quoted_name.substr(1, quoted_name.size() - 2) == include.name)
-          editor_.replace(i + 2, '"' + include.target + '"');
+      const auto name = included_name(source_, i);
+      if (!name) continue;
+      for (const Include& include : includes) {
+        if (name->text != include.name) continue;
+        editor_.replace(i + 2, '"' + include.target + '"');
+        if (name->last > i + 2) editor_.blank(source_[i + 2].end(), source_[name->last].end());
+        break;
+      }
     }
   }
 
@@ -165,12 +198,10 @@ Rewritten rewrite(std::string_view text, const Source& source, const Names& name
   return FileRewriter(text, source, names).run(includes);
 }
 
-std::vector<std::string> quoted_includes(const Source& source) {
+std::vector<std::string> included_names(const Source& source) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i + 2 < source.size(); ++i)
-    if (source.is(i, "#") && source.is(i + 1, "include") &&
-        source[i + 2].kind == Token::Kind::kString)
-      names.emplace_back(source[i + 2].text.substr(1, source[i + 2].text.size() - 2));
+    if (const auto name = included_name(source, i)) names.push_back(name->text);
   return names;
 }
 

@@ -28,7 +28,7 @@ struct Include {
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
                   const std::vector<Include>& includes = {});
 
-/// Names in the file's #include "…" directives, in order.
-std::vector<std::string> quoted_includes(const Source& source);
+/// Names in the file's #include "…" and #include <…> directives, in order.
+std::vector<std::string> included_names(const Source& source);
 
 }  // namespace convlab::rewrite

@@ -1,6 +1,7 @@
 #include "common/emulation/rewrite/variables.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -150,7 +151,11 @@ class VariableRewriter {
 
   /// The parenthesis of `float (*rows)[8]`, which holds the name.
   [[nodiscard]] bool opens_declarator(std::size_t i) const {
-    return source_.is(i, "(") && (source_.is(i + 1, "*") || source_.is(i + 1, "&"));
+    // Or a name alone: `int (s)[32]`.
+    return source_.is(i, "(") &&
+           (source_.is(i + 1, "*") || source_.is(i + 1, "&") ||
+            (source_.is(i + 2, ")") && i > 0 && source_[i - 1].kind == Token::Kind::kIdentifier &&
+             !is_alignment(i - 1)));
   }
 
   [[nodiscard]] bool is_class_head(std::size_t begin, std::size_t brace) const {
@@ -182,7 +187,21 @@ class VariableRewriter {
         break;
       }
     }
-    return i;
+    return begins_with_type(i).value_or(i);
+  }
+
+  /// `extern float __shared__ s[];`: the type may stand before the qualifier, too. Then the
+  /// declaration begins behind the statement before.
+  [[nodiscard]] std::optional<std::size_t> begins_with_type(std::size_t i) const {
+    std::size_t begin = i;
+    while (begin > 0 && source_[begin - 1].directive == source_[i].directive &&
+           source_[begin - 1].kind == Token::Kind::kIdentifier)
+      --begin;
+    const bool after_statement =
+        begin > 0 &&
+        (source_.is(begin - 1, ";") || source_.is(begin - 1, "{") || source_.is(begin - 1, "}"));
+    if (begin == i || !after_statement) return std::nullopt;
+    return begin;
   }
 
   [[nodiscard]] bool is_alignment(std::size_t i) const {

@@ -1,8 +1,14 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
+#include <bit>
 #include <mutex>
+#include <utility>
 
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/poison.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
 namespace convlab::emulation {
@@ -17,7 +23,87 @@ Activity& record() {
   return *instance;
 }
 
+// A program may launch a million kernels; the first ones tell enough.
+constexpr std::size_t kMostNotes = 24;
+
+DeviceNotes& notes() {
+  static auto* const instance = new DeviceNotes;
+  return *instance;
+}
+
+std::string name_of(const CallSite& site) {
+  const std::string path = site.file == nullptr ? "" : site.file;
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+void note_transfer(const std::string& what, std::int64_t bytes) {
+  if (notes().transfers.size() < kMostNotes) notes().transfers.push_back({what, bytes});
+}
+
+/// Counts the elements that hold poison. One that holds the poison of its own place in some memory
+/// was copied from there as it was.
+std::optional<PoisonedOutput> find_poison(const float* output, std::int64_t count) {
+  PoisonedOutput found;
+  std::optional<PoisonedWord> source;
+  std::optional<PoisonedWord> own;
+  for (std::int64_t i = 0; i < count; ++i) {
+    PoisonedWord word;
+    if (!read_poison(std::bit_cast<std::uint32_t>(output[i]), word)) continue;
+    const bool is_own = !word.shared && word.offset == i * std::int64_t{sizeof(float)};
+    ++(is_own ? found.never_written : found.computed);
+    std::optional<PoisonedWord>& first = is_own ? own : source;
+    if (!first) first = word;
+  }
+  if (!source && !own) return std::nullopt;
+  const PoisonedWord word = found.computed > 0 ? *source : *own;
+  const auto memory = word.shared ? poisoned_variable(word.object, word.offset)
+                                  : device_memory().find_poisoned(word.object, word.offset);
+  if (!memory) return std::nullopt;
+  found.kernel = memory->kernel;
+  found.memory = fault_memory(*memory, memory->kernel);
+  return found;
+}
+
 }  // namespace
+
+DeviceNotes take_notes(const float* output, std::int64_t count) {
+  DeviceNotes taken;
+  {
+    const std::lock_guard lock(record_mutex);
+    taken = std::exchange(notes(), {});
+  }
+  for (const Allocation& allocation : device_memory().live()) {
+    taken.live_bytes += static_cast<std::int64_t>(allocation.bytes);
+  }
+  if (settings().numbered_poison) taken.poisoned = find_poison(output, count);
+  return taken;
+}
+
+void note_allocation(std::int64_t bytes) {
+  const std::lock_guard lock(record_mutex);
+  note_transfer("allocation", bytes);
+}
+
+void note_configuration(const KernelCall& call) {
+  const std::lock_guard lock(record_mutex);
+  if (notes().launches.size() >= kMostNotes) return;
+  notes().launches.push_back({.kernel = call.name,
+                              .file = name_of(call.site),
+                              .line = static_cast<int>(call.site.line),
+                              .grid = {call.grid.x, call.grid.y, call.grid.z},
+                              .block = {call.block.x, call.block.y, call.block.z}});
+}
+
+void note_early_end(const KernelCall& call, int ended, const CallSite& barrier) {
+  const std::lock_guard lock(record_mutex);
+  for (DeviceLaunch& launch : notes().launches) {
+    if (launch.early > 0 || launch.kernel != call.name ||
+        launch.line != static_cast<int>(call.site.line))
+      continue;
+    launch.early = ended;
+    launch.barrier_line = static_cast<int>(barrier.line);
+  }
+}
 
 std::vector<MemoryRange> allocated_memory() {
   std::vector<MemoryRange> ranges;
@@ -53,6 +139,7 @@ void note_copy(bool from_device, bool to_device, std::int64_t bytes) {
   Activity::Copies& copies = record().copies[direction];
   ++copies.calls;
   copies.bytes += bytes;
+  note_transfer(direction, bytes);
 }
 
 }  // namespace convlab::emulation

@@ -221,7 +221,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = 0;
       break;
     default:
-      return record_error(cudaErrorInvalidValue);
+      if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
+      *value = 0;
   }
   return cudaSuccess;
 }

@@ -27,6 +27,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   *pointer = device_memory().allocate(bytes, kind);
+  note_allocation(static_cast<std::int64_t>(bytes));
   return record_error(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 

@@ -1,5 +1,8 @@
 #include "common/emulation/runtime/api_state.hpp"
 
+#include <execinfo.h>
+
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -8,6 +11,7 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/symbolize.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -82,8 +86,11 @@ void renew_device() {
 }
 
 cudaError_t refuse(cudaError_t error, const std::string& what, EmulationFault fault) {
+  std::array<void*, 16> frames;
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   send_report({.fault = error == cudaErrorNotSupported ? EmulationFault::kUnsupported : fault,
-               .what = what});
+               .what = what,
+               .at = source_place(frames.data(), count)});
   return record_error(error);
 }
 

@@ -1,5 +1,6 @@
 // Streams and events of the runtime API.
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -27,16 +28,22 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags,
-                                         int /*priority*/) {
+// What GPUs answer. Priorities say what to begin first, which has no effect on a result.
+constexpr int kLeastPriority = 0;
+constexpr int kGreatestPriority = -5;
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
   note_call(__func__);
-  return cudaStreamCreateWithFlags(stream, flags);
+  const cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+  if (error == cudaSuccess)
+    (*stream)->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  return error;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   note_call(__func__);
-  if (least != nullptr) *least = 0;
-  if (greatest != nullptr) *greatest = 0;
+  if (least != nullptr) *least = kLeastPriority;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
   return cudaSuccess;
 }
 
@@ -66,9 +73,9 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
 
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
   note_call(__func__);
-  return with_stream(handle, [&](const CUstream_st&) {
+  return with_stream(handle, [&](const CUstream_st& stream) {
     if (priority == nullptr) return cudaErrorInvalidValue;
-    *priority = 0;  // the only one, see cudaDeviceGetStreamPriorityRange
+    *priority = stream.priority;
     return cudaSuccess;
   });
 }

@@ -1,5 +1,7 @@
 #include "common/emulation/runtime/block_barrier.hpp"
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/kernel_faults.hpp"
 
 namespace convlab::emulation {
@@ -30,6 +32,10 @@ void BlockBarrier::begin_block() {
 
 void BlockBarrier::open(Scheduler& scheduler) {
   if (diverged_) fail_block(EmulationFault::kDivergentBarrier, KernelFault::kLaunchFailure);
+  if (scheduler.live() != scheduler.threads().size()) [[unlikely]] {
+    note_early_end(BlockRunner::of_kernel().call(),
+                   static_cast<int>(scheduler.threads().size() - scheduler.live()), place_.site);
+  }
   result_ = {static_cast<int>(scheduler.live()), static_cast<int>(count_)};
   opened_ = place_;
   count_ = 0;

@@ -57,6 +57,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
     fault_.kind = EmulationFault::kOutsideAccess;
     fault_.message = "a thread wrote " + text_of(*damage);
     fault_.memory = damage;
+    fault_.writes = true;
     fault_.has_thread = false;
     return false;
   }
@@ -115,6 +116,7 @@ Fault& BlockRunner::new_fault() {
   fault_.memory.reset();
   fault_.site = {};
   fault_.address = nullptr;
+  fault_.writes = false;
   fault_.frame_count = 0;
   fault_.has_thread = thread != nullptr;
   if (thread != nullptr) fault_.thread = thread->index;

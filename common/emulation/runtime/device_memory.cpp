@@ -62,8 +62,13 @@ std::string allocation_text(const Allocation& allocation) {
 
 ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
                        const std::string& adjective = {}) {
-  return {adjective + allocation_text(allocation), static_cast<std::int64_t>(allocation.bytes),
-          byte - allocation.begin};
+  return {.name = adjective + allocation_text(allocation),
+          .bytes = static_cast<std::int64_t>(allocation.bytes),
+          .offset = byte - allocation.begin,
+          .argument = allocation.argument,
+          .kernel = allocation.kernel,
+          .freed = !adjective.empty(),
+          .allocation = allocation.number};
 }
 
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN, so that a
@@ -173,7 +178,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   allocation.kind = kind;
   allocation.number = ++count_;
   fill_surroundings(allocation);
-  std::memset(allocation.begin, kPoisonByte, bytes);
+  fill_poison(allocation.begin, bytes, static_cast<unsigned>(allocation.number), false);
   if (kind == MemoryKind::kDevice) close(allocation);
   allocation.made_by_count =
       backtrace(allocation.made_by.data(), static_cast<int>(allocation.made_by.size()));
@@ -219,6 +224,45 @@ std::vector<Allocation> DeviceMemory::live() const {
   std::vector<Allocation> all;
   for (const auto& [pages, allocation] : live_) all.push_back(allocation);
   return all;
+}
+
+void DeviceMemory::note_argument(const void* address, const char* kernel, int position) {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  for (auto* allocations : {&live_, &freed_}) {
+    const auto after = allocations->upper_bound(byte);
+    if (after == allocations->begin()) continue;
+    Allocation& allocation = std::prev(after)->second;
+    if (byte >= allocation.begin + allocation.bytes) continue;
+    allocation.kernel = kernel;
+    allocation.argument = position;
+    return;
+  }
+}
+
+ReportPlace DeviceMemory::made_at(std::uint64_t number) const {
+  Allocation found;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto* allocations : {&freed_, &live_})
+      for (const auto& [pages, allocation] : *allocations)
+        if (allocation.number == number) found = allocation;
+  }
+  return source_place(found.made_by.data(), found.made_by_count);
+}
+
+std::optional<ReportMemory> DeviceMemory::find_poisoned(unsigned object,
+                                                        std::int64_t offset) const {
+  const std::lock_guard lock(mutex_);
+  const Allocation* latest = nullptr;
+  for (const auto* allocations : {&freed_, &live_})
+    for (const auto& [pages, allocation] : *allocations) {
+      const bool fits = allocation.number % kPoisonObjects == object &&
+                        offset < static_cast<std::int64_t>(allocation.bytes);
+      if (fits && (latest == nullptr || allocation.number > latest->number)) latest = &allocation;
+    }
+  if (latest == nullptr) return std::nullopt;
+  return memory_of(latest->begin + offset, *latest);
 }
 
 std::optional<Allocation> DeviceMemory::find(const void* address) const {
@@ -269,7 +313,7 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
                                                     [[maybe_unused]] const std::string& writer) {
-  EmulationReport report{.fault = EmulationFault::kOutsideAccess};
+  EmulationReport report{.fault = EmulationFault::kOutsideAccess, .writes = true};
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {

@@ -29,6 +29,8 @@ struct Allocation {
   bool is_open = true;
   std::array<void*, 8> made_by = {};  ///< return addresses of the call that made it
   int made_by_count = 0;
+  int argument = 0;         ///< its position among the arguments of `kernel`, from 1
+  const char* kernel = "";  ///< the last kernel that got it
 };
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
@@ -46,6 +48,14 @@ class DeviceMemory {
   bool release(void* address, MemoryKind kind);
 
   void release_all();
+
+  /// Remembers as which argument a kernel gets the allocation that contains the address.
+  void note_argument(const void* address, const char* kernel, int position);
+  /// The call that made the allocation with this number, live or freed.
+  [[nodiscard]] ReportPlace made_at(std::uint64_t number) const;
+  /// The latest allocation whose number ends in these bits (poison.hpp).
+  [[nodiscard]] std::optional<ReportMemory> find_poisoned(unsigned object,
+                                                          std::int64_t offset) const;
 
   /// The allocation that contains the address.
   [[nodiscard]] std::optional<Allocation> find(const void* address) const;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace convlab::emulation {
 
@@ -40,8 +41,14 @@ struct ReportPlace {
 /// An address, told by the piece of memory that it lies in or next to.
 struct ReportMemory {
   std::string name{};  ///< "allocation 3 of 784 bytes at 0x7e…", "the shared variable tile …"
-  std::int64_t bytes = 0;   ///< size of that memory
-  std::int64_t offset = 0;  ///< of the address, from the first byte; may be negative or beyond
+  std::int64_t bytes = 0;      ///< size of that memory
+  std::int64_t offset = 0;     ///< of the address, from the first byte; may be negative or beyond
+  std::string variable{};      ///< of shared memory: the variable; "dynamic" for the dynamic part
+  std::int64_t row_bytes = 0;  ///< of a variable of several dimensions: the size of one row
+  int argument = 0;      ///< of an allocation: its position among the kernel's arguments, from 1
+  std::string kernel{};  ///< the kernel that got it so
+  bool freed = false;    ///< the memory was freed before
+  std::uint64_t allocation = 0;  ///< its number, from 1
 };
 
 struct ReportIndex {
@@ -50,18 +57,31 @@ struct ReportIndex {
   std::uint32_t z = 0;
 };
 
+/// Threads of a block that wait in one call.
+struct ReportWait {
+  int threads = 0;
+  std::string call{};  ///< empty for threads that have ended
+  ReportPlace at{};
+};
+
 /// One report. What does not apply is empty.
 struct EmulationReport {
   EmulationFault fault = EmulationFault::kCall;
-  bool is_note = false;  ///< doubtful, but the kernel went on
-  std::string what{};    ///< the first line of `text`: what happened
-  std::string kernel{};  ///< its name as the launch writes it
+  bool is_note = false;   ///< doubtful, but the kernel went on
+  std::string what{};     ///< the first line of `text`: what happened
+  std::string problem{};  ///< the same without kernel and places, where `what` names them
+  std::string kernel{};   ///< its name as the launch writes it
   std::optional<ReportIndex> block{};
   std::optional<ReportIndex> thread{};
   ReportPlace at{};            ///< the line that did it
   ReportPlace launched_at{};   ///< the launch of the kernel
   ReportPlace allocated_at{};  ///< the call that made the memory
   std::optional<ReportMemory> memory{};
+  bool writes = false;              ///< of kOutsideAccess: the access is a write
+  int host_argument = 0;            ///< the kernel's argument that points to host memory, from 1
+  ReportIndex grid{};               ///< of the launch
+  ReportIndex block_size{};         ///< of the launch
+  std::vector<ReportWait> waits{};  ///< of a deadlock or a divergent barrier
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
 

@@ -28,6 +28,7 @@ struct Fault {
   bool has_thread = false;
   uint3 thread = {};
   const void* address = nullptr;      ///< of a stray access
+  bool writes = false;                ///< the stray access is a write
   std::array<void*, 32> frames = {};  ///< return addresses, innermost first
   int frame_count = 0;
 };

@@ -176,7 +176,7 @@ std::optional<KernelFailure> GridRunner::run(const KernelCall& call) {
 
 void GridRunner::wait_for_workers(std::unique_lock<std::mutex>& lock) {
   const auto finished = [&] { return busy_ == 0; };
-  const double limit = settings().timeout_seconds;
+  const double limit = kernel_time_limit();
   if (limit == 0) {
     done_.wait(lock, finished);
     return;

@@ -113,6 +113,8 @@ void run_kernel(const KernelCall& call) {
   if (auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
     damage->kernel = call.name;
     damage->launched_at = place_of(call.site);
+    damage->grid = {call.grid.x, call.grid.y, call.grid.z};
+    damage->block_size = {call.block.x, call.block.y, call.block.z};
     damage->text = damage->what;  // which names both
     raise_device_fault({KernelFault::kIllegalAddress, *damage});
   }
@@ -123,21 +125,35 @@ std::vector<PendingLaunch>& pending_launches() {
   return launches;
 }
 
+/// CUDA 13.0 on an H200 says "invalid argument" to all of these.
+cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
+  const std::string what = "invalid launch of " + name_and_place(call) + ": " + problem;
+  send_report({.fault = EmulationFault::kLaunch,
+               .what = what,
+               .problem = problem,
+               .kernel = call.name,
+               .launched_at = place_of(call.site),
+               .grid = {call.grid.x, call.grid.y, call.grid.z},
+               .block_size = {call.block.x, call.block.y, call.block.z},
+               .text = what});
+  return record_error(cudaErrorInvalidValue);
+}
+
 /// Sets the action of a launch. @return cudaSuccess, or what is wrong with the launch
 cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                         Action& action) {
   call.shared_limit = opt_ins().of(call.function);
-  // CUDA 13.0 on an H200 says "invalid argument" to all of these.
+  note_configuration(call);
   if (const std::string problem = configuration_problem(call); !problem.empty())
-    return refuse(cudaErrorInvalidValue,
-                  "invalid launch of " + name_and_place(call) + ": " + problem,
-                  EmulationFault::kLaunch);
+    return refuse_launch(call, problem);
   if (constant_bytes() > device_model().constant_bytes)
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
                       " bytes; a GPU has " + std::to_string(device_model().constant_bytes));
   for (int i = 0; i < pointer_count; ++i) {
-    const std::string why = why_no_kernel_may_use(const_cast<const void*>(pointers[i].value));
+    const void* const address = const_cast<const void*>(pointers[i].value);
+    device_memory().note_argument(address, call.name, pointers[i].position);
+    const std::string why = why_no_kernel_may_use(address);
     if (why.empty()) continue;
     // A GPU would fault when the kernel uses the pointer; here it is certain that it is wrong.
     const std::string what = "illegal memory access: argument " +
@@ -148,6 +164,7 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
                                  .what = what,
                                  .kernel = call.name,
                                  .launched_at = place_of(call.site),
+                                 .host_argument = pointers[i].position,
                                  .text = what}};
     action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);

@@ -55,16 +55,18 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
   return text;
 }
 
-/// One line per group of threads that are in the same state at the same place.
-std::string thread_groups(const BlockRunner& runner) {
+/// One line per group of threads that are in the same state at the same place. Notes those that
+/// wait or have ended.
+std::string thread_groups(const BlockRunner& runner, std::vector<ReportWait>& waits) {
   std::map<std::tuple<State, std::string, std::string>, std::vector<const EmulatedThread*>> groups;
+  std::map<std::string, ReportPlace> places;
   for (const EmulatedThread& thread : runner.scheduler().threads()) {
     State state = thread.state;
     if (state == State::kReady) state = State::kRunning;
-    const bool waits = state == State::kAtBarrier || state == State::kInWarp ||
-                       state == State::kConverging || state == State::kAsleep;
+    const bool waits_now = state == State::kAtBarrier || state == State::kInWarp ||
+                           state == State::kConverging || state == State::kAsleep;
     const Wait& last = runner.scheduler().wait_of(thread);
-    const bool begun = waits || (state == State::kRunning && last.site.file != nullptr);
+    const bool begun = waits_now || (state == State::kRunning && last.site.file != nullptr);
     std::string call = last.call;
     if (state == State::kInWarp) {
       std::array<char, 24> mask;
@@ -74,6 +76,7 @@ std::string thread_groups(const BlockRunner& runner) {
     }
     if (!begun) call.clear();
     const std::string where = begun ? place_text(place_of(last.site)) : std::string();
+    if (waits_now) places[where] = place_of(last.site);
     groups[{state, call, where}].push_back(&thread);
   }
   std::string text;
@@ -81,6 +84,10 @@ std::string thread_groups(const BlockRunner& runner) {
     const auto& [state, call, where] = key;
     text.append("\n    ").append(std::to_string(threads.size()));
     text += threads.size() == 1 ? " thread " : " threads ";
+    const auto place = places.find(where);
+    if (state == State::kExited) waits.push_back({.threads = static_cast<int>(threads.size())});
+    if (place != places.end())
+      waits.push_back({static_cast<int>(threads.size()), call, place->second});
     switch (state) {
       case State::kFresh:
         text += "not begun";
@@ -107,8 +114,9 @@ std::string thread_groups(const BlockRunner& runner) {
 
 std::string time_limit_text() {
   std::ostringstream text;
-  text << "time limit: the kernel did not end within the " << settings().timeout_seconds
-       << " s of CONVLAB_EMU_TIMEOUT";
+  const bool of_user = kernel_time_limit() == settings().timeout_seconds;
+  text << "time limit: the kernel did not end within " << (of_user ? "the " : "")
+       << kernel_time_limit() << " s" << (of_user ? " of CONVLAB_EMU_TIMEOUT" : "");
   return text.str();
 }
 
@@ -156,30 +164,73 @@ std::string name_of(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
+std::string one_line(std::string text) {
+  for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at))
+    text.replace(at, 1, ";");
+  return text;
+}
+
+FaultKind kind_of(const EmulationReport& report) {
+  switch (report.fault) {
+    case EmulationFault::kOutsideAccess:
+      return report.host_argument > 0 ? FaultKind::kHostPointer : FaultKind::kDeviceMemory;
+    case EmulationFault::kMisaligned:
+      return FaultKind::kMisaligned;
+    case EmulationFault::kStackOverflow:
+      return FaultKind::kStack;
+    case EmulationFault::kDivision:
+    case EmulationFault::kTrap:
+    case EmulationFault::kAssertion:
+      return FaultKind::kArithmetic;
+    case EmulationFault::kDeadlock:
+    case EmulationFault::kDivergentBarrier:
+      return FaultKind::kBarrier;
+    case EmulationFault::kTimeLimit:
+      return FaultKind::kKernelTime;
+    case EmulationFault::kWarpMask:
+    case EmulationFault::kDeviceFunction:
+      return FaultKind::kWarp;
+    case EmulationFault::kLaunch:
+      return FaultKind::kLaunch;
+    case EmulationFault::kDevicePointerOnHost:
+      return FaultKind::kDevicePointer;
+    case EmulationFault::kCall:
+      return FaultKind::kCopy;
+    case EmulationFault::kUnsupported:
+      return FaultKind::kUnsupported;
+    case EmulationFault::kException:
+    case EmulationFault::kFork:
+      break;
+  }
+  return FaultKind::kException;
+}
+
+std::array<unsigned, 3> array_of(const ReportIndex& index) {
+  return {index.x, index.y, index.z};
+}
+
 /// The part of a report that the grader explains.
 FaultRecord fault_record(const EmulationReport& report) {
-  const auto kind_of = [](EmulationFault fault) {
-    switch (fault) {
-      case EmulationFault::kOutsideAccess:
-        return FaultKind::kDeviceMemory;
-      case EmulationFault::kLaunch:
-        return FaultKind::kLaunch;
-      case EmulationFault::kDevicePointerOnHost:
-        return FaultKind::kDevicePointer;
-      default:
-        return FaultKind::kException;
-    }
-  };
-  FaultRecord record{.kind = kind_of(report.fault),
-                     .text = report.what.substr(0, report.what.find('\n')),
+  const ReportPlace& somewhere = report.at.file.empty() ? report.launched_at : report.at;
+  FaultRecord record{.kind = kind_of(report),
+                     .text = report.problem.empty() ? one_line(report.what) : report.problem,
                      .kernel = report.kernel,
-                     .file = name_of(report.at.file),
-                     .line = static_cast<int>(report.at.line)};
+                     .file = name_of(somewhere.file),
+                     .line = static_cast<int>(report.at.line),
+                     .has_thread = report.thread.has_value(),
+                     .writes = report.writes,
+                     .launch_line = static_cast<int>(report.launched_at.line),
+                     .grid = array_of(report.grid),
+                     .block_size = array_of(report.block_size)};
+  if (report.memory) record.memory = fault_memory(*report.memory, report.kernel);
+  record.memory.argument = std::max(record.memory.argument, report.host_argument);
+  for (const ReportWait& wait : report.waits)
+    record.waiting.push_back({wait.threads, wait.call, static_cast<int>(wait.at.line)});
   if (!report.allocated_at.file.empty())
     record.allocated_at =
         name_of(report.allocated_at.file) + ":" + std::to_string(report.allocated_at.line);
-  if (report.block) record.block = {report.block->x, report.block->y, report.block->z};
-  if (report.thread) record.thread = {report.thread->x, report.thread->y, report.thread->z};
+  if (report.block) record.block = array_of(*report.block);
+  if (report.thread) record.thread = array_of(*report.thread);
   return record;
 }
 
@@ -192,6 +243,19 @@ ReportSink& sink() {
 }
 
 }  // namespace
+
+FaultMemory fault_memory(const ReportMemory& memory, const std::string& kernel) {
+  const ReportPlace place =
+      memory.allocation > 0 ? device_memory().made_at(memory.allocation) : ReportPlace{};
+  return {.variable = memory.variable,
+          .argument = memory.kernel == kernel ? memory.argument : 0,
+          .freed = memory.freed,
+          .bytes = memory.bytes,
+          .offset = memory.offset,
+          .row_bytes = memory.row_bytes,
+          .allocated_at =
+              place.file.empty() ? "" : name_of(place.file) + ":" + std::to_string(place.line)};
+}
 
 ReportPlace place_of(const CallSite& site) {
   if (site.file == nullptr) return {};
@@ -218,7 +282,10 @@ EmulationReport describe_fault(const BlockRunner& runner) {
                          .kernel = call.name,
                          .block = index_of(runner.block_index()),
                          .launched_at = place_of(call.site),
-                         .memory = fault.memory};
+                         .memory = fault.memory,
+                         .writes = fault.writes,
+                         .grid = {call.grid.x, call.grid.y, call.grid.z},
+                         .block_size = {call.block.x, call.block.y, call.block.z}};
   if (fault.has_thread) report.thread = index_of(fault.thread);
   if (fault.site.file != nullptr)
     report.at = place_of(fault.site);
@@ -236,7 +303,7 @@ EmulationReport describe_fault(const BlockRunner& runner) {
   report.text = text_of(report);
   if (fault.kind == EmulationFault::kDeadlock || fault.kind == EmulationFault::kDivergentBarrier ||
       fault.kind == EmulationFault::kTimeLimit)
-    report.text += "\n  the threads of the block:" + thread_groups(runner);
+    report.text += "\n  the threads of the block:" + thread_groups(runner, report.waits);
   return report;
 }
 

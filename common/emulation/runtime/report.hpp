@@ -6,6 +6,7 @@
 
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/emulation_report.hpp"
+#include "common/error/fault_record.hpp"
 
 namespace convlab::emulation {
 
@@ -18,6 +19,9 @@ EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
                                     std::uint64_t blocks);
 
 ReportPlace place_of(const CallSite& site);
+
+/// The part of it that the grader explains. `kernel` is the one that the report is about.
+FaultMemory fault_memory(const ReportMemory& memory, const std::string& kernel);
 
 /// "4 bytes past the end of allocation 3 of 1024 bytes at 0x…"
 std::string text_of(const ReportMemory& memory);

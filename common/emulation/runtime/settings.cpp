@@ -1,10 +1,12 @@
 #include "common/emulation/runtime/settings.hpp"
 
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
 
@@ -73,6 +75,11 @@ Settings read_settings() {
       throw UsageError("CONVLAB_EMU_READS=" + *text + " is neither exact nor forgiven");
     result.forgives_reads = *text == "forgiven";
   }
+  if (const auto text = variable("CONVLAB_EMU_POISON")) {
+    if (*text != "plain" && *text != "numbered")
+      throw UsageError("CONVLAB_EMU_POISON=" + *text + " is neither plain nor numbered");
+    result.numbered_poison = *text == "numbered";
+  }
   if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
     result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT=", *text, 0.0, 1e9);
   if (const auto text = variable("CONVLAB_EMU_THREADS"))
@@ -83,6 +90,17 @@ Settings read_settings() {
   if (const auto text = variable("CONVLAB_EMU_CC"))
     result.compute_capability = parse_compute_capability(*text);
   return result;
+}
+
+static std::atomic<double> chosen_limit = -1.0;
+
+double kernel_time_limit() {
+  const double chosen = chosen_limit.load();
+  return chosen >= 0.0 ? chosen : settings().timeout_seconds;
+}
+
+void limit_kernels(double seconds) {
+  chosen_limit.store(seconds);
 }
 
 const Settings& settings() {

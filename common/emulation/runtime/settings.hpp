@@ -17,6 +17,7 @@ struct Settings {
   int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
   std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
   bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven
+  bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered (poison.hpp)
   int compute_capability = 80;     ///< CONVLAB_EMU_CC, for example 75 or 8.6
 };
 
@@ -26,6 +27,10 @@ void parse_order(const std::string& text, Settings& settings);
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read
 Settings read_settings();
+
+/// The time limit of one kernel in seconds, 0 for none: that of the settings, or what was set
+/// since.
+double kernel_time_limit();
 
 /// The settings of this process, read when first asked for and then fixed.
 const Settings& settings();

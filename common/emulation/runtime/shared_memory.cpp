@@ -3,12 +3,15 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -98,7 +101,7 @@ void SharedMemory::begin_block() {
   if (dynamic_bytes_ != 0) {
     const std::size_t padding = (16 - dynamic_bytes_ % 16) % 16;
     allow_access(dynamic_begin_, dynamic_bytes_ + padding);
-    std::memset(dynamic_begin_, kPoisonByte, dynamic_bytes_);
+    fill_poison(dynamic_begin_, dynamic_bytes_, kPoisonObjects - 1, true);
     std::memset(dynamic_begin_ + dynamic_bytes_, kRedzoneByte, padding);
     forbid_access(dynamic_begin_ + dynamic_bytes_, padding);
   }
@@ -124,11 +127,12 @@ bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignm
   std::byte* const begin = static_end_;
   open_static(begin + bytes);
   allow_access(begin, bytes);
-  std::memset(begin, kPoisonByte, bytes);
+  fill_poison(begin, bytes, static_cast<unsigned>(variables_.size()), true);
   static_end_ = begin + bytes;
   add_redzone(static_end_ + kRedzoneBytes);
   static_bytes_ += bytes;
-  variables_.push_back({slot.name, slot.file, slot.line, begin, bytes});
+  variables_.push_back({slot.name, slot.file, slot.line, begin, bytes, slot.row_bytes});
+  note_shared(static_cast<unsigned>(variables_.size() - 1), variables_.back());
   slot.address = begin;
   slot.block = current_block_number;
   return true;
@@ -154,6 +158,41 @@ std::optional<ReportMemory> SharedMemory::damage() const {
   return std::nullopt;
 }
 
+namespace {
+
+/// The variables of the latest kernels, by their number.
+struct PoisonedVariables {
+  std::mutex mutex;
+  std::array<ReportMemory, kPoisonObjects> variables;
+};
+
+PoisonedVariables& poisoned_variables() {
+  static auto* const instance = new PoisonedVariables;  // never destroyed, like the device
+  return *instance;
+}
+
+}  // namespace
+
+void SharedMemory::note_shared(unsigned number, const Variable& variable) {
+  if (!settings().numbered_poison) return;
+  PoisonedVariables& known = poisoned_variables();
+  const std::lock_guard lock(known.mutex);
+  ReportMemory& memory = known.variables[number % kPoisonObjects];
+  memory = {};
+  memory.bytes = static_cast<std::int64_t>(variable.bytes);
+  memory.variable = variable.name;
+  memory.row_bytes = static_cast<std::int64_t>(variable.row_bytes);
+}
+
+ReportMemory poisoned_variable(unsigned object, std::int64_t offset) {
+  PoisonedVariables& known = poisoned_variables();
+  const std::lock_guard lock(known.mutex);
+  ReportMemory memory = known.variables[object];
+  if (memory.variable.empty()) memory.variable = "dynamic";
+  memory.offset = offset;
+  return memory;
+}
+
 std::optional<ReportMemory> SharedMemory::find(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
   if (byte < region_ || byte >= region_ + kRegionBytes) return std::nullopt;
@@ -163,13 +202,13 @@ std::optional<ReportMemory> SharedMemory::find(const void* address) const {
   if (nearest == nullptr || byte >= static_begin_ + kStaticBytes + kGuardBytes / 2) {
     const auto bytes = static_cast<std::int64_t>(dynamic_bytes_);
     return ReportMemory{"the block's " + std::to_string(bytes) + " bytes of dynamic shared memory",
-                        bytes, byte - dynamic_begin_};
+                        bytes, byte - dynamic_begin_, "dynamic"};
   }
   const auto bytes = static_cast<std::int64_t>(nearest->bytes);
-  return ReportMemory{"the shared variable " + std::string(nearest->name) + " of " +
-                          std::to_string(bytes) + " bytes (" + nearest->file + ":" +
-                          std::to_string(nearest->line) + ")",
-                      bytes, byte - nearest->address};
+  return ReportMemory{
+      "the shared variable " + std::string(nearest->name) + " of " + std::to_string(bytes) +
+          " bytes (" + nearest->file + ":" + std::to_string(nearest->line) + ")",
+      bytes, byte - nearest->address, nearest->name, static_cast<std::int64_t>(nearest->row_bytes)};
 }
 
 }  // namespace convlab::emulation

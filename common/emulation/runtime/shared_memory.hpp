@@ -49,8 +49,10 @@ class SharedMemory {
     std::uint32_t line;
     std::byte* address;
     std::size_t bytes;
+    std::size_t row_bytes;
   };
   [[nodiscard]] std::byte* dynamic_end() const;
+  static void note_shared(unsigned number, const Variable& variable);
   void open_dynamic(std::byte* begin);
   void open_static(std::byte* end);
   void add_redzone(std::byte* end);
@@ -67,5 +69,8 @@ class SharedMemory {
   std::size_t limit_ = 0;
   std::vector<Variable> variables_;
 };
+
+/// What lies at a place of shared memory that numbered poison names (poison.hpp).
+ReportMemory poisoned_variable(unsigned object, std::int64_t offset);
 
 }  // namespace convlab::emulation

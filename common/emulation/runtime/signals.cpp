@@ -73,6 +73,16 @@ void* program_counter(void* context) {
 #endif
 }
 
+/// Whether the access that faulted is a write. Other processors do not say it here: false.
+bool is_write([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+  // Bit 1 of the error code. Source: Intel 64 Software Developer's Manual, volume 3, 4.7.
+  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+  return false;
+#endif
+}
+
 /// The call chain from the interrupted instruction outwards.
 void record_frames(Fault& fault, void* context) {
   void* const pc = program_counter(context);
@@ -187,6 +197,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
+  fault.writes = is_write(context);
   classify(fault, *runner, signal, *info, program_counter(context));
   runner->abandon();
 }

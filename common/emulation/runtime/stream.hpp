@@ -44,6 +44,7 @@ struct CUstream_st {
       waits;  ///< the stream's next work waits for these
   std::shared_ptr<convlab::emulation::Capture> capture;
   bool capture_origin = false;
+  int priority = 0;
 };
 struct CUevent_st {
   bool timed = true;

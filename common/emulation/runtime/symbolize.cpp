@@ -29,7 +29,9 @@ bool is_common(const std::string& place) {
          place.find("common/emulation/runtime/") != std::string::npos ||
          (place.find("common/emulation/extended/") != std::string::npos &&
           place.find("/tests/") == std::string::npos) ||
-         place.find("common/device/") != std::string::npos;
+         place.find("common/device/") != std::string::npos ||
+         place.find("common/stage/") != std::string::npos ||
+         place.find("common/given_file/") != std::string::npos;
 }
 
 }  // namespace

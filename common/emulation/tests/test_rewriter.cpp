@@ -443,3 +443,27 @@ TEST_CASE("headers are copied only where something changes") {
   CHECK(has(text, "#include <vector>\nint x;\n"));
   fs::remove_all(folder);
 }
+
+TEST_CASE(
+    "a shared variable whose type stands before its qualifier, or whose name in parentheses") {
+  const std::string dynamic =
+      rewritten("__global__ void k() { extern float __shared__ s[]; s[0] = 1; }").text;
+  CHECK(has(dynamic, "dynamic_shared<convlab_type_s>()"));
+  CHECK_FALSE(has(dynamic, "extern"));
+  const std::string named = rewritten("__global__ void k() { __shared__ int (s)[32]; }").text;
+  CHECK(has(named, "shared_variable<convlab_type_s>"));
+}
+
+TEST_CASE("clock() in a kernel is the device's") {
+  CHECK(has(rewritten("__global__ void k(long long* t) { *t = clock(); }").text, "clock64()"));
+  CHECK_FALSE(has(rewritten("void f() { auto t = clock(); }").text, "clock64"));
+}
+
+TEST_CASE("names of includes, quoted and in angle brackets") {
+  const std::string text = "#include \"a.cuh\"\n#include <b/c.cuh>\n# include <vector>\n";
+  const convlab::rewrite::Source source(text);
+  CHECK(convlab::rewrite::included_names(source) ==
+        std::vector<std::string>{"a.cuh", "b/c.cuh", "vector"});
+  CHECK(has(convlab::rewrite::rewrite(text, source, {}, {{"b/c.cuh", "/copy.cuh"}}).text,
+            "#include \"/copy.cuh\""));
+}

@@ -9,7 +9,7 @@
 using namespace convlab;
 using grader::FreshNumbers;
 
-TEST_CASE("fresh numbers: the same for a seed, others for another, spread over [-1, 1)") {
+TEST_CASE("fresh numbers: the same for a seed, others for another, spread between -1 and 1") {
   constexpr int kCount = 20'000;
   std::vector<float> numbers(kCount);
   FreshNumbers(7).fill(numbers.data(), kCount);

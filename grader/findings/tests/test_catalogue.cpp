@@ -49,7 +49,7 @@ TEST_CASE("catalogue: a fault's place is shown in one line") {
   failure.fault =
       FaultRecord{.kind = FaultKind::kReadOnly, .text = "", .array = "input", .element = 4};
   CHECK(explain(failure, "case 'a'").id == "E-writes-input");
-  CHECK(explain(failure, "case 'a'").seen == "In case 'a', at input[4].");
+  CHECK(explain(failure, "case 'a'").seen == "In case 'a': at input[4].");
   failure.fault = FaultRecord{
       .kind = FaultKind::kDevicePointer,
       .text = "the host used a device pointer, 12 bytes into allocation 3 of 784 bytes at 0x7f00",
@@ -59,5 +59,5 @@ TEST_CASE("catalogue: a fault's place is shown in one line") {
   CHECK(explain(failure, "case 'a'").id == "E-device-pointer");
   CHECK(explain(failure, "case 'a'").seen ==
         "In case 'a': the host used a device pointer, 12 bytes into allocation 3 of 784 bytes at "
-        "0x7f00, at new-forward.cu:31, allocated at new-forward.cu:20.");
+        "0x7f00. At new-forward.cu:31. Allocated at new-forward.cu:20.");
 }

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/device/device_notes.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+
 namespace convlab::emulation {
 
 /// What the program has asked of the emulated device so far. Counts; times would mean nothing.
@@ -33,9 +36,21 @@ std::vector<MemoryRange> allocated_memory();
 /// Whether some stream has work that nobody has waited for yet.
 bool has_pending_work();
 
+/// What the program did since the last call: allocations, copies, launches; and what an output was
+/// computed from, with CONVLAB_EMU_POISON=numbered.
+DeviceNotes take_notes(const float* output, std::int64_t count);
+
+/// Sets the time limit of each kernel from now on, in seconds; 0 for none.
+void limit_kernels(double seconds);
+
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
 void note_call(const char* function);
 void note_copy(bool from_device, bool to_device, std::int64_t bytes);
+void note_allocation(std::int64_t bytes);
+/// When a launch is asked for.
+void note_configuration(const KernelCall& call);
+/// When threads of a block meet in a barrier and others have ended: `ended` of them.
+void note_early_end(const KernelCall& call, int ended, const CallSite& barrier);
 
 }  // namespace convlab::emulation

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "common/emulation/include/convlab_emulation/device_attributes.hpp"
 #include "common/emulation/include/convlab_emulation/error_codes.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
@@ -55,6 +56,7 @@ enum : unsigned int {
   cudaDeviceScheduleSpin = 0x01,
   cudaDeviceScheduleYield = 0x02,
   cudaDeviceScheduleBlockingSync = 0x04,
+  cudaDeviceBlockingSync = 0x04,
   cudaDeviceMapHost = 0x08,
   cudaOccupancyDefault = 0x00,
   cudaEventRecordDefault = 0x00,
@@ -243,42 +245,6 @@ struct cudaFuncAttributes {
   int cacheModeCA;
   int maxDynamicSharedSizeBytes;
   int preferredShmemCarveout;
-};
-
-/// Numbers as in CUDA; those that say nothing about an emulated device are missing.
-enum cudaDeviceAttr : unsigned int {
-  cudaDevAttrMaxThreadsPerBlock = 1,
-  cudaDevAttrMaxBlockDimX = 2,
-  cudaDevAttrMaxBlockDimY = 3,
-  cudaDevAttrMaxBlockDimZ = 4,
-  cudaDevAttrMaxGridDimX = 5,
-  cudaDevAttrMaxGridDimY = 6,
-  cudaDevAttrMaxGridDimZ = 7,
-  cudaDevAttrMaxSharedMemoryPerBlock = 8,
-  cudaDevAttrTotalConstantMemory = 9,
-  cudaDevAttrWarpSize = 10,
-  cudaDevAttrMaxRegistersPerBlock = 12,
-  cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrIntegrated = 18,
-  cudaDevAttrCanMapHostMemory = 19,
-  cudaDevAttrComputeMode = 20,
-  cudaDevAttrConcurrentKernels = 31,
-  cudaDevAttrMemoryClockRate = 36,
-  cudaDevAttrGlobalMemoryBusWidth = 37,
-  cudaDevAttrL2CacheSize = 38,
-  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-  cudaDevAttrUnifiedAddressing = 41,
-  cudaDevAttrComputeCapabilityMajor = 75,
-  cudaDevAttrComputeCapabilityMinor = 76,
-  cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
-  cudaDevAttrMaxRegistersPerMultiprocessor = 82,
-  cudaDevAttrManagedMemory = 83,
-  cudaDevAttrCooperativeLaunch = 95,
-  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
-  cudaDevAttrMaxBlocksPerMultiprocessor = 106,
-  cudaDevAttrReservedSharedMemoryPerBlock = 111,
-  cudaDevAttrMemoryPoolsSupported = 115,
 };
 
 struct cudaDeviceProp {

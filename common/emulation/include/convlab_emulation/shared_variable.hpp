@@ -23,7 +23,13 @@ struct SharedSlot {
   std::uint32_t line;
   std::uint64_t block = 0;  ///< the block for which `address` holds
   void* address = nullptr;
+  std::size_t row_bytes = 0;  ///< of an array of several dimensions: the size of one row
 };
+
+template <typename T>
+inline constexpr std::size_t kRowBytes = 0;
+template <typename T, std::size_t Rows, std::size_t Columns>
+inline constexpr std::size_t kRowBytes<T[Rows][Columns]> = sizeof(T[Columns]);
 
 /// Counts the blocks that the calling worker has begun, so that a slot knows when it is stale.
 extern constinit thread_local std::uint64_t current_block_number;
@@ -40,8 +46,10 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
 /// @param alignment  what alignas or __align__ asked for
 template <typename T>
 [[nodiscard]] T& shared_variable(SharedSlot& slot, std::size_t alignment = alignof(T)) {
-  if (slot.block != current_block_number) [[unlikely]]
+  if (slot.block != current_block_number) [[unlikely]] {
+    slot.row_bytes = kRowBytes<T>;
     place_shared(slot, sizeof(T), alignment);
+  }
   return *static_cast<T*>(slot.address);
 }
 

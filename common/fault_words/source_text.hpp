@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace convlab {
+
+/// The sources of a milestone, to show a line and to find the names that a student chose. It looks
+/// for words, not for grammar: what it does not find is an empty answer.
+class SourceText {
+ public:
+  SourceText() = default;
+
+  /// Skips what cannot be read.
+  explicit SourceText(const std::vector<std::filesystem::path>& files);
+
+  /// A line without white space around it, from 1. @param file  its name without the folder
+  [[nodiscard]] std::string line(const std::string& file, int number) const;
+
+  /// "    conv_forward.cu:44 | sum += …", on a line of its own; empty if there is no such line.
+  [[nodiscard]] std::string quote(const std::string& file, int number) const;
+
+  struct Parameter {
+    std::string name{};
+    std::size_t element_bytes = 4;
+  };
+  /// A kernel's parameter, from 1; without a name if it is not found.
+  [[nodiscard]] Parameter parameter(const std::string& kernel, int position) const;
+
+  /// A place in a source.
+  struct Place {
+    std::string file{};
+    int line = 0;  ///< 0: nowhere
+  };
+  /// All lines of a kernel's body in which one of these words stands.
+  [[nodiscard]] std::vector<Place> lines_of_kernel(const std::string& kernel,
+                                                   const std::vector<std::string>& words) const;
+
+  /// The name of a kernel's dynamic shared memory, `extern __shared__ float tile[];`, or nothing.
+  [[nodiscard]] std::string dynamic_shared(const std::string& kernel) const;
+
+  /// The kernel whose body has this line, or nothing.
+  [[nodiscard]] std::string kernel_around(const std::string& file, int number) const;
+
+  /// All lines with every one of these words and none of those.
+  [[nodiscard]] std::vector<Place> lines_with(const std::vector<std::string>& words,
+                                              const std::vector<std::string>& without = {}) const;
+
+  /// Whether a word stands anywhere outside of comments.
+  [[nodiscard]] bool has(const std::string& word) const { return !lines_with({word}).empty(); }
+
+ private:
+  struct Body {
+    std::string file{};
+    std::string parameters{};
+    std::size_t first = 0;  ///< indices of lines, the last one included
+    std::size_t last = 0;
+  };
+  [[nodiscard]] Body find_kernel(const std::string& kernel) const;
+
+  std::map<std::string, std::vector<std::string>> lines_{};  ///< by name of the file
+  std::map<std::string, std::vector<std::string>> code_{};   ///< the same without comments
+};
+
+}  // namespace convlab

@@ -1,0 +1,90 @@
+#include "common/fault_words/fault_words.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
+
+using namespace convlab;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+SourceText example(const TemporaryFolder& folder) {
+  const auto file = folder.path() / "conv.cu";
+  write_atomically(
+      file,
+      "// __global__ void conv(int wrong);\n"
+      "__global__ void conv(ConvShape shape, const float* image, const __half* filter,\n"
+      "                     float* __restrict__ out) {\n"
+      "  if (threadIdx.x > 3) return;  // early\n"
+      "  __syncthreads();\n"
+      "  out[0] = image[9];\n"
+      "}\n"
+      "void launch() { conv<<<1, 4>>>(s, a, b, c); }\n");
+  return SourceText({file});
+}
+
+}  // namespace
+
+TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
+  const TemporaryFolder folder;
+  const SourceText sources = example(folder);
+  CHECK(sources.line("conv.cu", 6) == "out[0] = image[9];");
+  CHECK(sources.line("conv.cu", 60).empty());
+  CHECK(sources.parameter("conv", 2).name == "image");
+  CHECK(sources.parameter("conv<7>", 3).name == "filter");
+  CHECK(sources.parameter("conv", 3).element_bytes == 2);
+  CHECK(sources.parameter("conv", 4).name == "out");
+  CHECK(sources.parameter("conv", 5).name.empty());
+  CHECK(sources.parameter("other", 1).name.empty());
+  const auto returns = sources.lines_of_kernel("conv", {"return"});
+  REQUIRE(returns.size() == 1);
+  CHECK(returns.front().line == 4);
+  CHECK_FALSE(sources.has("early"));
+}
+
+TEST_CASE("fault words: an access past the end names array, row, thread and line") {
+  const TemporaryFolder folder;
+  const ConvShape shape{1, 1, 1, 86, 86, 7, 1};
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "conv",
+                          .file = "conv.cu",
+                          .line = 6,
+                          .block = {1, 2, 0},
+                          .thread = {3, 0, 0},
+                          .has_thread = true,
+                          .memory = {.argument = 2, .bytes = 86 * 86 * 4, .offset = 86 * 86 * 4},
+                          .launch_line = 8,
+                          .grid = {5, 5, 1},
+                          .block_size = {16, 16, 1}};
+  const FaultWords words = words_of(fault, shape, example(folder));
+  CHECK(words.id == "E-outside");
+  CHECK(words.seen ==
+        "kernel conv reads 1 element past the end of `image`, which has 7396: row 86 of the last "
+        "channel, whose last row is 85. Thread (3, 0, 0) of block (1, 2, 0).\n"
+        "    conv.cu:6 | out[0] = image[9];\n"
+        "Launched with grid (5, 5, 1), blocks of (16, 16, 1) threads:\n"
+        "    conv.cu:8 | void launch() { conv<<<1, 4>>>(s, a, b, c); }");
+}
+
+TEST_CASE("fault words: an allocation in elements instead of bytes is recognised") {
+  const ConvShape shape{1, 1, 1, 8, 8, 3, 1};
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "conv",
+                          .memory = {.argument = 2, .bytes = 64, .offset = 64}};
+  CHECK(words_of(fault, shape, {}).id == "E-bytes");
+}
+
+TEST_CASE("fault words: exchanged axes of the grid are recognised") {
+  const ConvShape shape{1, 5, 1, 8, 8, 3, 1};
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "conv",
+                          .block = {0, 0, 3},
+                          .memory = {.argument = 2, .bytes = 64 * 4, .offset = 3 * 64 * 4},
+                          .grid = {1, 1, 5}};
+  CHECK(words_of(fault, shape, {}).id == "E-grid-axes");
+}
+
+TEST_CASE("fault words: a place in a tile has two indices") {
+  const FaultMemory tile{.variable = "tile", .bytes = 1024, .offset = 268, .row_bytes = 64};
+  CHECK(place_text(tile, "conv", {}) == "`tile`[4][3]");
+}

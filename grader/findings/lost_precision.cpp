@@ -1,0 +1,97 @@
+#include "grader/findings/lost_precision.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "grader/findings/catalogue.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+using Floats = std::vector<float>;
+
+// To nearest, ties to even, with so many bits of the significand left out. No subnormals: numbers
+// that small do not decide.
+float rounded(float value, int bits) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t half = 1U << (bits - 1);
+  const std::uint32_t odd = word >> bits & 1U;
+  return std::bit_cast<float>((word + half - 1U + odd) & ~((1U << bits) - 1U));
+}
+
+struct Type {
+  const char* name;
+  float (*round)(float);
+};
+
+constexpr int kHalfLost = 13;  // of the 23 bits of a float, half keeps 10
+constexpr int kBfloatLost = 16;
+
+const Type kTypes[] = {
+    {"half or TF32", [](float value) { return rounded(value, kHalfLost); }},
+    {"bfloat16", [](float value) { return rounded(value, kBfloatLost); }},
+    {"int", [](float value) { return std::trunc(value); }},
+};
+
+Floats through(const Type& type, const float* values, std::int64_t count) {
+  Floats result(values, values + count);
+  std::transform(result.begin(), result.end(), result.begin(), type.round);
+  return result;
+}
+
+// Which type the output shows: its numbers are all such, or it is right for inputs that are.
+std::string lost_in(const WrongOutput& wrong) {
+  const ConvShape& s = wrong.shape;
+  const float* output = wrong.arrays.output;
+  for (const Type& type : {kTypes[2], kTypes[1], kTypes[0]}) {
+    if (std::all_of(output, output + s.output_size(),
+                    [&](float value) { return type.round(value) == value; })) {
+      return std::string("Every output is a number that ") +
+             (std::string(type.name) == "half or TF32" ? "half" : type.name) +
+             " can hold: the sum, or what is stored, has that type.";
+    }
+  }
+  for (const Type& type : kTypes) {
+    const Floats input = through(type, wrong.arrays.input, s.input_size());
+    const Floats weights = through(type, wrong.arrays.weights, s.weights_size());
+    const auto fits = [&](const float* in, const float* w) {
+      return oracle::compare(s, in, w, output, wrong.tolerance).passed(s);
+    };
+    const std::string name = type.name;
+    if (fits(input.data(), weights.data())) return "Input and weights went through " + name + ".";
+    if (fits(input.data(), wrong.arrays.weights)) return "The input went through " + name + ".";
+    if (fits(wrong.arrays.input, weights.data())) return "The weights went through " + name + ".";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::string& where) {
+  const oracle::ErrorReport& report = wrong.report;
+  if (report.not_finite > 0 || report.bound <= 0.0) return std::nullopt;
+  // A few elements may be nearly right by chance, many are not.
+  constexpr std::int64_t kMany = 12;
+  const double reduced = oracle::error_bound(Precision::kTf32);
+  const double sums = oracle::error_bound(Precision::kFp16Sums);
+  constexpr std::int64_t kAffordable = 200'000'000;
+  const std::string seen = "In " + where + ": " + describe(wrong.shape, report);
+  const bool nearly = report.worst_ratio <= (report.wrong >= kMany ? sums : reduced);
+  const bool affordable = wrong.shape.multiply_adds() < kAffordable;
+  // Whole numbers are far from the truth, and still tell themselves.
+  const std::string type = affordable ? lost_in(wrong) : std::string();
+  if (!nearly && type.empty()) return std::nullopt;
+  Finding found = finding(
+      "E-precision", seen + " All are nearly right: the largest error is " +
+                         std::to_string(static_cast<long long>(report.worst_ratio)) +
+                         " units of 2^-24 of the absolute products, where " +
+                         std::to_string(static_cast<long long>(report.bound)) + " are allowed.");
+  if (!type.empty()) found.cause = type;
+  return found;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "grader/findings/diagnosis.hpp"
+
+namespace convlab::grader {
+
+/// E-precision, if every element is nearly right: numbers went through a smaller type. Names the
+/// type and what went through it, where the output shows it.
+std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::string& where);
+
+}  // namespace convlab::grader
