@@ -140,7 +140,8 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                      const SourceText& sources, FaultWords& words) {
   const FaultMemory& memory = fault.memory;
-  if (memory.bytes == 0) {  // no memory of the device: a wild or a null pointer
+  if (memory.bytes == 0 &&
+      memory.variable.empty()) {  // no memory of the device: a wild or a null pointer
     words.seen = kernel_name(fault) + ": " + fault.text + ". " + thread_text(fault) +
                  place_lines(fault, sources) + launch_lines(fault, sources);
     if (fault.text.find("null pointer") != std::string::npos) {
@@ -251,6 +252,7 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultW
   bool some_ended = false;
   for (const FaultWait& wait : fault.waiting) {
     if (wait.call.empty()) {
+      if (wait.call.find("syncthreads") == std::string::npos) words.id = "E-warp";
       words.seen += "\n" + count_text(wait.threads, "thread") + " ended.";
       some_ended = true;
       continue;
@@ -300,16 +302,19 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
                        place_lines(fault, sources);
   switch (fault.kind) {
     case FaultKind::kException:
-      words = {"E-exception", text_and_places};
+      words = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
       break;
     case FaultKind::kOutOfMemory:
       words = {"E-memory", fault.text + "." + place_lines(fault, sources)};
       break;
     case FaultKind::kLaunch:
-      words = {fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0
-                   ? "E-empty-grid"
-                   : "E-launch",
-               text_and_places};
+      words = {"E-launch", text_and_places};
+      if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
+        words.cause =
+            "The number of blocks is a size divided by the tile, and a division of whole numbers "
+            "rounds down: an image smaller than the tile gives 0 blocks.";
+        words.next = "Round up: (size + tile - 1) / tile.";
+      }
       break;
     case FaultKind::kDeviceMemory:
       words.id = "E-outside";

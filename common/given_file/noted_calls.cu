@@ -52,6 +52,8 @@ cudaError_t noted_launch(dim3 grid, dim3 block, std::size_t shared, cudaError_t 
     FaultRecord& record = *convlab::failed_call();
     // CUDA 13 calls these an invalid argument.
     record.kind = FaultKind::kLaunch;
+    record.grid = {grid.x, grid.y, grid.z};
+    record.block_size = {block.x, block.y, block.z};
     record.text = "a launch of a grid of " + text_of(grid) + " blocks of " + text_of(block) +
                   " threads with " + std::to_string(shared) +
                   " bytes of shared memory: " + cudaGetErrorString(error);

@@ -21,6 +21,8 @@
 #include "common/device/device_error.hpp"
 #include "common/device/device_session.hpp"
 #include "common/error/error.hpp"
+#include "common/error/fault_record.hpp"
+#include "common/fault_words/fault_words.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/given_file/build_given_file.hpp"
 #include "common/network/network.hpp"
@@ -222,6 +224,22 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
   return layer;
 }
 
+// What an emulated device has seen of a fault, in the words of the grader; empty on a GPU.
+std::string words_for(const ConvShape& shape) {
+  const auto noted = take_noted_fault();
+  if (!noted) return {};
+  std::vector<std::filesystem::path> sources;
+  std::error_code none;
+  const auto root = network_folder().parent_path().parent_path() / "milestones";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root, none)) {
+    if (entry.path().extension() == ".cu") sources.push_back(entry.path());
+  }
+  const FaultWords words = words_of(*noted, shape, SourceText(sources));
+  if (words.id.empty()) return {};
+  return words.id + "\n" + words.seen + (words.cause.empty() ? "" : "\n" + words.cause) +
+         (words.next.empty() ? "" : "\n" + words.next);
+}
+
 RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
               const Network& network, const Dataset& dataset, const std::vector<float>& images,
               int batch) {
@@ -235,7 +253,15 @@ RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
     place = "in stage '" + stage.id + "', convolution " + std::to_string(index + 1) + " (" +
             to_string(shape) + ")";
     set_crash_place(place.c_str());
-    result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
+    try {
+      result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
+    } catch (const DeviceError& error) {
+      if (const std::string words = words_for(shape); !words.empty()) {
+        throw Error(error.exit_code(), "Convolution " + std::to_string(index + 1) + " (" +
+                                           to_string(shape) + "): " + words);
+      }
+      throw;
+    }
     set_crash_place("after the convolution");
   };
   const std::vector<int> classes =

@@ -142,9 +142,9 @@ void tell_why_at_exit() {
   if (!fault) fault = failed_call();
   if (fault) {
     if (fault->kind == FaultKind::kException && fault->call.empty()) fault->call = "a CUDA call";
-    send_message(session().channel,
-                 encode(ServeReply{
-                     .token = session().token, .status = ServeStatus::kException, .fault = fault}));
+    ServeReply reply{.token = session().token, .status = ServeStatus::kException, .fault = fault};
+    if (session().device != nullptr) reply.device = session().device->info().device;
+    send_message(session().channel, encode(reply));
   }
 }
 

@@ -76,6 +76,7 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   const BuiltSubmission built = build_submission(submitted, target);
   if (built.problem) return {.finding = explain(*built.problem)};
   GivenFile given{.program = built.program, .form = built.form, .warnings = built.warnings};
+  given.sources = submitted.sources;
   if (is_cpu) return given;
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(

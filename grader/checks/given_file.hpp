@@ -17,7 +17,8 @@ struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why they cannot be checked
   FileInterface form = FileInterface::kStages;
-  std::string warnings{};  ///< of the compiler, a line each
+  std::string warnings{};                        ///< of the compiler, a line each
+  std::vector<std::filesystem::path> sources{};  ///< that were compiled, to quote
   /// Builds the same file emulated, with warps in lockstep on request; an empty path if it cannot
   /// be built. Null for the CPU.
   std::function<std::filesystem::path(bool lockstep)> build_emulated{};

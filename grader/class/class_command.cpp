@@ -107,27 +107,28 @@ ExitCode grade(const Options& options) {
 
 ExitCode status(const Options& options) {
   const ClassDatabase database = open_database(options);
-  const auto rows = rows_of(options, database);
   if (options.list) {
-    for (const SubmissionRow& row : rows) {
+    std::string text;
+    for (const SubmissionRow& row : rows_of(options, database)) {
       constexpr int kNameWidth = 24;
-      std::cout << row_text(row, kNameWidth, true);
+      text += row_text(row, kNameWidth, true);
     }
+    std::cout << text;
     return ExitCode::kPassed;
   }
-  std::map<std::string, std::map<SubmissionState, int>> counts;
+  std::map<std::string, std::string> words;
   std::map<std::string, int> passed;
-  for (const SubmissionRow& row : rows) {
-    ++counts[row.milestone][row.state];
-    if (row.passed) ++passed[row.milestone];
+  int all = 0;
+  for (const StateCount& each : database.counts()) {
+    if (!options.milestone.empty() && each.milestone != options.milestone) continue;
+    std::string& text = words[each.milestone];
+    text += (text.empty() ? "" : ", ") + std::to_string(each.count) + " " + to_string(each.state);
+    passed[each.milestone] += each.passed;
+    all += each.count;
   }
   std::cout << display_path(database.file()) << ": " << database.students().size() << " students, "
-            << rows.size() << " submissions\n";
-  for (const auto& [milestone, states] : counts) {
-    std::string text;
-    for (const auto& [state, count] : states) {
-      text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + to_string(state);
-    }
+            << all << " submissions\n";
+  for (const auto& [milestone, text] : words) {
     std::cout << "  " << milestone << "  " << text << "; " << passed[milestone] << " passed\n";
   }
   return ExitCode::kPassed;

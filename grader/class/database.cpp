@@ -71,8 +71,6 @@ constexpr auto kVersion = static_cast<std::int64_t>(kMigrations.size());
 
 constexpr const char* kSubmissionColumns =
     "SELECT s.id, t.name, t.alias, s.milestone, "
-    "(SELECT count(*) FROM submission e WHERE e.student = s.student AND e.milestone = s.milestone "
-    " AND (e.received, e.id) <= (s.received, s.id)), "
     "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
     "s.seconds FROM submission s JOIN student t ON t.id = s.student ";
 
@@ -92,7 +90,6 @@ SubmissionRow row_of(const SqliteQuery& query) {
   row.student = query.text(column++);
   row.alias = query.text(column++);
   row.milestone = query.text(column++);
-  row.attempt = static_cast<int>(query.integer(column++));
   row.place = query.text(column++);
   row.received = query.text(column++);
   row.state = state_of(query.text(column++));
@@ -291,8 +288,30 @@ std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student
                                   .c_str());
   query.bind(student);
   std::vector<SubmissionRow> rows;
-  while (query.step()) rows.push_back(row_of(query));
+  while (query.step()) {
+    rows.push_back(row_of(query));
+    // The attempts of a student stand one after the other.
+    const SubmissionRow* before = rows.size() > 1 ? &rows[rows.size() - 2] : nullptr;
+    const bool same = before != nullptr && before->student == rows.back().student &&
+                      before->milestone == rows.back().milestone;
+    rows.back().attempt = same ? before->attempt + 1 : 1;
+  }
   return rows;
+}
+
+std::vector<StateCount> ClassDatabase::counts() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_,
+                    "SELECT milestone, state, count(*), sum(passed) FROM submission "
+                    "GROUP BY milestone, state ORDER BY milestone");
+  std::vector<StateCount> counts;
+  while (query.step()) {
+    counts.push_back({.milestone = query.text(0),
+                      .state = state_of(query.text(1)),
+                      .count = static_cast<int>(query.integer(2)),
+                      .passed = static_cast<int>(query.integer(3))});
+  }
+  return counts;
 }
 
 std::vector<Student> ClassDatabase::students() const {

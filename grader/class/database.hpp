@@ -50,6 +50,14 @@ struct SubmissionRow {
   friend bool operator==(const SubmissionRow&, const SubmissionRow&) = default;
 };
 
+/// How many submissions of a milestone stand somewhere.
+struct StateCount {
+  std::string milestone{};
+  SubmissionState state = SubmissionState::kWaiting;
+  int count = 0;
+  int passed = 0;
+};
+
 /// One speed that was measured, as plots need it; milliseconds, sums over the convolutions.
 struct SpeedRow {
   std::int64_t submission = 0;
@@ -100,10 +108,12 @@ class ClassDatabase {
   /// Keeps what became of a submission, with the points it can have at most.
   void set_outcome(std::int64_t submission, const Outcome& outcome, double total);
 
+  /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
   /// All submissions, by milestone, student and attempt.
   /// @param student  only this one's; empty: everybody's
   [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "") const;
+  [[nodiscard]] std::vector<StateCount> counts() const;
   [[nodiscard]] std::vector<Student> students() const;
   [[nodiscard]] std::map<std::string, std::string> aliases() const;  ///< by name
   [[nodiscard]] std::vector<SpeedRow> speeds() const;

@@ -236,7 +236,7 @@ class ClassGrading {
 
   ExitCode finish() const {
     std::map<SubmissionState, int> counts;
-    for (const SubmissionRow& row : database_.submissions()) ++counts[row.state];
+    for (const StateCount& each : database_.counts()) counts[each.state] += each.count;
     const int open = counts[SubmissionState::kWaiting] + counts[SubmissionState::kChecked];
     if (interrupted_ != 0) {
       std::cout << "Stopped. " << printed_ << " were graded now and are kept in "

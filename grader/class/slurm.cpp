@@ -116,7 +116,13 @@ class SlurmRun {
           {.state = SubmissionState::kMachine,
            .sentence = "Slurm lost this submission " + std::to_string(job.attempts) + " times."});
     }
-    if (!lost.empty()) submit(lost);
+    // Slurm's usual limit of an array is 1001 (MaxArraySize).
+    const std::size_t most = std::size_t{1000} * static_cast<std::size_t>(settings_.chunk);
+    for (std::size_t i = 0; i < lost.size(); i += most) {
+      const std::size_t end = std::min(lost.size(), i + most);
+      submit({lost.begin() + static_cast<std::ptrdiff_t>(i),
+              lost.begin() + static_cast<std::ptrdiff_t>(end)});
+    }
   }
 
   void submit(const std::vector<std::size_t>& indices) {

@@ -11,13 +11,10 @@
 
 #include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
 #include "common/process/descriptor.hpp"
 #include "common/process/run_process.hpp"
-#include "common/text/printable.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/findings/catalogue.hpp"
-#include "grader/submission/build_submission.hpp"
 #include "grader/submission/machine_faults.hpp"
 
 namespace convlab::grader {

@@ -147,6 +147,7 @@ void use(GivenFile file, GradeRequest& request) {
   request.program = std::move(file.program);
   request.unbuilt = std::move(file.finding);
   request.warnings = std::move(file.warnings);
+  request.sources = std::move(file.sources);
 }
 
 // What milestones/CMakeLists.txt compiles: one file of m1 and m2, of the others each file in the
@@ -206,13 +207,11 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   if (options.program.empty() && is_source_file(options.solution)) {
     GivenFile file = build_given_files(sources_of(options.solution, runs_on_cpu(milestone)),
                                        runs_on_cpu(milestone), build_folder(), options.libraries);
-    request.sources = {options.solution};
     request.form = file.form;
     request.build_emulated = std::move(file.build_emulated);
     use(std::move(file), request);
   } else {
     request.program = program_to_check(options);
-    if (options.solution == "student") request.sources = source_files(milestone);
   }
   request.rules = parse_rules(options.rules);
   request.precision = precision_of(options, request.form);
@@ -302,12 +301,14 @@ bool passes_puzzles(const CourseMilestone& milestone, Printer& printer) {
     walk = {.all = walk.all, .waits = files.front().string()};  // nothing to build yet
   } else if (!known) {
     printer.observer().announce("the puzzles of " + milestone.id);
-    CourseMilestone puzzles = milestone;
-    puzzles.id += "-puzzles";
-    const auto unbuilt = build_milestone(puzzles);
-    walk = unbuilt
-               ? PuzzleWalk{.all = walk.all, .waits = files.front().string(), .finding = unbuilt}
-               : walk_puzzles(files, program_of(puzzles.id, "student"), is_fresh);
+    build_given_file_parts();
+    GivenFile built =
+        build_given_files({.folder = milestone.folder / "puzzles", .sources = files, .headers = {}},
+                          runs_on_cpu(milestone), build_folder());
+    walk =
+        built.finding
+            ? PuzzleWalk{.all = walk.all, .waits = files.front().string(), .finding = built.finding}
+            : walk_puzzles(files, built.program, is_fresh);
     printer.clear();
   }
   std::cout << "  puzzles: " << walk.solved << " of " << walk.all << " solved\n";

@@ -94,7 +94,7 @@ void add_compare(CLI::App& app, ExitCode& exit_code) {
       "Examples:\n"
       "  build/bin/grader compare build/results/m4-student.json\n"
       "  build/bin/grader compare before.json after.json --by-file\n"
-      "  build/bin/grader compare build/results/*.json --against baseline --format latex");
+      "  build/bin/grader compare build/results/m4-*.json --format latex");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

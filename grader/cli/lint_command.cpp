@@ -8,11 +8,13 @@
 #include <sstream>
 
 #include "common/file/whole_file.hpp"
+#include "grader/checks/given_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
 #include "grader/cli/hints.hpp"
 #include "grader/cli/print_json.hpp"
+#include "grader/cli/puzzles.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/grading/grade.hpp"
 #include "grader/report/terminal.hpp"
@@ -143,9 +145,14 @@ std::vector<std::string> header_problems(const std::string& path) {
   return problems;
 }
 
+bool is_puzzle(const std::string& path) {
+  return contains(path, "/puzzles/");
+}
+
 std::vector<std::string> task_problems(const CourseMilestone& milestone) {
   std::vector<std::string> problems;
   for (const HandoutFile& file : handout_files(milestone)) {
+    if (is_puzzle(file.path)) continue;
     for (std::string& problem : header_problems(file.path)) problems.push_back(std::move(problem));
     const std::string text = read_text(course_folder() / file.path);
     for (const std::string& part : {std::string("Fill in: about"), std::string("// Picture"),
@@ -166,7 +173,7 @@ std::vector<std::string> reference_header_problems(const CourseMilestone& milest
     const std::string path = file.lexically_relative(course_folder()).generic_string();
     const std::string text = read_text(file);
     const bool is_stage = contains(text, "CpuStage stage(") || contains(text, "> stage(");
-    if (!is_stage || contains(path, "/tests/")) continue;
+    if (!is_stage || contains(path, "/tests/") || is_puzzle(path)) continue;
     for (std::string& problem : header_problems(path)) problems.push_back(std::move(problem));
   }
   return problems;
@@ -207,6 +214,7 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Repo
   }
   const auto optional = optional_stages(milestone);
   for (const HandoutFile& file : handout_files(milestone)) {
+    if (is_puzzle(file.path)) continue;
     const auto found = optional.find(file.path);
     if (found != optional.end() && !stages.contains(found->second)) continue;
     if (!contains(seen, file.path)) problems.push_back("No finding names " + file.path + ".");
@@ -228,6 +236,30 @@ std::vector<std::string> reference_problems(const CourseMilestone& milestone, in
   }
   if (result.result.runs.size() != stages.size())
     problems.push_back("A stage did not reach the network.");
+  return problems;
+}
+
+// As handed out the first puzzle waits; the reference solves all of them.
+std::vector<std::string> puzzle_problems(const CourseMilestone& milestone) {
+  std::vector<std::string> problems;
+  const auto solutions = course_folder() / "reference" / "solutions" / milestone.folder.filename();
+  for (const bool reference : {false, true}) {
+    const auto folder = reference ? solutions : milestone.folder;
+    const auto files = puzzle_files({.id = milestone.id, .title = "", .folder = folder});
+    if (files.empty()) continue;
+    const GivenFile built = build_given_files(
+        {.folder = folder / "puzzles", .sources = files, .headers = {}}, false, build_folder());
+    if (built.finding) {
+      problems.push_back("The puzzles do not compile: " + built.finding->seen);
+      continue;
+    }
+    const PuzzleWalk walk =
+        walk_puzzles(files, built.program, [](const std::filesystem::path&) { return false; });
+    if (walk.solved == (reference ? walk.all : 0)) continue;
+    problems.push_back(std::to_string(walk.solved) + " of " + std::to_string(walk.all) +
+                       " puzzles are solved in " + folder.string() + "." +
+                       (walk.finding ? " " + walk.finding->id + ": " + walk.finding->seen : ""));
+  }
   return problems;
 }
 
@@ -276,6 +308,8 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
            [&] { return handout_problems(milestone, report, stages); });
   const bool has_reference = std::filesystem::exists(program_of(milestone.id, "reference"));
   if (has_reference && !options.skip_references) {
+    examined("puzzles wait, and the reference solves them",
+             [&] { return puzzle_problems(milestone); });
     examined("reference stages have their headers",
              [&] { return reference_header_problems(milestone); });
     examined("reference passes every case and batch " + std::to_string(options.batch),

@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   convlab::grader::add_compare(app, exit_code);
   convlab::grader::add_report(app, exit_code);
   convlab::grader::add_class(app, exit_code);
+  convlab::grader::add_handout(app, exit_code);
   convlab::grader::add_doctor(app, exit_code);
   convlab::grader::add_lint(app, exit_code);
   app.preparse_callback([&](std::size_t) {

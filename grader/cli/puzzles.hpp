@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> puzzle_files(const CourseMilestone& milestone
 
 /// Checks puzzle after puzzle with small convolutions of one dimension, up to the first that is not
 /// solved. Nothing is built here.
-/// @param program   build/bin/m2-puzzles
+/// @param program   built of these files
 /// @param is_fresh  whether a file is still as it was handed out
 PuzzleWalk walk_puzzles(const std::vector<std::filesystem::path>& files,
                         const std::filesystem::path& program,

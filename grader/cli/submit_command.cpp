@@ -7,9 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "common/data/gzip.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
+#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/print_json.hpp"
@@ -25,30 +25,6 @@ struct Options {
   std::string milestone;
   std::string output;
   bool json = false;
-};
-
-/// A folder that goes away with the object.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (build_folder() / "submit-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw EnvironmentError("Nothing can be written to " + build_folder().string() +
-                             "; check its permissions and the disk.");
-    }
-    path_ = name;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 // The check of these very files. @throws Error that says what to do first
@@ -108,19 +84,6 @@ std::string manifest_text(const std::filesystem::path& folder,
   return run.output;
 }
 
-// The same files give the same bytes: sorted names, no dates, no owners, ordinary permissions.
-std::vector<std::uint8_t> packed(const std::filesystem::path& folder, const std::string& name,
-                                 const std::filesystem::path& scratch) {
-  const auto tar = scratch / "archive.tar";
-  const FinishedProcess run =
-      run_process({.words = {"tar", "--create", "--format=ustar", "--sort=name", "--mtime=@0",
-                             "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX",
-                             "--file=" + tar.string(), "--directory=" + folder.string(), name}});
-  if (!run.succeeded()) throw EnvironmentError("tar failed: " + trimmed_end(run.errors) + ".");
-  constexpr std::size_t kLargest = std::size_t{64} << 20;
-  return gzip(read_bytes(tar, kLargest));
-}
-
 nlohmann::ordered_json to_json(const CheckResult& check, const std::filesystem::path& archive,
                                const std::vector<SourceFile>& sources) {
   auto files = nlohmann::ordered_json::array();
@@ -145,7 +108,7 @@ ExitCode run(const Options& options) {
   const auto record = results_folder() / (milestone.id + "-student.json");
   const CheckResult check = checked_result(milestone, record, sources);
 
-  const Scratch scratch;
+  const FolderBeside scratch(build_folder());
   const std::string name = milestone.id + "-submission";
   const auto folder = scratch.path() / name;
   for (const SourceFile& source : sources) {
@@ -158,7 +121,7 @@ ExitCode run(const Options& options) {
   const std::filesystem::path archive = options.output.empty()
                                             ? build_folder() / "submissions" / (name + ".tar.gz")
                                             : std::filesystem::path(options.output);
-  const std::vector<std::uint8_t> bytes = packed(scratch.path(), name, scratch.path());
+  const std::vector<std::uint8_t> bytes = packed(scratch.path(), name);
   write_atomically(archive, std::string(bytes.begin(), bytes.end()));
 
   if (options.json) {

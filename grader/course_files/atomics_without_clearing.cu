@@ -1,5 +1,5 @@
 // What      Each channel adds to an output that nobody cleared.
-// Diagnosis E-nan
+// Diagnosis E-uninitialised E-unwritten-memory E-nan
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

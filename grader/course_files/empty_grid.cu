@@ -1,5 +1,5 @@
 // What      Tiles of 64: the second layer has outputs of 34, and 34 / 64 is 0 blocks.
-// Diagnosis E-launch
+// Diagnosis E-empty-grid E-launch
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

@@ -1,5 +1,5 @@
 // What      Copies more into constant memory than it holds; the file's own check exits.
-// Diagnosis E-cuda-call
+// Diagnosis E-cuda-call E-copy
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

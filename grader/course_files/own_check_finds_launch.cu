@@ -1,5 +1,5 @@
 // What      4096 threads a block; the file's own check prints the error and exits.
-// Diagnosis E-launch
+// Diagnosis E-launch E-cuda-call
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

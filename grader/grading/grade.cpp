@@ -194,8 +194,10 @@ class Grading {
                       std::uint64_t seed, GradedNetwork& network) {
     StageInfo stage = declared;
     if (supports_one_network(stage) && stage.only_for != request_.network) {
-      throw UsageError("Stage '" + stage.id + "' supports the layers of network " + stage.only_for +
-                       " only; check it with --network " + stage.only_for + ".");
+      // Not a mistake in the command: the file says it, and other stages can still be checked.
+      return passes(
+          stage, finding("E-shapes", "It supports the layers of network " + stage.only_for +
+                                         " only; check it with --network " + stage.only_for + "."));
     }
     const CasePlan plan = plan_for(stage, batches);
     cases_of_[stage.id] = plan.cases.size();
@@ -324,6 +326,23 @@ class Grading {
     check_.generality.push_back(std::move(generality));
   }
 
+  // A GPU tells that something went wrong, its emulation where: it runs the case once more.
+  Finding look_closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
+                      const Finding& found) {
+    if (submission_.device().device != Device::kGpu || !request_.build_emulated) return found;
+    const auto program = request_.build_emulated(false);
+    if (program.empty()) return found;
+    Submission emulated(program);
+    emulated.set_sources(SourceText(request_.sources));
+    std::vector<StageInfo> stages;
+    if (emulated.list_stages(stages)) return found;
+    std::optional<Finding> closer = run_case(emulated, stage, test, seed).finding;
+    if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return found;
+    closer->seen += "\nSeen on the emulated device, which ran the case again; the GPU says " +
+                    found.id + ".";
+    return *closer;
+  }
+
   // From the first case to the last batch; the finding that ends it.
   std::optional<Finding> check(const StageInfo& stage, const CasePlan& plan,
                                const std::vector<int>& batches, std::uint64_t seed,
@@ -338,7 +357,7 @@ class Grading {
                ", " + test.name);
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
       check_.cases.push_back(outcome.result);
-      if (outcome.finding) return outcome.finding;
+      if (outcome.finding) return look_closer(stage, test, seed + done, *outcome.finding);
     }
     observer_.cases_passed(stage, done);
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;

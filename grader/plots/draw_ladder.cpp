@@ -77,7 +77,7 @@ class Layout {
       smallest = std::min(smallest, ladder.origin);
       largest = std::max(largest, ladder.origin);
     }
-    left_ = 36.0 + kCharacterWidth * longest_title;
+    left_ = 36.0 + kNameCharacterWidth * longest_title;
     low_ = smallest / 1.6;
     high_ = largest * 1.2;
     // A wider axis shifts the texts, so this takes a few rounds.
@@ -144,7 +144,8 @@ class Writer {
           << "set xrange [" << layout_.low() << ":" << layout_.high() << "]\n"
           << "set yrange [" << layout_.lines() << ":0]\n"
           << axis_title(Axis::kX, ladder_.axis, layout_.centre(), format, layout_.height())
-          << "set grid x lc rgb '#e8e8e8' lt 1\n";
+          << "set grid x lc rgb '#e8e8e8' lt 1\n"
+          << "set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb 'white'\n";
     text_ << heading(ladder_.title, ladder_.caption, format, layout_.height());
     legend();
     if (ladder_.origin > 0.0) {
@@ -166,8 +167,9 @@ class Writer {
       x += 95.0;
     };
     const std::size_t layers = layer_count();
+    if (layers < 2) return;  // one kind of point needs no name
     for (std::size_t i = 0; i < layers; ++i) entry(style(i), "op " + std::to_string(i + 1));
-    if (layers > 1) entry(kSumStyle, "sum");
+    entry(kSumStyle, "sum");
   }
 
   void row_label(const std::string& text, double line, const char* font) {
@@ -177,7 +179,7 @@ class Writer {
 
   void text_beside(const std::string& text, double x, double line, const char* colour) {
     text_ << "set label " << quoted(text) << " at first " << layout_.beside(x, kGap) << ",first "
-          << line << " left front textcolor rgb '" << colour << "'\n";
+          << line << " left front boxed textcolor rgb '" << colour << "'\n";
   }
 
   void panel(const LadderPanel& panel, double& line) {

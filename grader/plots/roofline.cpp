@@ -34,7 +34,6 @@ void add_points(Roofline& roofline, const RunResult& run, const std::string& nam
   }
 }
 
-constexpr int kHeight = 760;
 constexpr int kLeft = 96;
 constexpr int kRight = 24;
 constexpr int kTop = 90;
@@ -52,9 +51,10 @@ std::string tera_text(double per_second) {
 /// Axes in decades, and their pixels.
 struct Axes {
   double x_low, x_high, y_low, y_high;
+  int height;  // of the picture, in pixels
 
   [[nodiscard]] double decades_per_pixel_y() const {
-    return std::log10(y_high / y_low) / (kHeight - kTop - kBottom);
+    return std::log10(y_high / y_low) / (height - kTop - kBottom);
   }
   [[nodiscard]] double decades_per_pixel_x() const {
     return std::log10(x_high / x_low) / (kPlotWidth - kLeft - kRight);
@@ -70,21 +70,24 @@ class Writer {
         point_scale_(point_scale(format)) {}
 
   std::string write(PlotFormat format, const std::filesystem::path& output) {
-    text_ << terminal_text(format, kHeight, output) << "unset key\nset border 3 lc rgb '#888888'\n"
+    text_ << terminal_text(format, axes_.height, output)
+          << "unset key\nset border 3 lc rgb '#888888'\n"
           << "set tics nomirror out textcolor rgb '#333333'\n"
           << "set logscale xy 10\nset format '%g'\n"
           << "set lmargin at screen " << static_cast<double>(kLeft) / kPlotWidth << "\n"
           << "set rmargin at screen " << 1.0 - static_cast<double>(kRight) / kPlotWidth << "\n"
-          << "set tmargin at screen " << 1.0 - static_cast<double>(kTop) / kHeight << "\n"
-          << "set bmargin at screen " << static_cast<double>(kBottom) / kHeight << "\n"
+          << "set tmargin at screen " << 1.0 - static_cast<double>(kTop) / axes_.height << "\n"
+          << "set bmargin at screen " << static_cast<double>(kBottom) / axes_.height << "\n"
           << "set xrange [" << axes_.x_low << ":" << axes_.x_high << "]\n"
           << "set yrange [" << axes_.y_low * 1e-12 << ":" << axes_.y_high * 1e-12 << "]\n"
           << axis_title(Axis::kX, "operations for each byte that must be moved (log scale)",
-                        (kLeft + kPlotWidth - kRight) / 2.0, format, kHeight)
-          << axis_title(Axis::kY, "TFLOP/s (log scale)", (kTop + kHeight - kBottom) / 2.0, format,
-                        kHeight)
-          << "set grid lc rgb '#eeeeee' lt 1\n";
-    text_ << heading("Roofline", roofline_.caption, format, kHeight);
+                        (kLeft + kPlotWidth - kRight) / 2.0, format, axes_.height)
+          << axis_title(Axis::kY, "TFLOP/s (log scale)", (kTop + axes_.height - kBottom) / 2.0,
+                        format, axes_.height)
+          << "set grid lc rgb '#eeeeee' lt 1\n"
+          // What lies behind a label must not be read as a part of it.
+          << "set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb 'white'\n";
+    text_ << heading("Roofline", roofline_.caption, format, axes_.height);
     roof();
     for (std::size_t i = 0; i < roofline_.layers.size(); ++i) layer(i);
     plot();
@@ -104,8 +107,16 @@ class Writer {
       }
     }
     const double most = std::max(roofline.limits.fp32_per_second, roofline.limits.fp16_per_second);
+    // Every stage has a label of its own, and none stands on another.
+    std::size_t labels = 0;
+    for (const RooflineLayer& layer : roofline.layers) {
+      labels = std::max(labels, layer.points.size());
+    }
+    constexpr int kLeast = 760;
+    const int height = std::max(
+        kLeast, kTop + kBottom + static_cast<int>(kLabelHeight * static_cast<double>(labels + 4)));
     // Room for the name of the slope, and for the labels beside the last layer.
-    return {smallest / 5.0, largest * 7.0, least / 2.5, most * 2.0};
+    return {smallest / 14.0, largest * 7.0, least / 2.5, most * 2.0, height};
   }
 
   void line(double x0, double y0, double x1, double y1, const std::string& how) {
@@ -189,8 +200,8 @@ class Writer {
       data_[index % data_.size()] << layer.intensity << " " << speed * 1e-12 << "\n";
       line(beside(9), speed, beside(38), height, "lc rgb '#bbbbbb' lw 1 back");
       text_ << "set label " << quoted(label(points[i])) << " at first " << beside(kLabelOffset)
-            << "," << height * 1e-12 << (to_the_left ? " right" : " left") << " textcolor rgb '"
-            << colour << "'\n";
+            << "," << height * 1e-12 << (to_the_left ? " right" : " left")
+            << " front boxed textcolor rgb '" << colour << "'\n";
     }
   }
 

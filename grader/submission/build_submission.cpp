@@ -58,9 +58,9 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   return first;
 }
 
-std::string warnings_of(const fs::path& folder) {
+std::string log_of(const fs::path& folder) {
   const fs::path log = folder / "compiler.log";
-  return fs::exists(log) ? lines_of_warnings(printable(read_text(log))) : "";
+  return fs::exists(log) ? printable(read_text(log)) + "\n" : "";
 }
 
 /// Runs steps of build_given_file.sh in a sandbox.
@@ -353,11 +353,13 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
     return built;
   }
   const std::vector<Compiled> compiled = compile_all(sources, headers.texts, target);
+  std::string printed;
+  for (const Compiled& each : compiled) printed += log_of(each.folder);
+  built.warnings = lines_of_warnings(printed);
   for (const Compiled& each : compiled) {
     built.folder = each.folder;
     built.problem = each.problem;
     if (built.problem) return built;
-    built.warnings += (built.warnings.empty() ? "" : "\n") + warnings_of(each.folder);
   }
   const std::string all = joined(sources.texts) + joined(headers.texts);
   built.folder = folder_for(target, sources.texts.front().name, "graded", all);

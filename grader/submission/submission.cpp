@@ -374,7 +374,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
              (decoded->status == ServeStatus::kDone &&
               paused_times < (request.steps ? pauses : std::min(pauses, 2)))) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
-  } else if (!may_run_on(box_for(program_), decoded->device)) {
+  } else if (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
+             !may_run_on(box_for(program_), decoded->device)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};
@@ -384,6 +385,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     reply = std::move(*decoded);
     make_printable(reply);
     // What follows would be an emulation's verdict under a GPU's name.
+    if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
     if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
                              reply.no_gpu + " Run the check again; nvidia-smi shows its state.");

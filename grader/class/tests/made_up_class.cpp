@@ -64,6 +64,23 @@ constexpr std::array kKinds = {Kind{"controls/double_sums.cpp", "passed"},
 
 constexpr const char* kPlace = "milestones/m1_cpu_baseline/conv_forward.cpp";
 
+// A source of the corpus in one piece: what several of them share stands in headers beside them,
+// which a submission does not have.
+std::string text_of(const fs::path& exploits, const std::string& name) {
+  std::string text = read_text(exploits / name);
+  const std::string include = "#include \"grader/exploits/";
+  for (auto at = text.find(include); at != std::string::npos; at = text.find(include)) {
+    const auto begin = at + include.size();
+    const auto end = text.find('"', begin);
+    std::string header = read_text(exploits / text.substr(begin, end - begin));
+    if (const auto once = header.find("#pragma once\n"); once != std::string::npos) {
+      header.erase(once, std::string("#pragma once\n").size());
+    }
+    text.replace(at, end + 1 - at, header);
+  }
+  return text;
+}
+
 // In turn each of the ways to break a grader's reading.
 void write_hostile(const fs::path& folder, const std::string& name, int turn) {
   const fs::path archive = folder / (name + ".tar.gz");
@@ -107,7 +124,7 @@ std::vector<std::pair<std::string, std::string>> make_class(const fs::path& fold
       continue;
     }
     // Every student writes another text.
-    const std::string text = read_text(exploits / kind.source) + "// by " + name + "\n";
+    const std::string text = text_of(exploits, kind.source) + "// by " + name + "\n";
     const std::string packed = "m1-submission/" + std::string(kPlace);
     switch (i % 4) {
       case 0:

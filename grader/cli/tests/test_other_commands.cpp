@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
@@ -17,6 +18,11 @@ namespace {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+// Without line ends and indents.
+std::string words(const std::string& text) {
+  return std::regex_replace(text, std::regex("\\s+"), " ");
 }
 
 }  // namespace
@@ -195,4 +201,49 @@ TEST_CASE("grader check: a main of its own is no tampering, a result that cannot
   const ProgramRun unwritable = run_program("grader", "check m1 --json /proc/nonesuch/r.json");
   CHECK(unwritable.exit_code == 3);
   CHECK_FALSE(contains(unwritable.output, "Checking"));
+}
+
+TEST_CASE("grader check: links that lead out, large files and ids that repeat are refused") {
+  const TestFolder folder;
+  const auto check = [&](const std::string& solution) {
+    return run_program("grader", "check m1 --batches 1 --solution " +
+                                     (folder.path() / solution).string() + " --json " +
+                                     (folder.path() / "r").string());
+  };
+  std::filesystem::create_directory(folder.path() / "linked");
+  std::filesystem::create_symlink(CONVLAB_SOURCE_DIR "/grader/exploits/controls/plain_loops.cpp",
+                                  folder.path() / "linked" / "link.cpp");
+  CHECK(check("linked/link.cpp").exit_code == 2);
+  const ProgramRun link = check("linked");
+  CHECK(link.exit_code == 1);
+  CHECK(contains(words(link.output),
+                 "link.cpp is a link to a file that is not part of the submission"));
+
+  std::filesystem::create_directory(folder.path() / "large");
+  write_atomically(folder.path() / "large" / "a.cpp", "");
+  std::filesystem::resize_file(folder.path() / "large" / "a.cpp", std::uintmax_t{1} << 30);
+  CHECK(check("large/a.cpp").exit_code == 2);
+  const ProgramRun large = check("large");
+  CHECK(large.exit_code == 1);
+  CHECK(contains(words(large.output), "larger than 4 MB"));
+
+  const auto stage = [](const std::string& id) {
+    return "#include \"stage.hpp\"\nstatic void f(const convlab::ConvShape&, const float*, const "
+           "float*, float*) {}\nint same_name_in_both() { return 0; }\n"
+           "static const convlab::CpuStage s({.id = \"" +
+           id + "\", .title = \"A\"}, f);\n";
+  };
+  std::filesystem::create_directory(folder.path() / "all");
+  write_atomically(folder.path() / "all" / "stage.hpp",
+                   "#include \"common/stage/cpu_stage.hpp\"\n");
+  write_atomically(folder.path() / "all" / "a.cpp", stage("one"));
+  write_atomically(folder.path() / "all" / "b.cpp", stage("two"));
+  const ProgramRun two = check("all");
+  CHECK(two.exit_code == 1);
+  CHECK(contains(two.output, "\none  A\n"));
+  CHECK(contains(two.output, "\ntwo  A\n"));
+  write_atomically(folder.path() / "all" / "b.cpp", stage("one"));
+  const ProgramRun twice = check("all");
+  CHECK(twice.exit_code == 1);
+  CHECK(contains(twice.output, "Two stages are called 'one'."));
 }

@@ -1,0 +1,287 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "common/file/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "common/process/run_process.hpp"
+#include "grader/class/similar.hpp"
+#include "grader/cli/archive.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string folder;
+  std::string term;
+  std::string network;
+  std::string milestones;
+  int epochs = 10;
+  bool no_build = false;
+};
+
+// The files of the tree, as git knows them; sorted.
+std::vector<std::string> tracked_files() {
+  const FinishedProcess run =
+      run_process({.words = {"git", "-C", course_folder().string(), "ls-files", "-z"}});
+  if (!run.succeeded()) {
+    throw EnvironmentError("A hand-out is made from a git working tree, and " +
+                           course_folder().string() + " is none: " + trimmed_end(run.errors));
+  }
+  std::vector<std::string> files;
+  std::istringstream names(run.output);
+  for (std::string name; std::getline(names, name, '\0');) files.push_back(name);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The milestones that are handed out. @throws UsageError for one that does not exist
+std::set<std::string> wanted_milestones(const std::string& list) {
+  std::set<std::string> wanted;
+  if (list.empty()) {
+    for (const CourseMilestone& each : milestones()) wanted.insert(each.folder.filename());
+    return wanted;
+  }
+  std::istringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    wanted.insert(find_milestone(name).folder.filename());
+  }
+  return wanted;
+}
+
+// "milestones/m2_gpu_baseline/…" belongs to a milestone; other files to all.
+bool belongs(const std::string& file, const std::set<std::string>& wanted) {
+  const std::string begin = "milestones/";
+  if (file.starts_with("reference/solutions/")) return false;
+  const auto end = file.find('/', begin.size());
+  if (!file.starts_with(begin) || end == std::string::npos) return true;
+  return wanted.count(file.substr(begin.size(), end - begin.size())) > 0;
+}
+
+// The same term gives the same seed on every machine (FNV-1a).
+std::uint32_t seed_of(const std::string& term) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : term) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash & 0x7fffffffU;
+}
+
+void run_tool(const std::vector<std::string>& words, const std::string& target) {
+  if (!fs::exists(words.front())) {
+    throw EnvironmentError(words.front() +
+                           " is not built; build it: cmake --build --preset lab "
+                           "--target " +
+                           target);
+  }
+  const FinishedProcess run = run_process({.words = words, .output = Command::Output::kShown});
+  if (!run.succeeded()) {
+    throw EnvironmentError(target + " ended with " + std::to_string(run.exit_code) +
+                           "; what it said is above.");
+  }
+}
+
+// Trains a network of its own for the term; a preset that does not exist is the default one under
+// another name. @return the files that it adds to the tree
+std::vector<std::string> train_network(const Options& options) {
+  const std::string& name = options.network;
+  const fs::path preset = network_folder() / "presets" / (name + ".json");
+  if (!fs::exists(preset)) {
+    auto json = nlohmann::ordered_json::parse(
+        read_text(network_folder() / "presets" / (std::string(kDefaultPreset) + ".json")));
+    json["name"] = name;
+    write_atomically(preset, json.dump(2) + "\n");
+    std::cout << display_path(preset) << " is new: the layers of " << kDefaultPreset << ".\n";
+  }
+  const fs::path bin = build_folder() / "bin";
+  if (!fs::exists(network_folder() / "weights" / (name + ".clw"))) {
+    run_tool({(bin / "train").string(), name, "--epochs", std::to_string(options.epochs), "--seed",
+              std::to_string(seed_of(options.term))},
+             "train");
+  }
+  if (!fs::exists(course_folder() / "reference/oracle/expected" / (name + ".json"))) {
+    run_tool({(bin / "expect").string(), name}, "expect");
+  }
+  return {"common/network/presets/" + name + ".json", "common/network/weights/" + name + ".clw",
+          "reference/oracle/expected/" + name + ".json"};
+}
+
+bool is_source(const std::string& file) {
+  return file.ends_with(".cpp") || file.ends_with(".cu") || file.ends_with(".cuh") ||
+         file.ends_with(".hpp");
+}
+
+// The batches that the chapters publish; others are hidden, and are counted when they are checked.
+const std::set<int>& published_batches() {
+  static const std::set<int> batches = {100, 500, 1000, 5000, 10'000};
+  return batches;
+}
+
+/// What a hand-out must not contain. Each problem is a sentence.
+std::vector<std::string> answers_in(const fs::path& tree) {
+  std::vector<std::string> problems;
+  std::set<std::string> solutions;
+  const fs::path folder = course_folder() / "reference" / "solutions";
+  std::vector<OwnedSource> sources;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string path = entry.path().lexically_relative(course_folder()).generic_string();
+    if (!entry.is_regular_file() || !is_source(path) || path.find("/tests/") != std::string::npos) {
+      continue;
+    }
+    const std::string text = read_text(entry.path());
+    solutions.insert(text);
+    sources.push_back({.owner = "solution " + path, .path = path, .text = text});
+  }
+  const std::size_t count = sources.size();
+  for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+    const std::string path = entry.path().lexically_relative(tree).generic_string();
+    if (!entry.is_regular_file() || !is_source(path)) continue;
+    const std::string text = read_text(entry.path());
+    if (solutions.count(text) > 0) {
+      problems.push_back(path + " is a file of the solutions.");
+      continue;
+    }
+    if (path.starts_with("milestones/")) sources.push_back({path, path, text});
+  }
+  // An exercise that is most of a solution under other names. The frame of a stage is common.
+  constexpr double kMost = 0.8;
+  for (const SimilarPair& pair : similar_pairs(sources, {}, kMost)) {
+    const bool a = pair.a.starts_with("solution ");
+    if (a == pair.b.starts_with("solution ") || pair.shared < 20) continue;
+    problems.push_back((a ? pair.b : pair.a) + " is much like the " + (a ? pair.a : pair.b) + ".");
+  }
+  for (const auto& entry : fs::directory_iterator(tree / "reference/oracle/expected")) {
+    const auto json = nlohmann::json::parse(read_text(entry.path()));
+    for (const auto& each : json.at("counts")) {
+      if (published_batches().count(each.at("batch")) > 0) continue;
+      problems.push_back(entry.path().filename().string() +
+                         " tells the count of the hidden batch " + each.at("batch").dump() + ".");
+    }
+  }
+  if (count == 0) problems.emplace_back("There are no solutions to compare with in this tree.");
+  return problems;
+}
+
+// Configures and builds the first milestone of the hand-out, whose program must say politely that
+// there is nothing in it yet.
+void try_it(const fs::path& tree, const std::string& milestone) {
+  std::cout << "Building " << milestone << " of the hand-out, as a student would" << std::endl;
+  const fs::path build = tree / "build";
+  const auto run = [&](const std::vector<std::string>& words, const std::string& what) {
+    constexpr std::chrono::minutes kLimit{60};
+    const FinishedProcess finished = run_process({.words = words,
+                                                  .folder = tree,
+                                                  .output = Command::Output::kTogether,
+                                                  .time_limit = kLimit});
+    if (finished.succeeded()) return;
+    std::istringstream lines(finished.output);
+    std::string last;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("rror") != std::string::npos && last.empty()) last = line;
+    }
+    throw Error(ExitCode::kFallsShort, "The hand-out does not " + what + ": " + last);
+  };
+  run({"cmake", "--preset", "lab", "-DCMAKE_BUILD_TYPE=Debug", "-DCONVLAB_BENCHMARKS=OFF",
+       "-DCONVLAB_GPU=OFF"},
+      "configure");
+  run({"cmake", "--build", "--preset", "lab", "--target", milestone}, "build");
+  const FinishedProcess started = run_process(
+      {.words = {(build / "bin" / milestone).string(), "1"}, .output = Command::Output::kTogether});
+  if (started.exit_code != static_cast<int>(ExitCode::kFallsShort)) {
+    throw Error(ExitCode::kFallsShort, milestone + " of the hand-out ended with " +
+                                           std::to_string(started.exit_code) +
+                                           " instead of saying that nothing is in it yet.");
+  }
+  fs::remove_all(build);
+}
+
+// Only what is handed out can be put back by grader reset.
+std::string manifest_of(const std::set<std::string>& wanted) {
+  std::istringstream lines(read_text(course_folder() / "milestones" / "handout.sha256"));
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find("milestones/");
+    if (at == std::string::npos || belongs(line.substr(at), wanted)) text += line + "\n";
+  }
+  return text;
+}
+
+ExitCode run(const Options& options) {
+  if (options.term.empty() ||
+      options.term.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                     "0123456789-") != std::string::npos) {
+    throw UsageError("A term consists of letters, digits and '-', such as SP27.");
+  }
+  const std::set<std::string> wanted = wanted_milestones(options.milestones);
+  std::vector<std::string> files = tracked_files();
+  const std::string name = "convlab-" + options.term;
+  const fs::path parent = fs::absolute(options.folder);
+  const fs::path tree = parent / name;
+  if (fs::exists(tree)) {
+    throw UsageError(display_path(tree) + " exists already; remove it, or name another folder.");
+  }
+  if (!options.network.empty()) {
+    for (const std::string& file : train_network(options)) files.push_back(file);
+  }
+  fs::create_directories(parent);
+  // Under another name until it is whole and was looked at.
+  const FolderBeside scratch(parent);
+  const fs::path half = scratch.path() / name;
+  for (const std::string& file : files) {
+    const fs::path from = course_folder() / file;
+    if (!belongs(file, wanted) || !fs::is_regular_file(from)) continue;
+    fs::create_directories((half / file).parent_path());
+    fs::copy_file(from, half / file, fs::copy_options::overwrite_existing);
+  }
+  write_atomically(half / "milestones" / "handout.sha256", manifest_of(wanted));
+  const std::vector<std::string> problems = answers_in(half);
+  for (const std::string& problem : problems) std::cout << paragraph("- ", problem);
+  if (!problems.empty()) {
+    throw Error(ExitCode::kFallsShort,
+                "No hand-out was made: it would contain answers, see above.");
+  }
+  if (!options.no_build) try_it(half, wanted.begin()->substr(0, wanted.begin()->find('_')));
+  const auto bytes = packed(scratch.path(), name);
+  write_atomically(parent / (name + ".tar.gz"), bytes);
+  fs::rename(half, tree);
+  std::cout << display_path(tree) << "\n" << display_path(parent / (name + ".tar.gz")) << "\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_handout(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* group = app.add_subcommand("handout", "For instructors: makes what students get");
+  group->require_subcommand(1);
+  CLI::App* command = group->add_subcommand("make", "The tree without answers, and its archive");
+  command->add_option("OUT", options->folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
+      ->required();
+  command->add_option("--term", options->term, "Such as SP27")->required();
+  command->add_option(
+      "--network", options->network,
+      "A network of its own, trained with the seed of the term where it is missing");
+  command->add_option("--epochs", options->epochs, "Of this training")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--milestones", options->milestones, "Only these: m1,m2 (default: all)");
+  command->add_flag("--no-build", options->no_build, "Do not build the first milestone to try it");
+  command->footer(
+      "Looks for answers before it writes anything, builds the hand-out as a student\n"
+      "would, and packs it; the same tree gives the same bytes.\n\n"
+      "Examples:\n"
+      "  build/bin/grader handout make out --term SP27\n"
+      "  build/bin/grader handout make out --term SP27 --network sp27");
+  command->callback([options, &exit_code] { exit_code = run(*options); });
+}
+
+}  // namespace convlab::grader
