@@ -90,13 +90,13 @@ class Divider {
 };
 
 /// Loads a strip of an image: pairs of neighbouring columns of all channels, zeros right of the
-/// image and below it. Four loads of a thread are on their way before the first is stored.
+/// image and below it. Eight loads of a thread are on their way before the first is stored.
 /// @param image     its first element
 /// @param store     store(where, pair) for each pair; where.x counts pairs, where.y strip rows
 template <int Threads, class Store>
 __device__ void load_strip(const float* __restrict__ image, const ConvShape& shape, int first_row,
                            int input_rows, int row_pairs, Store store) {
-    constexpr int kAtOnce = 4;
+    constexpr int kAtOnce = 8;
   const int pairs = shape.in_channels * input_rows * row_pairs;
   const int real_rows = min(input_rows, shape.height - first_row);
   const bool aligned = shape.width % 2 == 0;  // then every pair is, in all rows
