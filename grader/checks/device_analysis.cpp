@@ -142,12 +142,17 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
   const PoisonedOutput& poisoned = *rerun.notes.poisoned;
   const ConvShape& shape = wrong.shape;
   const std::string prefix = "In " + where + ": ";
-  if (poisoned.computed > 0) {
-    const FaultMemory& memory = poisoned.memory;
-    const std::string name = sources.parameter(poisoned.kernel, memory.argument).name;
-    const std::string array =
-        memory.variable.empty() ? array_of_size(shape, memory.bytes / kFloat, name) : "";
-    std::string seen = prefix + of_all(poisoned.computed, shape) +
+  const FaultMemory& memory = poisoned.memory;
+  const std::string name = sources.parameter(poisoned.kernel, memory.argument).name;
+  const std::string array =
+      memory.variable.empty() ? array_of_size(shape, memory.bytes / kFloat, name) : "";
+  // The first number of another array lies at the place of the first output.
+  const bool of_output = array.empty() || array == "output";
+  const std::int64_t computed = of_output && poisoned.computed == 0
+                                    ? 0
+                                    : poisoned.computed + (of_output ? 0 : poisoned.never_written);
+  if (computed > 0) {
+    std::string seen = prefix + of_all(computed, shape) +
                        " were computed from memory that nobody wrote: " +
                        place_text(memory, poisoned.kernel, sources) + ".";
     if (array == "output") {
@@ -181,11 +186,12 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
     return found;
   }
   if (poisoned.never_written == 0) return std::nullopt;
-  const std::string store = sources.parameter(poisoned.kernel, poisoned.memory.argument).name;
-  if (const auto adding = sources.lines_with({store.empty() ? "output" : store, "+="});
-      !adding.empty()) {
-    return finding("E-uninitialised", prefix + describe(shape, wrong.report) +
-                                          sources.quote(adding.front().file, adding.front().line));
+  // An element that is added to keeps the mark of its own place, too.
+  for (const auto& place : sources.lines_with({name.empty() ? "output" : name, "+="})) {
+    const std::string text = sources.line(place.file, place.line);
+    if (text.find("+=") < text.find(name + "[") && text.find("+=") != std::string::npos) continue;
+    return finding("E-uninitialised",
+                   prefix + describe(shape, wrong.report) + sources.quote(place.file, place.line));
   }
   const bool all = poisoned.never_written == shape.output_size();
   std::string seen =

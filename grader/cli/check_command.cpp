@@ -259,16 +259,17 @@ std::string untried_text(const CheckResult& check) {
       !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
   const int whole = emulated ? 1000 : kMaxBatch;
   if (largest >= whole) return {};
-  return " up to batch " + std::to_string(largest) + "; a whole check goes to " +
-         std::to_string(whole);
+  return "Up to batch " + std::to_string(largest) + " only; a whole check goes to " +
+         std::to_string(whole) + ".";
 }
 
 void print_verdict(const CheckResult& check, const std::filesystem::path& file) {
   const bool passed = check.result.verdict == Verdict::kPassed;
   std::cout << "\n"
-            << (passed ? coloured("PASSED", Colour::kGood) + untried_text(check)
-                       : coloured("NOT PASSED", Colour::kBad))
+            << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
             << "  Details: " << display_path(file) << "\n";
+  const std::string untried = passed ? untried_text(check) : "";
+  if (!untried.empty()) std::cout << paragraph("", untried);
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
   const std::string bounds = bounds_text(check);
   if (bounds.empty()) return;
