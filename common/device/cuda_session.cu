@@ -212,8 +212,8 @@ class CudaSession final : public DeviceSession {
       ranges.push_back({range.begin, range.bytes, true});
     }
 #else
+    if (!allocations_are_recorded()) return std::nullopt;
     ranges = recorded_allocations();
-    if (ranges.empty()) return std::nullopt;  // a program whose calls are not recorded
 #endif
     return ranges;
   }

@@ -11,4 +11,11 @@ namespace convlab {
 /// linked.
 std::vector<MemoryRange> recorded_allocations();
 
+/// Whether this program's file was linked with the calls that record. The workbook's own programs,
+/// such as a reference solution, are not.
+inline bool& allocations_are_recorded() {
+  static bool recorded = false;
+  return recorded;
+}
+
 }  // namespace convlab

@@ -8,12 +8,16 @@
 
 #include <string>
 
+#include "common/device/recorded_allocations.hpp"
 #include "common/error/fault_record.hpp"
 
 namespace {
 
 using convlab::FaultKind;
 using convlab::FaultRecord;
+
+// This object is part of each program that is linked with the calls that record.
+[[maybe_unused]] const bool recorded = convlab::allocations_are_recorded() = true;
 
 FaultKind kind_of(cudaError_t error) {
   switch (error) {

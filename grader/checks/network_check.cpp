@@ -46,7 +46,9 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
     }
     layer.exchanges = false;
     fill_in();
+    const int copies = layer.call.copies;  // which only run_timed learns
     layer.call = submission.run(stage.id);
+    layer.call.copies = copies;
   }
   if (layer.call.failure) return explain(*layer.call.failure, layer.where);
   if (layer.call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
