@@ -259,7 +259,9 @@ class CudaSession final : public DeviceSession {
     return emulation::take_notes(output, count);
   }
 
-  void limit_kernels(double seconds) override { emulation::limit_kernels(seconds); }
+  void limit_kernels(double seconds) override {
+    emulation::limit_kernels(seconds);
+  }
 
   bool has_unjoined_work() override {
     stop_.record();

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/device/device_info.hpp"
-#include "common/device/device_notes.hpp"
 #include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
+#include "common/error/device_notes.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 

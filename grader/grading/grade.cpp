@@ -338,8 +338,8 @@ class Grading {
     if (emulated.list_stages(stages)) return found;
     std::optional<Finding> closer = run_case(emulated, stage, test, seed).finding;
     if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return found;
-    closer->seen += "\nSeen on the emulated device, which ran the case again; the GPU says " +
-                    found.id + ".";
+    closer->seen +=
+        "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
     return *closer;
   }
 

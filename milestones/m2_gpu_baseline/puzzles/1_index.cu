@@ -41,7 +41,7 @@ class Puzzle final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "index",
-                                           .title = "Which element is mine?",
-                                           .order = 1});
+                                               .title = "Which element is mine?",
+                                               .order = 1});
 
 }  // namespace

@@ -56,7 +56,7 @@ class Puzzle final : public convlab::Convolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "copy-back",
-                                           .title = "Where is the result?",
-                                           .order = 3});
+                                               .title = "Where is the result?",
+                                               .order = 3});
 
 }  // namespace

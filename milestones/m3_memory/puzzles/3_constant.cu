@@ -1,8 +1,8 @@
 // Puzzle 3 of 4: constant memory. One or two lines.
 //
 // All threads of a warp need the same tap at the same time. A __constant__ array has a cache that
-// hands one number to a whole warp. A kernel reads it as any array; it is no argument, because every
-// kernel of the file sees it. The host fills it with
+// hands one number to a whole warp. A kernel reads it as any array; it is no argument, because
+// every kernel of the file sees it. The host fills it with
 //
 //     cudaMemcpyToSymbol(array, from, bytes, offset, direction)
 //
@@ -44,7 +44,7 @@ class Puzzle final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "constant",
-                                           .title = "Taps in constant memory",
-                                           .order = 3});
+                                               .title = "Taps in constant memory",
+                                               .order = 3});
 
 }  // namespace

@@ -96,7 +96,7 @@ class Divider {
 template <int Threads, class Store>
 __device__ void load_strip(const float* __restrict__ image, const ConvShape& shape, int first_row,
                            int input_rows, int row_pairs, Store store) {
-    constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = 8;
   const int pairs = shape.in_channels * input_rows * row_pairs;
   const int real_rows = min(input_rows, shape.height - first_row);
   const bool aligned = shape.width % 2 == 0;  // then every pair is, in all rows

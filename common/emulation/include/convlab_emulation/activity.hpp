@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "common/device/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/error/device_notes.hpp"
 
 namespace convlab::emulation {
 

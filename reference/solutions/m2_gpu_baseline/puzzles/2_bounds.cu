@@ -32,7 +32,7 @@ class Puzzle final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "bounds",
-                                           .title = "Who has nothing to do?",
-                                           .order = 2});
+                                               .title = "Who has nothing to do?",
+                                               .order = 2});
 
 }  // namespace

@@ -44,8 +44,8 @@ class Puzzle final : public convlab::Convolution {
   }
 
   void epilog() override {
-    CONVLAB_CUDA_CHECK(cudaMemcpy(host_output_, device_output_, count_ * sizeof(float),
-                                  cudaMemcpyDeviceToHost));
+    CONVLAB_CUDA_CHECK(
+        cudaMemcpy(host_output_, device_output_, count_ * sizeof(float), cudaMemcpyDeviceToHost));
     CONVLAB_CUDA_CHECK(cudaFree(device_input_));
     CONVLAB_CUDA_CHECK(cudaFree(device_factor_));
     CONVLAB_CUDA_CHECK(cudaFree(device_output_));
@@ -60,7 +60,7 @@ class Puzzle final : public convlab::Convolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "copy-back",
-                                           .title = "Where is the result?",
-                                           .order = 3});
+                                               .title = "Where is the result?",
+                                               .order = 3});
 
 }  // namespace

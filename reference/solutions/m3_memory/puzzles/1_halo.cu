@@ -47,7 +47,7 @@ class Puzzle final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "halo",
-                                           .title = "Load a tile with its halo",
-                                           .order = 1});
+                                               .title = "Load a tile with its halo",
+                                               .order = 1});
 
 }  // namespace

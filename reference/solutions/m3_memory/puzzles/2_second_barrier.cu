@@ -52,7 +52,7 @@ class Puzzle final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "second-barrier",
-                                           .title = "Who may overwrite the tile?",
-                                           .order = 2});
+                                               .title = "Who may overwrite the tile?",
+                                               .order = 2});
 
 }  // namespace

@@ -1,14 +1,14 @@
 // Puzzle 4 of 4: several outputs for each thread, loops without a counter. About eight lines.
 //
 // A thread that makes one output loads an input and a tap for each multiply-add. Let it make 4
-// outputs: each tap that it loads then serves 4 multiply-adds. Its outputs lie kBlock apart, so that
-// the threads of a warp still read and write neighbours:
+// outputs: each tap that it loads then serves 4 multiply-adds. Its outputs lie kBlock apart, so
+// that the threads of a warp still read and write neighbours:
 //
 //     output k of thread t of a block:  first + t + k · kBlock,   k = 0, 1, 2, 3
 //
 // Keep the 4 sums in an array. With #pragma unroll before each loop over k, and with sizes that are
-// known when it is compiled, the compiler writes the loop out and the array becomes 4 registers. This
-// is what makes the fastest stage of this milestone fast.
+// known when it is compiled, the compiler writes the loop out and the array becomes 4 registers.
+// This is what makes the fastest stage of this milestone fast.
 //
 //     float sum[kOutputs] = {};
 //     for (int q = 0; q < kTaps; ++q) { load the tap once; add to all 4 sums }
@@ -57,7 +57,7 @@ class Puzzle final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Puzzle> stage({.id = "several-outputs",
-                                           .title = "Four outputs for each thread",
-                                           .order = 4});
+                                               .title = "Four outputs for each thread",
+                                               .order = 4});
 
 }  // namespace
