@@ -8,10 +8,10 @@
 #include <unordered_map>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/error/fault_record.hpp"
-#include "convlab_emulation/lockstep_call.hpp"
 
 extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
 

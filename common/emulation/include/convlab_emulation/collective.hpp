@@ -177,7 +177,7 @@ void note_kernel(const char* message, CallSite site);
 }  // namespace convlab::emulation
 
 #ifdef CONVLAB_LOCKSTEP
-#include "convlab_emulation/lockstep_call.hpp"
+#include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #define block_barrier block_barrier_in_step
 #define warp_collective warp_collective_in_step
 #endif
