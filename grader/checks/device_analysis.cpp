@@ -9,6 +9,7 @@
 
 #include "grader/checks/element_cases.hpp"
 #include "grader/findings/catalogue.hpp"
+#include "grader/findings/course_findings.hpp"
 
 namespace convlab::grader {
 
@@ -187,11 +188,17 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
   }
   if (poisoned.never_written == 0) return std::nullopt;
   // An element that is added to keeps the mark of its own place, too.
-  for (const auto& place : sources.lines_with({name.empty() ? "output" : name, "+="})) {
-    const std::string text = sources.line(place.file, place.line);
-    if (text.find("+=") < text.find(name + "[") && text.find("+=") != std::string::npos) continue;
-    return finding("E-uninitialised",
-                   prefix + describe(shape, wrong.report) + sources.quote(place.file, place.line));
+  for (const char* adds : {"+=", "atomicAdd"}) {
+    for (const auto& place : sources.lines_with({name.empty() ? "output" : name, adds})) {
+      const std::string text = sources.line(place.file, place.line);
+      if (text.find("+=") < text.find(name + "[") && text.find("+=") != std::string::npos) continue;
+      return finding("E-uninitialised", prefix + describe(shape, wrong.report) +
+                                            sources.quote(place.file, place.line));
+    }
+  }
+  if (leaves_out_last_tile(wrong)) {
+    return finding("E-rounded-down",
+                   prefix + describe(shape, wrong.report) + launch_of(rerun.notes, sources));
   }
   const bool all = poisoned.never_written == shape.output_size();
   std::string seen =
