@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
@@ -18,15 +20,28 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::string output;
+  std::string batches;
   bool json = false;
 };
+
+// A row for each stage and batch is too much of a ladder with thirty stages.
+std::vector<Result> with_batches(std::vector<Result> results, const std::vector<int>& batches) {
+  for (Result& result : results) {
+    std::erase_if(result.runs, [&](const RunResult& run) {
+      return std::find(batches.begin(), batches.end(), run.batch) == batches.end();
+    });
+  }
+  return results;
+}
 
 ExitCode run(const Options& options) {
   std::vector<Result> results;
   for (const std::string& file : options.files) results.push_back(read_result(file));
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
-  const std::vector<std::string> networks = networks_of(results);
+  const std::vector<Result> rows =
+      options.batches.empty() ? results : with_batches(results, parse_batches(options.batches));
+  const std::vector<std::string> networks = networks_of(rows);
   if (networks.empty()) {
     std::cout
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
@@ -41,8 +56,8 @@ ExitCode run(const Options& options) {
     }
   };
   for (const std::string& network : networks) {
-    add(make_ladder(results, network));
-    add(make_steps(results, network));
+    add(make_ladder(rows, network));
+    add(make_steps(rows, network));
     add(make_op_by_batch(results, network));
     add(make_roofline(results, network));
   }
@@ -57,6 +72,8 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand("plot", "Draws op times, speed-ups and a roofline");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
   command->add_option("--output", options->output, "Folder of the plots (default: build/plots)");
+  command->add_option("--batches", options->batches,
+                      "Batches of op-time and speed-up (default: all in the results)");
   command->add_flag("--json", options->json, "Print the names of the files as JSON");
   command->footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
@@ -67,7 +84,7 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
       "Examples:\n"
       "  build/bin/m1 1000 --all --solution reference --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"
-      "  build/bin/grader plot reference/results/*.json --output build/plots");
+      "  build/bin/grader plot reference/results/*.json --batches 10000 --output build/plots");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
