@@ -196,7 +196,7 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                                             sources.quote(place.file, place.line));
     }
   }
-  if (leaves_out_last_tile(wrong)) {
+  if (sources.has("ceil") && leaves_out_last_tile(wrong)) {
     return finding("E-rounded-down",
                    prefix + describe(shape, wrong.report) + launch_of(rerun.notes, sources));
   }
