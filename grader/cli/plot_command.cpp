@@ -84,7 +84,7 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
       "Examples:\n"
       "  build/bin/m1 1000 --all --solution reference --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"
-      "  build/bin/grader plot reference/results/*.json --batches 10000 --output build/plots");
+      "  build/bin/grader plot reference/results/*.json --batches 10000");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

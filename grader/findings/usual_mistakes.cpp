@@ -287,7 +287,8 @@ bool cuts_negatives(const WrongOutput& wrong) {
                     });
 }
 
-// Every element is right, at the place of another: b and m exchanged, or h and w.
+// Every element is right, at the place of another: b and m exchanged, in the batch or in slices of
+// it, or h and w.
 bool stores_elsewhere(const WrongOutput& wrong) {
   const ConvShape& s = wrong.shape;
   if (s.kernel == 1) return false;  // as if the input were transposed
@@ -295,14 +296,24 @@ bool stores_elsewhere(const WrongOutput& wrong) {
   const std::int64_t columns = s.out_width();
   const std::int64_t pixels = rows * columns;
   Floats moved(static_cast<std::size_t>(s.output_size()));
-  for (const bool of_pixels : {false, true}) {
+  constexpr int kMostSlices = 8;
+  const auto b_and_m = [&](std::int64_t b, std::int64_t m, std::int64_t slice) {
+    const std::int64_t first = b / slice * slice;
+    const std::int64_t images = std::min<std::int64_t>(slice, s.batch - first);
+    return first * s.out_channels + m * images + b - first;
+  };
+  constexpr std::int64_t kPixels = 0;  // h and w are exchanged; else the images of a slice
+  std::vector<std::int64_t> slices = {kPixels, s.batch};
+  for (int slice = 2; s.batch <= kMostSlices && slice < s.batch; ++slice) slices.push_back(slice);
+  for (const std::int64_t slice : slices) {
     for (std::int64_t i = 0; i < s.output_size(); ++i) {
       const std::int64_t plane = i / pixels;
       const std::int64_t b = plane / s.out_channels;
       const std::int64_t m = plane % s.out_channels;
       const std::int64_t pixel = i % pixels;
-      const std::int64_t at = of_pixels ? plane * pixels + pixel % columns * rows + pixel / columns
-                                        : (m * s.batch + b) * pixels + pixel;
+      const std::int64_t at = slice == kPixels
+                                  ? plane * pixels + pixel % columns * rows + pixel / columns
+                                  : b_and_m(b, m, slice) * pixels + pixel;
       moved[static_cast<std::size_t>(i)] = wrong.arrays.output[at];
     }
     if (oracle::compare(s, wrong.arrays.input, wrong.arrays.weights, moved.data(), wrong.tolerance)
