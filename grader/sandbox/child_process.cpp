@@ -279,8 +279,8 @@ bool ChildProcess::freeze() {
     ::kill(-warden_, SIGSTOP);  // a timer of its own may have let it go on
   }
   frozen_at_ = computing_time();
-  // On a busy machine a thread is marked as stopped before the scheduler takes it off its processor,
-  // so its last piece of time is counted late.
+  // On a busy machine a thread is marked as stopped before the scheduler takes it off its
+  // processor, so its last piece of time is counted late.
   constexpr int kMostLooks = 20;
   for (int look = 0; look < kMostLooks; ++look) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
