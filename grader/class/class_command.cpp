@@ -91,6 +91,7 @@ ExitCode grade(const Options& options) {
   stop_on_signals();
   SlurmSettings slurm = options.slurm;
   slurm.limit_s = options.limit_s;
+  const bool on_cluster = options.launcher == "slurm";
   const ClassRequest request{
       .folder = fs::absolute(options.folder).lexically_normal(),
       .database = fs::absolute(database_of(options)),
@@ -101,7 +102,8 @@ ExitCode grade(const Options& options) {
                    .batches = options.batches,
                    .measures_speed = !options.no_speed,
                    .limit_s = options.limit_s},
-      .launcher = local_launcher(options.jobs)};
+      .times_alone = !on_cluster,  // there a job has its device alone
+      .launcher = on_cluster ? slurm_launcher(slurm) : local_launcher(options.jobs)};
   return grade_class(request, stop_asked);
 }
 
@@ -197,6 +199,10 @@ ExitCode export_grades(const Options& options) {
 ExitCode plot(const Options& options) {
   const ClassDatabase database = open_database(options);
   const auto rows = rows_of(options, database);
+  if (rows.empty()) {
+    throw UsageError("There is nothing to draw in " + display_path(database_of(options)) +
+                     (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
+  }
   auto speeds = database.speeds();
   std::erase_if(speeds, [&](const SpeedRow& row) {
     return !options.milestone.empty() && row.milestone != options.milestone;
@@ -353,7 +359,7 @@ void add_export(CLI::App& group, const std::shared_ptr<Options>& options, ExitCo
   command->footer(
       "Examples:\n"
       "  build/bin/grader class export --format canvas --output canvas.csv\n"
-      "  build/bin/grader class export --format gradescope --result build/results/m1-student.json");
+      "  build/bin/grader class export --format gradescope --student alice");
   command->callback([options, &exit_code] { exit_code = export_grades(*options); });
 }
 
@@ -368,11 +374,13 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = group->add_subcommand("status", "How many are graded, or a list of all");
   add_selection(*command, *options);
   command->add_flag("--list", options->list, "One line for each submission");
+  command->footer("Example:\n  build/bin/grader class status --milestone m2 --list");
   command->callback([options, &exit_code] { exit_code = status(*options); });
 
   command = group->add_subcommand("show", "All about one student: findings and points");
   command->add_option("NAME", options->name, "Name, login, number or alias")->required();
   add_selection(*command, *options);
+  command->footer("Example:\n  build/bin/grader class show \"Doe, Jane\"");
   command->callback([options, &exit_code] { exit_code = show(*options); });
 
   add_export(*group, options, exit_code);
@@ -381,6 +389,7 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   add_selection(*command, *options);
   command->add_option("--output", options->output, "Folder (default: build/class/plots)");
   command->add_flag("--names", options->names, "Names instead of aliases");
+  command->footer("Example:\n  build/bin/grader class plot --milestone m2 --output slides");
   command->callback([options, &exit_code] { exit_code = plot(*options); });
 
   command = group->add_subcommand("similar", "Pairs of submissions that are alike after renaming");
@@ -391,6 +400,7 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print all pairs and places as JSON");
+  command->footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
   command->callback([options, &exit_code] { exit_code = similar(*options); });
 
   // What a job of a launcher runs; nobody types it.

@@ -144,6 +144,7 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
 }
 
 void use(GivenFile file, GradeRequest& request) {
+  request.build_emulated = std::move(file.build_emulated);
   request.program = std::move(file.program);
   request.unbuilt = std::move(file.finding);
   request.warnings = std::move(file.warnings);
@@ -166,9 +167,14 @@ SubmittedSources students_sources(const CourseMilestone& milestone) {
   return all;
 }
 
+// Not where a course has no builder for given files, in tests.
+bool is_built_in_box() {
+  return std::filesystem::exists(build_folder() / "given_file");
+}
+
 // What stands in milestones/ may be anybody's: it is built in isolation, as a file that was given.
 void build_students_work(const CourseMilestone& milestone, GradeRequest& request) {
-  if (!std::filesystem::exists(build_folder() / "given_file")) {  // a course without it, in tests
+  if (!is_built_in_box()) {
     request.unbuilt = build_milestone(milestone);
     return;
   }
@@ -208,7 +214,6 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     GivenFile file = build_given_files(sources_of(options.solution, runs_on_cpu(milestone)),
                                        runs_on_cpu(milestone), build_folder(), options.libraries);
     request.form = file.form;
-    request.build_emulated = std::move(file.build_emulated);
     use(std::move(file), request);
   } else {
     request.program = program_to_check(options);
@@ -368,8 +373,10 @@ ExitCode run(const Options& options) {
     printer.observer().announce("building " + milestone.id);
     build_students_work(milestone, request);
     printer.clear();
-  } else if (is_students && is_stale(milestone, request.program)) {
-    sources.clear();  // the program was built from others
+  } else if (is_students) {
+    if (is_stale(milestone, request.program)) sources.clear();  // the program was built from others
+    // CMake built it beside the workbook's own code, and nobody judged its symbols.
+    if (is_built_in_box()) request.score.reset();
   }
   CheckResult check = grade(request, printer.observer());
   printer.clear();
@@ -421,7 +428,8 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--times-of", options->times_of,
                       "Result of an earlier check of the same work with --no-speed: only measure "
                       "the speeds that are missing there");
-  command->add_flag("--no-build", options->no_build, "Check what was built last");
+  command->add_flag("--no-build", options->no_build,
+                    "Check what CMake built last; gives no points");
   add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command
       ->add_option("--time-limit", options->time_limit_s,

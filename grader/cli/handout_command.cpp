@@ -95,7 +95,8 @@ void run_tool(const std::vector<std::string>& words, const std::string& target) 
 std::vector<std::string> train_network(const Options& options) {
   const std::string& name = options.network;
   const fs::path preset = network_folder() / "presets" / (name + ".json");
-  if (!fs::exists(preset)) {
+  const bool is_new = !fs::exists(preset);
+  if (is_new) {
     auto json = nlohmann::ordered_json::parse(
         read_text(network_folder() / "presets" / (std::string(kDefaultPreset) + ".json")));
     json["name"] = name;
@@ -104,9 +105,14 @@ std::vector<std::string> train_network(const Options& options) {
   }
   const fs::path bin = build_folder() / "bin";
   if (!fs::exists(network_folder() / "weights" / (name + ".clw"))) {
-    run_tool({(bin / "train").string(), name, "--epochs", std::to_string(options.epochs), "--seed",
-              std::to_string(seed_of(options.term))},
-             "train");
+    try {
+      run_tool({(bin / "train").string(), name, "--epochs", std::to_string(options.epochs),
+                "--seed", std::to_string(seed_of(options.term))},
+               "train");
+    } catch (const Error&) {
+      if (is_new) fs::remove(preset);  // a preset without weights is half a network
+      throw;
+    }
   }
   if (!fs::exists(course_folder() / "reference/oracle/expected" / (name + ".json"))) {
     run_tool({(bin / "expect").string(), name}, "expect");
@@ -265,6 +271,7 @@ void add_handout(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* group = app.add_subcommand("handout", "For instructors: makes what students get");
   group->require_subcommand(1);
+  group->footer("Example:\n  build/bin/grader handout make out --term SP27");
   CLI::App* command = group->add_subcommand("make", "The tree without answers, and its archive");
   command->add_option("OUT", options->folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
       ->required();

@@ -74,6 +74,9 @@ class Grading {
       bool good = true;
       if (request_.checked) {
         good = take_over(*request_.checked, stages);
+        for (const StageInfo& stage : stages) {
+          cases_of_[stage.id] = plan_for(stage, batches).cases.size();
+        }
         network.load(observer_.announce);
       } else {
         for (const StageInfo& stage : stages) good &= check_as_asked(stage, batches, seed, network);
