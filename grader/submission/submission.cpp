@@ -105,9 +105,10 @@ void find_line(FaultRecord& fault, const std::filesystem::path& program) {
   if (fault.code == 0 || fault.line != 0) return;
   std::ostringstream address;
   address << "0x" << std::hex << fault.code;
-  const FinishedProcess run =
-      run_process({.words = {"addr2line", "-i", "-e", program.string(), address.str()},
-                   .time_limit = milliseconds(5000)});
+  // The program is somebody else's, so its debug information may be made to take all memory.
+  const FinishedProcess run = run_process({.words = {"prlimit", "--as=1073741824", "addr2line",
+                                                     "-i", "-e", program.string(), address.str()},
+                                           .time_limit = milliseconds(5000)});
   std::istringstream lines(run.output);
   for (std::string line; std::getline(lines, line);) {
     // "/home/…/conv_forward.cpp:31 (discriminator 3)"; what the standard library inlines comes
