@@ -185,13 +185,14 @@ void build_students_work(const CourseMilestone& milestone, GradeRequest& request
 
 // A file for the course could not declare its precision, so that is found. Other stages declare it.
 std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
-  if (options.precision == "auto") return PrecisionRequest{};
-  if (!options.precision.empty()) return PrecisionRequest{parse_precision(options.precision)};
+  const bool named = !options.precision.empty() && options.precision != "auto";
   const bool by_course =
       form != FileInterface::kStages &&
       parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
-  if (by_course) return PrecisionRequest{};
-  return std::nullopt;
+  std::optional<PrecisionRequest> request;
+  if (named || by_course || options.precision == "auto") request.emplace();
+  if (named) request->declared = parse_precision(options.precision);
+  return request;
 }
 
 // The points of a milestone with one stage are those of a file for the course, too.
