@@ -9,6 +9,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
+#include "common/testing/address_sanitizer.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -110,5 +111,17 @@ const Settings& settings() {
   }();
   return instance;
 }
+
+#if !CONVLAB_ADDRESS_SANITIZER
+// Before any constructor, also of the file that registers a stage, could change the environment. A
+// variable that cannot be read is told when somebody asks for the settings.
+static void read_early() {
+  try {
+    settings();
+  } catch (const UsageError&) {
+  }
+}
+__attribute__((section(".preinit_array"), used)) static void (*const early)() = read_early;
+#endif
 
 }  // namespace convlab::emulation
