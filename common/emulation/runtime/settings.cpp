@@ -1,5 +1,7 @@
 #include "common/emulation/runtime/settings.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
@@ -115,13 +117,15 @@ const Settings& settings() {
 #if !CONVLAB_ADDRESS_SANITIZER
 // Before any constructor, also of the file that registers a stage, could change the environment. A
 // variable that cannot be read is told when somebody asks for the settings.
-static void read_early() {
+static void read_early(int /*count*/, char** /*arguments*/, char** variables) {
+  environ = variables;  // as the C library does a little later
   try {
     settings();
   } catch (const UsageError&) {
   }
 }
-__attribute__((section(".preinit_array"), used)) static void (*const early)() = read_early;
+__attribute__((section(".preinit_array"), used)) static void (*const early)(int, char**,
+                                                                            char**) = read_early;
 #endif
 
 }  // namespace convlab::emulation
