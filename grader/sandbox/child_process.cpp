@@ -124,7 +124,7 @@ void tell(const Notice& notice) {
   if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
 
   sandbox.enter_warden();
-  const pid_t program = ::fork();
+  const pid_t program = Sandbox::start_program();
   if (program == 0) run_program(launch, sandbox);
   // The program alone holds its channel, so that its end can be seen there.
   for (int each = 0; each <= kServeDescriptor; ++each) ::close(each);

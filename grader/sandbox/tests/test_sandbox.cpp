@@ -6,11 +6,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
@@ -267,4 +272,27 @@ TEST_CASE("sandbox: a program that does not exist is told apart from one that fa
   const Ending ending = process.wait(seconds(10));
   CHECK(ending.kind == Ending::Kind::kNoStart);
   CHECK(ending.code == ENOENT);
+}
+
+TEST_CASE("sandbox: starts programs while other threads hold the C library's locks") {
+  std::atomic<bool> done = false;
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      constexpr std::size_t kBytes = std::size_t{1} << 16;
+      while (!done) {
+        const auto memory = std::make_unique<char[]>(kBytes);
+        if (FILE* file = std::fopen("/dev/null", "r")) std::fclose(file);
+      }
+    });
+  }
+  constexpr int kStarts = 300;
+  int ended = 0;
+  for (; ended < kStarts; ++ended) {
+    ChildProcess process("/bin/true", {}, {.policy = {.box = Box::kCompiler}});
+    if (!succeeded(process.wait(seconds(20)))) break;
+  }
+  done = true;
+  for (std::thread& other : others) other.join();
+  CHECK(ended == kStarts);
 }
