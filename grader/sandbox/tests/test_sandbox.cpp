@@ -17,7 +17,6 @@
 #include <thread>
 #include <vector>
 
-#include "common/tensor/buffer.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/sandbox/child_process.hpp"
@@ -45,12 +44,6 @@ bool succeeded(const Ending& ending) {
 
 bool is_trapped(const Ending& ending) {
   return ending.kind == Ending::Kind::kSignal && ending.code == SIGSYS;
-}
-
-// So little less than the grader's limit that a few hundred MiB are too much.
-std::int64_t grader_test_limit() {
-  constexpr std::int64_t kFew = std::int64_t{100} << 20;
-  return available_memory() / 10 * 9 - kFew;
 }
 
 }  // namespace
@@ -159,8 +152,9 @@ TEST_CASE("sandbox: is the first to be ended where memory is short, and stays so
 }
 
 TEST_CASE("sandbox: takes no more memory than it may, of whatever kind") {
-  ChildProcess process(ESCAPE_PROGRAM, {"take-memory"}, {.policy = {.box = Box::kGpu}});
-  process.set_shared_bytes(-grader_test_limit());
+  constexpr std::int64_t kFew = std::int64_t{100} << 20;
+  ChildProcess process(ESCAPE_PROGRAM, {"take-memory"},
+                       {.policy = {.box = Box::kGpu}, .memory_bytes = kFew});
   CHECK(process.wait(seconds(20)).kind == Ending::Kind::kMemory);
 }
 
