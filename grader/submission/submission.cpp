@@ -347,6 +347,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   call.kernels = reply.kernels;
   if (!call.failure) call.warp_sync = reply.fault;
   call.notes = reply.notes;
+  call.accesses = reply.accesses;
   call.wrote_outside = !surroundings_intact();
   return call;
 }

@@ -76,6 +76,7 @@ struct Call {
   int copies = 0;                          ///< of run_timed: see run_in_steps
   PhaseKernels kernels{};                  ///< of run_phases
   DeviceNotes notes{};                     ///< of an emulated device
+  AccessNotes accesses{};                  ///< of an emulated program that counts them
   bool wrote_outside = false;              ///< the memory beside the output has changed
   std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
