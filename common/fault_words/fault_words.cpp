@@ -292,6 +292,32 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
          " of " + name;
 }
 
+namespace {
+
+// No line of the file touched the array itself: a function of the library did, for a copy.
+void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
+  const auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  if (copies.empty()) return;
+  for (const auto& place : copies) words.seen += sources.quote(place.file, place.line);
+  words.cause = "A copy takes more bytes than the host's array has.";
+  words.next =
+      "Work out the size in that line: elements times sizeof(float). sizeof of a pointer is 8, "
+      "whatever it points to.";
+}
+
+// kernel<<<block, grid>>>
+bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
+  const std::string text = sources.line(fault.file, fault.launch_line);
+  const auto open = text.find("<<<");
+  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
+  const auto close = text.find(">>>");
+  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
+  return text.substr(open, comma - open).find("block") != std::string::npos &&
+         text.substr(comma, close - comma).find("grid") != std::string::npos;
+}
+
+}  // namespace
+
 FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                     const SourceText& sources) {
   FaultWords words;
@@ -319,6 +345,10 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
     case FaultKind::kDeviceMemory:
       words.id = "E-outside";
       explain_outside(fault, shape, sources, words);
+      if (has_sizes_exchanged(fault, sources)) {
+        words.cause = "The launch has the size of a block first: grid and block are exchanged.";
+        words.next = "The order is kernel<<<grid, block>>>(…).";
+      }
       break;
     case FaultKind::kHostPointer: {
       const std::string name = sources.parameter(fault.kernel, fault.memory.argument).name;
@@ -382,6 +412,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
         const std::string position = position_text(*shape, fault.array, fault.element);
         if (!position.empty()) words.seen.insert(words.seen.find(']') + 1, ", " + position);
       }
+      if (fault.line == 0) explain_long_copy(fault, sources, words);
       break;
     case FaultKind::kReadOnly:
       words = {"E-writes-input", element};

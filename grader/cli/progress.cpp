@@ -1,9 +1,12 @@
 #include "grader/cli/progress.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
+#include "common/program/arguments.hpp"
 #include "grader/cli/handout.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/submission/submission.hpp"
@@ -81,10 +84,6 @@ bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stag
   return file != files.end() && is_as_handed_out(*file);
 }
 
-bool is_puzzle(const std::string& path) {
-  return path.find("/puzzles/") != std::string::npos;
-}
-
 std::vector<HandoutFile> stage_files(const CourseMilestone& milestone) {
   std::vector<HandoutFile> files = handout_files(milestone);
   std::erase_if(files, [](const HandoutFile& file) { return is_puzzle(file.path); });
@@ -123,6 +122,10 @@ std::string missing_program(const std::vector<CheckResult>& results) {
 }
 
 }  // namespace
+
+bool is_puzzle(const std::string& path) {
+  return path.find("/puzzles/") != std::string::npos;
+}
 
 const char* to_string(State state) {
   return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
@@ -168,6 +171,77 @@ Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution
     chapter.stages.push_back(std::move(progress));
   }
   return chapter;
+}
+
+std::string untried_text(const CheckResult& check) {
+  std::map<std::string, int> largest_of;  // by stage
+  for (const RunResult& run : check.result.runs) {
+    int& largest = largest_of[run.stage.id];
+    largest = std::max(largest, run.batch);
+  }
+  int largest = kMaxBatch;
+  for (const auto& [stage, batch] : largest_of) largest = std::min(largest, batch);
+  const bool emulated =
+      !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
+  const int whole = emulated ? 1000 : kMaxBatch;
+  if (largest >= whole) return {};
+  return "Up to batch " + std::to_string(largest) + " only; a whole check goes to " +
+         std::to_string(whole) + ".";
+}
+
+CheckResult combined_result(const Chapter& chapter) {
+  const std::string& id = chapter.milestone.id;
+  std::optional<CheckResult> all;
+  for (const Progress& progress : chapter.stages) {
+    const std::string& stage = progress.stage.id;
+    if (progress.state == State::kHandedOut) continue;
+    const std::string next = " Next: build/bin/grader check " + id +
+                             (chapter.stages.size() > 1 ? " --stage " + stage : "");
+    if (progress.state == State::kUnchecked) {
+      throw Error(ExitCode::kFallsShort, "Stage " + stage + " was not checked yet." + next);
+    }
+    if (progress.changed) {
+      throw Error(ExitCode::kFallsShort,
+                  "The file of stage " + stage + " is not the one that was last checked." + next);
+    }
+    const CheckResult& check = progress.check;
+    if (!all) {
+      all = check;
+      all->cases.clear();
+      all->findings.clear();
+      all->warnings.clear();
+      all->result.runs.clear();
+      all->result.verdict = Verdict::kPassed;
+    }
+    const auto is_own = [&](const std::string& of) { return of == stage || of.empty(); };
+    for (const CaseResult& each : check.cases) {
+      if (each.stage == stage) all->cases.push_back(each);
+    }
+    for (const RunResult& each : check.result.runs) {
+      if (each.stage.id == stage) all->result.runs.push_back(each);
+    }
+    for (const Finding& each : check.findings) {
+      if (is_own(each.stage)) all->findings.push_back(each);
+    }
+    for (const Finding& each : check.warnings) {
+      if (is_own(each.stage)) all->warnings.push_back(each);
+    }
+    if (progress.state != State::kPassed) all->result.verdict = Verdict::kFailed;
+    all->result.created = std::max(all->result.created, check.result.created);
+    if (!all->score || !check.score) continue;
+    for (ScoreItem& item : all->score->items) {
+      for (const ScoreItem& each : check.score->items) {
+        const bool same = each.stage == item.stage && each.item == item.item &&
+                          each.batch == item.batch && each.stage == stage;
+        if (same) item = each;
+      }
+    }
+  }
+  if (!all) {
+    throw Error(ExitCode::kFallsShort,
+                "Nothing of " + id + " was checked yet. Next: build/bin/grader check " + id);
+  }
+  return *all;
 }
 
 }  // namespace convlab::grader

@@ -61,9 +61,12 @@ std::string access_text(const AccessNote& note, const std::string& name) {
                            : " different words, which are answered one after the other.");
   }
   return quoted(name) + " in shared memory: one " + action + " takes " + range_text(note) +
-         (note.most == 1 ? " pass: no bank conflict."
-                         : " passes, " + short_number(average) +
-                               " on average: lanes meet in one bank, at different words.");
+         (note.most == 1
+              ? " pass: no bank conflict."
+              : " passes" +
+                    (note.least == note.most ? std::string()
+                                             : ", " + short_number(average) + " on average") +
+                    ": lanes meet in one bank, at different words.");
 }
 
 std::string lines_text(const KernelFacts& kernel, const SourceText& sources) {
@@ -144,7 +147,7 @@ std::string thread_text(const KernelFacts& kernel, const SourceText& sources) {
 std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), " ");
+    text.insert(static_cast<std::size_t>(at), "\u00a0");  // no line ends there
   }
   return text;
 }

@@ -23,7 +23,7 @@ std::string walk_text(const CheckResult& check, const std::string& stage,
                       const std::vector<ConvShape>& layers);
 std::string next_text(const std::vector<ConvShape>& layers);
 
-/// "1 234 567": groups of three, as the chapters write large numbers.
+/// "1 234 567": groups of three, as the chapters write large numbers, with no-break spaces.
 std::string grouped(std::int64_t number);
 
 /// "5", "5.2": at most one digit behind the point.
