@@ -136,9 +136,14 @@ bool has_convolution(const std::string& symbols) {
 fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const std::string& kind,
                     const std::string& text) {
   std::error_code missing;
-  const auto built = fs::last_write_time("/proc/self/exe", missing).time_since_epoch().count();
   const char* optimise = std::getenv(kOptimise);
-  std::string all = text + "\n" + (optimise == nullptr ? "" : optimise) + std::to_string(built);
+  std::string all = text + "\n" + (optimise == nullptr ? "" : optimise);
+  // What it is linked with may be built anew without this program.
+  const std::string template_program = std::string("given-file-") + to_string(target.device);
+  for (const fs::path& program :
+       {fs::path("/proc/self/exe"), target.build / "given_file" / template_program}) {
+    all += std::to_string(fs::last_write_time(program, missing).time_since_epoch().count()) + " ";
+  }
   for (const std::string& library : target.libraries) all += " " + library;
   if (target.lockstep) all += " lockstep";
   const std::size_t key = std::hash<std::string>{}(all);

@@ -79,11 +79,7 @@ ClassDatabase open_database(const Options& options) {
 }
 
 std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& database) {
-  std::vector<SubmissionRow> rows = database.submissions(options.name);
-  std::erase_if(rows, [&](const SubmissionRow& row) {
-    return !options.milestone.empty() && row.milestone != options.milestone;
-  });
-  return rows;
+  return database.submissions(options.name, options.milestone);
 }
 
 ExitCode grade(const Options& options) {
@@ -110,12 +106,10 @@ ExitCode grade(const Options& options) {
 ExitCode status(const Options& options) {
   const ClassDatabase database = open_database(options);
   if (options.list) {
-    std::string text;
-    for (const SubmissionRow& row : rows_of(options, database)) {
+    database.for_each_submission("", options.milestone, [](const SubmissionRow& row) {
       constexpr int kNameWidth = 24;
-      text += row_text(row, kNameWidth, true);
-    }
-    std::cout << text;
+      std::cout << row_text(row, kNameWidth, true);
+    });
     return ExitCode::kPassed;
   }
   std::map<std::string, std::string> words;

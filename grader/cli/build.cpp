@@ -81,15 +81,12 @@ std::string first_error(const std::string& output) {
 
 namespace {
 
-std::optional<Finding> build_target(const std::string& target,
-                                    const volatile std::sig_atomic_t* interrupted) {
+std::optional<Finding> build_target(const std::string& target) {
   const Descriptor lock = lock_build_folder();
   const FinishedProcess run =
       run_process({.words = {"cmake", "--build", build_folder().string(), "--target", target},
                    .output = Command::Output::kTogether,
-                   .time_limit = kBuildLimit,
-                   .interrupted = interrupted});
-  if (run.end == FinishedProcess::End::kInterrupted) return std::nullopt;
+                   .time_limit = kBuildLimit});
   if (run.end == FinishedProcess::End::kTimeLimit) {
     return finding("E-build",
                    "It was stopped after " + std::to_string(kBuildLimit.count()) + " minutes.");
@@ -113,13 +110,12 @@ std::optional<Finding> build_target(const std::string& target,
 
 }  // namespace
 
-std::optional<Finding> build_milestone(const CourseMilestone& milestone,
-                                       const volatile std::sig_atomic_t* interrupted) {
-  return build_target(target_of(milestone), interrupted);
+std::optional<Finding> build_milestone(const CourseMilestone& milestone) {
+  return build_target(target_of(milestone));
 }
 
 void build_given_file_parts() {
-  if (const auto failed = build_target("convlab_given_file_parts", nullptr)) {
+  if (const auto failed = build_target("convlab_given_file_parts")) {
     throw EnvironmentError("The workbook itself does not build: " + failed->seen +
                            " Build it: cmake --build --preset lab");
   }

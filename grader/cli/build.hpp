@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <csignal>
 #include <optional>
 #include <string>
 
@@ -15,11 +14,9 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 
 /// Builds the student's program of a milestone, one build of a folder at a time. Without a GPU only
 /// the emulated program is built, once there is one for a GPU.
-/// @param interrupted  ends the build once it is not 0; may be null
 /// @return what the compiler says, if it does not build
 /// @throws EnvironmentError if CMake is missing, the compiler is, or the folder cannot be written
-std::optional<Finding> build_milestone(const CourseMilestone& milestone,
-                                       const volatile std::sig_atomic_t* interrupted = nullptr);
+std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
 /// Builds what compiles the files that somebody gives, none of which is compiled here.
 /// @throws EnvironmentError if that fails

@@ -22,6 +22,7 @@
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/result/check_history.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
@@ -44,6 +45,7 @@ struct Options {
   double time_limit_s = 0.0;
   bool no_speed = false;
   bool no_build = false;
+  std::string stages_to;
 };
 
 // A program that is older than its source is the classic way to check yesterday's work.
@@ -185,13 +187,14 @@ void build_students_work(const CourseMilestone& milestone, GradeRequest& request
 
 // A file for the course could not declare its precision, so that is found. Other stages declare it.
 std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
-  if (options.precision == "auto") return PrecisionRequest{};
-  if (!options.precision.empty()) return PrecisionRequest{parse_precision(options.precision)};
+  const bool named = !options.precision.empty() && options.precision != "auto";
   const bool by_course =
       form != FileInterface::kStages &&
       parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
-  if (by_course) return PrecisionRequest{};
-  return std::nullopt;
+  std::optional<PrecisionRequest> request;
+  if (named || by_course || options.precision == "auto") request.emplace();
+  if (named) request->declared = parse_precision(options.precision);
+  return request;
 }
 
 // The points of a milestone with one stage are those of a file for the course, too.
@@ -344,6 +347,22 @@ Score of_stage(Score score, const std::string& stage) {
   return score;
 }
 
+// For grader watch: the names of the stages, or why the work does not build.
+ExitCode write_stages(const GradeRequest& request, const std::filesystem::path& file) {
+  if (request.unbuilt) {
+    std::cout << finding_text(*request.unbuilt);
+    return ExitCode::kFallsShort;
+  }
+  Submission submission(request.program);
+  std::vector<StageInfo> stages;
+  // No names: the check of everything says why there are none.
+  if (submission.list_stages(stages)) stages.clear();
+  std::string names;
+  for (const StageInfo& stage : stages) names += stage.id + "\n";
+  write_atomically(file, names);
+  return ExitCode::kPassed;
+}
+
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   // What is wrong with the command line is told before anything is built.
@@ -360,16 +379,19 @@ ExitCode run(const Options& options) {
   load_preset(options.network);
   GradeRequest request = request_of(milestone, options);
   const bool is_students = options.solution == "student" && options.program.empty();
-  std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
-            << (!options.program.empty()           ? display_path(request.program)
-                : is_source_file(options.solution) ? printable_line(options.solution)
-                                                   : "the " + options.solution + "'s solution")
-            << std::endl;
+  if (options.stages_to.empty()) {
+    std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
+              << (!options.program.empty()           ? display_path(request.program)
+                  : is_source_file(options.solution) ? printable_line(options.solution)
+                                                     : "the " + options.solution + "'s solution")
+              << std::endl;
+  }
   Printer printer;
   std::vector<SourceFile> sources;
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
-    if (options.stage.empty() && !passes_puzzles(milestone, printer)) return ExitCode::kFallsShort;
+    const bool whole = options.stage.empty() && options.stages_to.empty();
+    if (whole && !passes_puzzles(milestone, printer)) return ExitCode::kFallsShort;
     printer.observer().announce("building " + milestone.id);
     build_students_work(milestone, request);
     printer.clear();
@@ -378,6 +400,7 @@ ExitCode run(const Options& options) {
     // CMake built it beside the workbook's own code, and nobody judged its symbols.
     if (is_built_in_box()) request.score.reset();
   }
+  if (!options.stages_to.empty()) return write_stages(request, options.stages_to);
   CheckResult check = grade(request, printer.observer());
   printer.clear();
   // Where nothing runs there is no need for a table of zeros.
@@ -436,6 +459,7 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
                    "Seconds that one convolution may take (default: from its size)")
       ->check(CLI::PositiveNumber);
   command->add_option("--program", options->program)->group("");  // for tests: another executable
+  command->add_option("--stages-to", options->stages_to)->group("");  // for grader watch
   command->footer(
       "Examples:\n"
       "  build/bin/grader check m1\n"

@@ -6,17 +6,18 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <thread>
 
+#include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
 #include "common/program/arguments.hpp"
-#include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/sources.hpp"
-#include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/submission.hpp"
+#include "grader/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader {
 
@@ -66,29 +67,12 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
   }
 }
 
-std::vector<std::string> stages_of(const CourseMilestone& milestone, const Options& options) {
-  if (!options.stage.empty()) return {options.stage};
-  Submission submission(program_of(milestone.id, "student"));
-  std::vector<StageInfo> stages;
-  // An empty name: the check of everything, which will say why there is no list.
-  if (submission.list_stages(stages) || stages.empty()) return {""};
-  std::vector<std::string> names;
-  names.reserve(stages.size());
-  for (const StageInfo& stage : stages) names.push_back(stage.id);
-  return names;
-}
-
-// One stage in a process of its own: it may be a grader that was just built anew.
-bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
-                  const Options& options) {
-  std::vector<std::string> words = {(build_folder() / "bin" / "grader").string(),
-                                    "check",
-                                    milestone.id,
-                                    "--no-build",
-                                    "--no-speed",
-                                    "--batches",
-                                    options.batches};
-  if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
+// Runs grader check as a process of its own: Ctrl-C ends it at once, also while it compiles, and it
+// may be a grader that was just built anew.
+bool check(const CourseMilestone& milestone, const std::vector<std::string>& options) {
+  std::vector<std::string> words = {(build_folder() / "bin" / "grader").string(), "check",
+                                    milestone.id};
+  words.insert(words.end(), options.begin(), options.end());
   constexpr std::chrono::hours kLimit{1};  // the check itself has limits far below
   const FinishedProcess run = run_process({.words = words,
                                            .output = Command::Output::kShown,
@@ -97,18 +81,36 @@ bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
   return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
 }
 
+// Builds the student's work as a check does. Nothing if that fails, which has been said then.
+std::optional<std::vector<std::string>> build_stages(const CourseMilestone& milestone,
+                                                     const Options& options) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "stages";
+  if (!check(milestone, {"--stages-to", file.string()})) return std::nullopt;
+  if (!options.stage.empty()) return std::vector<std::string>{options.stage};
+  std::vector<std::string> stages;
+  std::istringstream lines(read_text(file));
+  for (std::string line; std::getline(lines, line);) stages.push_back(line);
+  if (stages.empty()) stages.emplace_back();  // the check of everything says why
+  return stages;
+}
+
+bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
+                  const Options& options) {
+  std::vector<std::string> words = {"--no-speed", "--batches", options.batches};
+  if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
+  return check(milestone, words);
+}
+
 void check_once(const CourseMilestone& milestone, const Options& options) {
   if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
-  if (const std::optional<Finding> failed = build_milestone(milestone, &stop_asked)) {
-    std::cout << finding_text(*failed);
-    return;
-  }
-  const std::vector<std::string> stages = stages_of(milestone, options);
-  for (std::size_t i = 0; i < stages.size() && stop_asked == 0; ++i) {
+  const auto stages = build_stages(milestone, options);
+  if (!stages) return;
+  for (std::size_t i = 0; i < stages->size() && stop_asked == 0; ++i) {
     std::cout << std::flush;
-    if (stage_passes(milestone, stages[i], options)) continue;
-    const std::size_t waiting = stages.size() - i - 1;
+    if (stage_passes(milestone, (*stages)[i], options)) continue;
+    const std::size_t waiting = stages->size() - i - 1;
     if (waiting > 0) {
       std::cout << waiting << (waiting == 1 ? " more stage waits" : " more stages wait")
                 << " until this one passes.\n";

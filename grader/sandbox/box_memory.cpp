@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "grader/sandbox/box_processes.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -51,10 +53,11 @@ std::int64_t open_memory_files(const std::string& place, std::set<ino_t>& seen) 
 
 std::int64_t bytes_of(pid_t process, std::set<pid_t>& visited, std::set<ino_t>& files) {
   if (!visited.insert(process).second) return 0;
-  const std::string place = "/proc/" + std::to_string(process);
+  const std::string place = living_thread(process);
   std::int64_t bytes = mapped_bytes(place) + open_memory_files(place, files);
   std::error_code gone;
-  for (const auto& thread : fs::directory_iterator(place + "/task", gone)) {
+  for (const auto& thread :
+       fs::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
     std::ifstream children(thread.path() / "children");
     for (pid_t child = 0; children >> child;) bytes += bytes_of(child, visited, files);
   }

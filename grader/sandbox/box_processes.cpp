@@ -1,6 +1,7 @@
 #include "grader/sandbox/box_processes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,15 @@ namespace convlab::grader {
 namespace {
 
 namespace fs = std::filesystem;
+
+template <class Look>
+void for_each_thread(const std::vector<pid_t>& processes, Look look) {
+  for (const pid_t process : processes) {
+    std::error_code gone;
+    const fs::path tasks = "/proc/" + std::to_string(process) + "/task";
+    for (const auto& thread : fs::directory_iterator(tasks, gone)) look(thread.path());
+  }
+}
 
 void add_with_children(pid_t process, std::vector<pid_t>& processes) {
   if (std::find(processes.begin(), processes.end(), process) != processes.end()) return;
@@ -40,16 +50,27 @@ std::vector<pid_t> box_processes(pid_t first) {
   return processes;
 }
 
-bool all_stopped(const std::vector<pid_t>& processes) {
-  constexpr std::string_view kStill = "TtZXx";
-  for (const pid_t process : processes) {
-    std::error_code gone;
-    for (const auto& thread :
-         fs::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
-      if (kStill.find(state_of(thread.path())) == std::string_view::npos) return false;
-    }
-  }
-  return true;
+std::string living_thread(pid_t process) {
+  std::string living;
+  for_each_thread({process}, [&](const fs::path& thread) {
+    const char state = state_of(thread);
+    if (living.empty() && state != 'Z' && state != 'X') living = thread.string();
+  });
+  return living.empty() ? "/proc/" + std::to_string(process) : living;
+}
+
+std::string thread_states(const std::vector<pid_t>& processes) {
+  std::string states;
+  for_each_thread(processes, [&](const fs::path& thread) { states += state_of(thread); });
+  return states;
+}
+
+bool all_stopped(const std::string& states) {
+  return states.find_first_not_of("TtZXx") == std::string::npos;
+}
+
+bool one_is_ready(const std::string& states) {
+  return states.find('R') != std::string::npos;
 }
 
 std::chrono::nanoseconds processor_time(const std::vector<pid_t>& processes) {
@@ -60,6 +81,17 @@ std::chrono::nanoseconds processor_time(const std::vector<pid_t>& processes) {
     if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) continue;
     sum += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   }
+  return sum;
+}
+
+std::chrono::nanoseconds waiting_time(const std::vector<pid_t>& processes) {
+  std::chrono::nanoseconds sum{0};
+  for_each_thread(processes, [&](const fs::path& thread) {
+    std::ifstream schedstat(thread / "schedstat");
+    std::int64_t computed = 0;
+    std::int64_t waited = 0;
+    if (schedstat >> computed >> waited) sum += std::chrono::nanoseconds(waited);
+  });
   return sum;
 }
 

@@ -124,7 +124,7 @@ void tell(const Notice& notice) {
   if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
 
   sandbox.enter_warden();
-  const pid_t program = ::fork();
+  const pid_t program = Sandbox::start_program();
   if (program == 0) run_program(launch, sandbox);
   // The program alone holds its channel, so that its end can be seen there.
   for (int each = 0; each <= kServeDescriptor; ++each) ::close(each);
@@ -176,8 +176,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
                       .output = child_output.get(),
                       .null = null.get(),
                       .notices = child_notices.get()};
-  // A tenth stays for the rest of the machine.
-  memory_limit_ = available_memory() / 10 * 9;
+  memory_limit_ = options.memory_bytes > 0 ? options.memory_bytes : available_memory() / 10 * 9;
   Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
   start_ = Clock::now();
   ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
@@ -247,7 +246,7 @@ pid_t ChildProcess::program() const {
 bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
   constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
-  const std::int64_t left = memory_limit_ + shared_bytes_ - box_memory(program());
+  const std::int64_t left = memory_limit_ - box_memory(program());
   const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
   next_look_ = Clock::now() +
                std::clamp(milliseconds(left / kFilledInMs / processors), kOftenest, kSeldomest);
@@ -256,7 +255,7 @@ bool ChildProcess::takes_all_memory() {
 
 bool ChildProcess::keeps_environment() const {
   if (program() <= 0) return true;
-  std::ifstream stream("/proc/" + std::to_string(program()) + "/environ", std::ios::binary);
+  std::ifstream stream(living_thread(program()) + "/environ", std::ios::binary);
   const std::string now{std::istreambuf_iterator<char>(stream), {}};
   return now.empty() || now == variables_;
 }
@@ -265,15 +264,33 @@ std::chrono::nanoseconds ChildProcess::computing_time() const {
   return processor_time(box_processes(program()));
 }
 
+std::chrono::nanoseconds ChildProcess::waiting_time() const {
+  return grader::waiting_time(box_processes(program()));
+}
+
+int ChildProcess::thread_count() const {
+  return static_cast<int>(thread_states(box_processes(program())).size());
+}
+
+bool ChildProcess::is_busy() const {
+  return one_is_ready(thread_states(box_processes(program())));
+}
+
 bool ChildProcess::freeze() {
   frozen_at_ = std::chrono::nanoseconds(-1);
   if (warden_ <= 0) return true;
   ::kill(-warden_, SIGSTOP);
-  // Who waits for a disk stops late; who fills gigabytes in one call much later.
-  const auto deadline = Clock::now() + kEndLimit;
+  // Who waits for a disk stops late; who fills gigabytes in one call much later. On a busy machine
+  // a thread waits long for the processor on which it would stop, and has no time of it meanwhile.
+  constexpr milliseconds kWithoutProcessor{30'000};
+  constexpr milliseconds kNothing{100};
+  const auto asked = Clock::now();
+  const auto before = computing_time();
   std::chrono::microseconds pause{20};
-  while (!all_stopped(box_processes(warden_))) {
-    if (Clock::now() > deadline) return false;
+  for (std::string states = thread_states(box_processes(warden_)); !all_stopped(states);
+       states = thread_states(box_processes(warden_))) {
+    const bool waits = one_is_ready(states) && computing_time() - before < kNothing;
+    if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
     ::kill(-warden_, SIGSTOP);  // a timer of its own may have let it go on
@@ -281,8 +298,8 @@ bool ChildProcess::freeze() {
   frozen_at_ = computing_time();
   // On a busy machine a thread is marked as stopped before the scheduler takes it off its
   // processor, so its last piece of time is counted late.
-  constexpr int kMostLooks = 20;
-  for (int look = 0; look < kMostLooks; ++look) {
+  constexpr milliseconds kSettles{200};
+  for (const auto stopped = Clock::now(); Clock::now() - stopped < kSettles;) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     const auto counted = computing_time();
     if (counted == frozen_at_) break;
@@ -294,7 +311,8 @@ bool ChildProcess::freeze() {
 bool ChildProcess::stands_still() const {
   constexpr milliseconds kNothing{1};  // a clock tick, counted late
   if (warden_ <= 0 || frozen_at_.count() < 0) return true;
-  return all_stopped(box_processes(warden_)) && computing_time() - frozen_at_ <= kNothing;
+  return all_stopped(thread_states(box_processes(warden_))) &&
+         computing_time() - frozen_at_ <= kNothing;
 }
 
 void ChildProcess::thaw() {

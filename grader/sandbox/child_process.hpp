@@ -43,6 +43,9 @@ class ChildProcess {
     SandboxPolicy policy{};
     std::filesystem::path folder{};          ///< to work in; none: a fresh one, removed at the end
     std::vector<std::string> environment{};  ///< more variables, "NAME=value"
+    /// What all of it may take, memory that is shared with the grader too; 0: nine tenths of what
+    /// is free, so that the same arrays once more find room.
+    std::int64_t memory_bytes = 0;
   };
 
   /// @throws EnvironmentError if no process or pipe can be had
@@ -77,12 +80,17 @@ class ChildProcess {
   /// Processor time of all threads of its box so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
 
+  /// How long its threads have waited for a processor so far, as waiting_time.
+  [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
+
+  [[nodiscard]] int thread_count() const;
+
+  /// Whether a thread of its box computes, or waits for a processor.
+  [[nodiscard]] bool is_busy() const;
+
   /// False if the program has changed the variables that it was given, which are settings of the
   /// emulation; true if nobody knows.
   [[nodiscard]] bool keeps_environment() const;
-
-  /// So much of its memory is the grader's, and does not count as its own.
-  void set_shared_bytes(std::int64_t bytes) { shared_bytes_ = bytes; }
 
   /// The beginning and the end of what it printed, at most a few lines; printable().
   [[nodiscard]] std::string output_head() const;
@@ -113,7 +121,6 @@ class ChildProcess {
   std::string printed_last_;
   std::size_t printed_size_ = 0;
   std::int64_t memory_limit_ = 0;
-  std::int64_t shared_bytes_ = 0;
   std::chrono::steady_clock::time_point next_look_;
   std::chrono::nanoseconds frozen_at_{-1};  ///< processor time when it last stood still
   pid_t warden_ = -1;

@@ -35,6 +35,10 @@ class Sandbox {
   /// In the warden: completes its namespaces, leaves the grader's session and terminal.
   void enter_warden();
 
+  /// In the warden: like fork(), but takes none of the C library's locks. Another thread of the
+  /// grader may have held one when the warden was made, and is not there to release it.
+  static pid_t start_program();
+
   /// In the program's process: everything else. It cannot be undone.
   void enter_program();
 

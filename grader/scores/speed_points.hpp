@@ -23,7 +23,8 @@ struct SpeedPoints {
 };
 
 /// By the curve, or all points where the floor is near. Noise costs nobody a point, up to
-/// kWidestBounds; beyond, the lower bound counts, and a person must look.
+/// kWidestBounds and to the speed of the fastest calls; beyond those bounds the lower one counts,
+/// and a person must look.
 SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);
 
 }  // namespace convlab::grader

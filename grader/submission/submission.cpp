@@ -13,7 +13,6 @@
 #include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
-#include "common/process/run_process.hpp"
 #include "common/text/printable.hpp"
 
 namespace convlab::grader {
@@ -105,11 +104,18 @@ void find_line(FaultRecord& fault, const std::filesystem::path& program) {
   if (fault.code == 0 || fault.line != 0) return;
   std::ostringstream address;
   address << "0x" << std::hex << fault.code;
-  // The program is somebody else's, so its debug information may be made to take all memory.
-  const FinishedProcess run = run_process({.words = {"prlimit", "--as=1073741824", "addr2line",
-                                                     "-i", "-e", program.string(), address.str()},
-                                           .time_limit = milliseconds(5000)});
-  std::istringstream lines(run.output);
+  // The program is somebody else's, and so is its debug information, which may be made to mislead
+  // or to fill the memory of whoever reads it: that happens in a box as well.
+  const ChildProcess::Options options{.policy = {.box = Box::kCompiler,
+                                                 .readable = {program},
+                                                 .secret = course_folder(),
+                                                 .cpu_seconds = 5,
+                                                 .data_bytes = std::uint64_t{1} << 30}};
+  ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
+                       options);
+  constexpr milliseconds kPatience{10'000};
+  process.wait(kPatience);
+  std::istringstream lines(process.output_head());
   for (std::string line; std::getline(lines, line);) {
     // "/home/…/conv_forward.cpp:31 (discriminator 3)"; what the standard library inlines comes
     // first.
@@ -182,10 +188,19 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   validate(shape);
   shape_ = shape;
   bool is_new = false;
-  using enum SharedSegment::Access;
-  input_.place(shape.input_size(), kReadOnly, placement, is_new);
-  weights_.place(shape.weights_size(), kReadOnly, placement, is_new);
-  output_.place(shape.output_size(), kWritable, placement, is_new);
+  const auto place = [&] {
+    using enum SharedSegment::Access;
+    input_.place(shape.input_size(), kReadOnly, placement, is_new);
+    weights_.place(shape.weights_size(), kReadOnly, placement, is_new);
+    output_.place(shape.output_size(), kWritable, placement, is_new);
+  };
+  try {
+    place();
+  } catch (const EnvironmentError&) {
+    if (!process_) throw;
+    restart();  // it may be the one that has taken the memory
+    place();
+  }
   if (is_new) segments_are_known_ = false;
   return {input_.begin(), weights_.begin(), output_.begin()};
 }
@@ -263,12 +278,14 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   int copies = 0;
   int pause = 0;
   bool still = true;
+  std::chrono::nanoseconds used{0};
   fill_output(oracle::kPoisonBits);
   // Both requests begin in the same way: all threads stand still.
   const auto begin = [&](Step step, const std::function<void()>& meanwhile) {
     still = process_->freeze() && still;
     meanwhile();
     still = process_->stands_still() && still;
+    used = process_->computing_time();
     start = Clock::now();
     process_->thaw();
     return to_string(step);
@@ -290,7 +307,12 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
             return to_string(Step::kConvolve);
         }
       });
-  if (on_cpu) convolve_ms = since(start);
+  if (on_cpu) {
+    convolve_ms = since(start);
+    result.processor_ms =
+        std::chrono::duration<double, std::milli>(computing_time() - used).count();
+    result.threads = process_ ? process_->thread_count() : 0;
+  }
   // A program that answers slowly on purpose must not gain by it.
   constexpr double kMostOnCpu = 1.0;
   constexpr double kMostOnDevice = 5.0;
@@ -338,6 +360,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   call.kernels = reply.kernels;
   if (!call.failure) call.warp_sync = reply.fault;
   call.notes = reply.notes;
+  call.accesses = reply.accesses;
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -363,8 +386,6 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     descriptors = {input_.segment.descriptor(), weights_.segment.descriptor(),
                    output_.segment.descriptor()};
     segments_are_known_ = true;
-    process_->set_shared_bytes(static_cast<std::int64_t>(
-        input_.segment.size() + weights_.segment.size() + output_.segment.size()));
   }
   // If the process has ended, receive() reports how.
   send_message(process_->channel(), encode(request), descriptors);
@@ -445,6 +466,14 @@ void Submission::thaw() {
 
 std::chrono::nanoseconds Submission::computing_time() const {
   return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
+}
+
+std::chrono::nanoseconds Submission::waiting_time() const {
+  return process_ ? process_->waiting_time() : std::chrono::nanoseconds(0);
+}
+
+bool Submission::is_busy() const {
+  return process_ && process_->is_busy();
 }
 
 bool Submission::stands_still() const {

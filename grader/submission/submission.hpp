@@ -70,10 +70,13 @@ struct Call {
   OpSample sample{};      ///< what op_ms was made of, on a device
   /// Of run_timed, on the grader's clock: convolve, less a request that asks for nothing.
   double own_ms = 0.0;
+  double processor_ms = 0.0;               ///< on the CPU: that all threads used meanwhile
+  int threads = 0;                         ///< on the CPU: that there are
   double round_trip_ms = 0.0;              ///< of all phases, on the grader's clock
   int copies = 0;                          ///< of run_timed: see run_in_steps
   PhaseKernels kernels{};                  ///< of run_phases
   DeviceNotes notes{};                     ///< of an emulated device
+  AccessNotes accesses{};                  ///< of an emulated program that counts them
   bool wrote_outside = false;              ///< the memory beside the output has changed
   std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
@@ -124,6 +127,12 @@ class Submission {
 
   /// Processor time of all threads of its box so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+
+  /// How long its threads have waited for a processor so far; more is more on a busy machine only.
+  [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
+
+  /// Whether one of its threads computes, or waits for a processor.
+  [[nodiscard]] bool is_busy() const;
 
   /// Whether nothing in its box has computed since the last call.
   [[nodiscard]] bool stands_still() const;

@@ -184,17 +184,16 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
     std::string name;
     char type = ' ';
     if (!(fields >> name >> type)) continue;
+    name.erase(std::min(name.find('@'), name.size()));  // "dlsym@GLIBC_2.2.5" is dlsym
     const bool undefined = type == 'U' || type == 'w' || type == 'v';
-    const bool strong =
-        type == 'T' || type == 'D' || type == 'B' || type == 'R' || type == 'i' || type == 'W';
     if (undefined && begins_with_one(kLibraries, name) && !begins_with_one(allowed, name)) {
       return SymbolProblem{Kind::kLibrary, readable(name)};
     }
     if (undefined && is_refused(name)) return SymbolProblem{Kind::kForbidden, readable(name)};
-    if (strong && (contains(kOthers, name) || begins_with_one(kOthersBeginnings, name) ||
-                   begins_with_one(kInternal, name) || is_cuda_function(name))) {
+    if (!undefined && (contains(kOthers, name) || begins_with_one(kOthersBeginnings, name) ||
+                       begins_with_one(kInternal, name) || is_cuda_function(name))) {
       // Headers also bring weak symbols, copies of inline functions with mangled names.
-      const bool inline_copy = type == 'W' && name.rfind("_Z", 0) == 0;
+      const bool inline_copy = (type == 'W' || type == 'V') && name.rfind("_Z", 0) == 0;
       if (!inline_copy) return SymbolProblem{Kind::kReplacement, readable(name)};
     }
   }

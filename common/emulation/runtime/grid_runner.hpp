@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -42,6 +43,7 @@ class GridRunner {
   [[nodiscard]] uint3 block_at(std::uint64_t position) const;
   bool wait_for_turn(std::uint64_t position) const;
   void arrange_blocks();
+  bool finishes_within(std::chrono::duration<double> limit, std::unique_lock<std::mutex>& lock);
   void wait_for_workers(std::unique_lock<std::mutex>& lock);
 
   std::mutex launch_mutex_;  ///< one grid at a time

@@ -1,5 +1,7 @@
 #include "common/emulation/runtime/settings.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
+#include "common/testing/address_sanitizer.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -110,5 +113,19 @@ const Settings& settings() {
   }();
   return instance;
 }
+
+#if !CONVLAB_ADDRESS_SANITIZER
+// Before any constructor, also of the file that registers a stage, could change the environment. A
+// variable that cannot be read is told when somebody asks for the settings.
+static void read_early(int /*count*/, char** /*arguments*/, char** variables) {
+  environ = variables;  // as the C library does a little later
+  try {
+    settings();
+  } catch (const UsageError&) {
+  }
+}
+__attribute__((section(".preinit_array"), used)) static void (*const early)(int, char**,
+                                                                            char**) = read_early;
+#endif
 
 }  // namespace convlab::emulation

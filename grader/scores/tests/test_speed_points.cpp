@@ -16,10 +16,12 @@ const ScoreRule kStep{.stage = "a",
                       .curve = {{0.5, 0.0}, {0.9, 0.5}, {0.9, 1.0}},
                       .near_floor = 0.5};
 
-// `count` pairs of samples: both convolutions take the reference 10 ms, the submission 10 / speed.
+// `count` pairs of samples: both convolutions take the reference 10 ms, the submission 10 / speed,
+// and once less by the noise.
 SpeedMeasure measured(double speed, double noise, std::size_t count) {
   SpeedMeasure measure{.speed = speed, .low = speed * (1.0 - noise), .high = speed * (1.0 + noise)};
   measure.yours_ms.assign(2, std::vector<double>(count, 10.0 / speed));
+  for (auto& samples : measure.yours_ms) samples.back() /= 1.0 + noise;
   measure.reference_ms.assign(2, std::vector<double>(count, 10.0));
   return measure;
 }
@@ -43,6 +45,15 @@ TEST_CASE("speed: near the threshold it is undecided, and costs nothing") {
   CHECK(points.points == 20);
   // The same noise, with a tolerance that covers the step.
   CHECK(points_for(measured(0.9, 0.1, 6), kStep, 20.0).decided);
+}
+
+TEST_CASE("speed: who is slow in some calls earns no more than by the fastest ones") {
+  SpeedMeasure measure = measured(0.8, 0.0, 3);
+  measure.low = 0.6;
+  measure.high = 1.2;
+  CHECK(points_for(measure, kStep, 1.0).points < 11);
+  measure.yours_ms[0].back() *= 0.7;
+  CHECK(points_for(measure, kStep, 1.0).points == 20);
 }
 
 TEST_CASE("speed: bounds that are far apart are no measurement, and never decide") {
