@@ -61,11 +61,12 @@ run_recorded() {
   if [ "$device" = emulated ] && [ -n "$source" ]; then set -- "$@" -iquote "$(dirname "$file")"; fi
   # Lanes go on from the smallest address, so the code must stay in its order.
   if [ -n "$source" ] && [ -n "$lockstep" ]; then
-    set -- "$@" -DCONVLAB_LOCKSTEP -fsanitize=thread -O1 -fno-reorder-blocks
+    set -- "$@" -DCONVLAB_LOCKSTEP -fsanitize=thread -O1
     if "$1" --version | grep -q clang; then
-      set -- "$@" -mllvm -tsan-instrument-func-entry-exit=0 -mllvm -tsan-instrument-atomics=0
+      set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
+        -mllvm -tsan-instrument-atomics=0
     else
-      set -- "$@" --param tsan-instrument-func-entry-exit=0
+      set -- "$@" -fno-reorder-blocks --param tsan-instrument-func-entry-exit=0
     fi
   fi
   # common/emulation/alignment tells of a float4 at a crooked address, whatever the optimiser made of it.
