@@ -60,14 +60,20 @@ void json_fields(JsonFields& fields, TaskText& task) {
       "batches", task.batches)("speed", task.speed)("limit_s", task.limit_s)("phase", task.phase);
 }
 
-// "grader: There is no …" is what a program says last when it gives up.
-std::string last_words(const FinishedProcess& run) {
+// "grader: There is no …" is what a program says last when it gives up. Without the folder, which
+// means nothing to whoever handed it in.
+std::string last_words(const FinishedProcess& run, const fs::path& folder) {
   std::istringstream lines(run.output);
   std::string last;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("grader: ")) last = line.substr(std::string("grader: ").size());
   }
   if (last.empty()) last = "The grader ended with " + std::to_string(run.exit_code) + ".";
+  const std::string beginning = folder.string() + "/";
+  for (auto at = last.find(beginning); at != std::string::npos; at = last.find(beginning)) {
+    // And the "0/" of file_name.
+    last.erase(at, std::min(last.find('/', at + beginning.size()), last.size() - 1) + 1 - at);
+  }
   return printable_line(last);
 }
 
@@ -148,10 +154,10 @@ class Checks {
       outcome.state = SubmissionState::kGraded;
     } else if (is(ExitCode::kUsage)) {
       outcome.state = SubmissionState::kRefused;
-      outcome.sentence = last_words(run);
+      outcome.sentence = last_words(run, folder_);
     } else {
       outcome.state = SubmissionState::kMachine;
-      outcome.sentence = last_words(run);
+      outcome.sentence = last_words(run, folder_);
     }
   }
 

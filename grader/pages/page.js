@@ -9,7 +9,12 @@
 
   function drawChart(place, chart) {
     const named = chart.places.length > 0;
-    const width = place.clientWidth;
+    place.textContent = "";
+    // Names need room; where there is too little, the chart scrolls inside its box.
+    const width = named ? Math.max(place.clientWidth, 100 + 16 * chart.places.length) : place.clientWidth;
+    place.tabIndex = 0;
+    place.setAttribute("role", "group");
+    place.setAttribute("aria-label", chart.title + "; the numbers follow as a table");
     const longest = Math.max(0, ...chart.places.map((name) => name.length));
     const axis = () => ({ stroke: style("--ink"), grid: { stroke: style("--line"), width: 1 }, ticks: { stroke: style("--line"), width: 1 } });
     const label = (value) => (value === null ? "" : String(Number(value.toPrecision(3))));
@@ -36,16 +41,14 @@
         chart.lines.map((line, i) => ({
           label: line.label,
           stroke: colours[i % colours.length],
-          dash: dashes[Math.floor(i / colours.length) % dashes.length],
-          width: 2,
+          dash: dashes[i % dashes.length],
+          width: named ? 1.5 : 2,
           spanGaps: true,
-          paths: named ? () => null : undefined,
-          points: { show: true, size: 8, fill: named ? colours[i % colours.length] : undefined },
+          points: { show: true, size: 8, fill: i % 2 ? style("--paper") : colours[i % colours.length] },
           value: (u, value) => (value === null ? "–" : label(value)),
         })),
       ),
     };
-    place.textContent = "";
     return new uPlot(options, [chart.x].concat(chart.lines.map((line) => line.values)), place);
   }
 
@@ -133,10 +136,15 @@
   document.querySelectorAll(".live").forEach(makeLive);
   drawAllCharts();
   let waiting = 0;
+  let drawn = document.body.clientWidth;
   const again = () => {
     clearTimeout(waiting);
     waiting = setTimeout(drawAllCharts, 150);
   };
-  window.addEventListener("resize", again);
+  new ResizeObserver(() => {
+    if (document.body.clientWidth !== drawn) again();
+    drawn = document.body.clientWidth;
+  }).observe(document.body);
+  window.addEventListener("beforeprint", drawAllCharts);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
 })();

@@ -19,7 +19,6 @@ namespace convlab::grader {
 namespace {
 
 // Sizes in pixels of the PNG; the other formats scale.
-constexpr int kWidth = kPlotWidth;
 constexpr int kRowHeight = 34;
 constexpr int kTop = 100;
 constexpr int kBottom = 86;
@@ -102,8 +101,7 @@ class Layout {
 
   [[nodiscard]] int height() const { return kTop + kBottom + kRowHeight * lines_; }
   [[nodiscard]] int lines() const { return lines_; }
-  [[nodiscard]] double left() const { return left_ / kWidth; }
-  [[nodiscard]] double centre() const { return left_ + plot_width() / 2; }
+  [[nodiscard]] double left() const { return left_; }
   [[nodiscard]] double low() const { return low_; }
   [[nodiscard]] double high() const { return high_; }
 
@@ -113,7 +111,7 @@ class Layout {
   }
 
  private:
-  [[nodiscard]] double plot_width() const { return kWidth - kRight - left_; }
+  [[nodiscard]] double plot_width() const { return kPlotWidth - kRight - left_; }
   void note(const std::string& text, double at) { texts_.emplace_back(text, at); }
 
   std::vector<std::pair<std::string, double>> texts_;
@@ -133,20 +131,17 @@ class Writer {
         point_scale_(point_scale(format)) {}
 
   std::string write(PlotFormat format, const std::filesystem::path& output) {
-    text_ << terminal_text(format, layout_.height(), output)
-          << "unset key\nset border 1 lc rgb '#888888'\n"
-          << "set tics nomirror out textcolor rgb '#333333'\nunset ytics\n"
-          << "set logscale x 10\nset format x '%g'\n"
-          << "set lmargin at screen " << layout_.left() << "\n"
-          << "set rmargin at screen " << 1.0 - static_cast<double>(kRight) / kWidth << "\n"
-          << "set tmargin at screen " << 1.0 - static_cast<double>(kTop) / layout_.height() << "\n"
-          << "set bmargin at screen " << static_cast<double>(kBottom) / layout_.height() << "\n"
-          << "set xrange [" << layout_.low() << ":" << layout_.high() << "]\n"
-          << "set yrange [" << layout_.lines() << ":0]\n"
-          << axis_title(Axis::kX, ladder_.axis, layout_.centre(), format, layout_.height())
-          << "set grid x lc rgb '#e8e8e8' lt 1\n"
-          << "set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb 'white'\n";
-    text_ << heading(ladder_.title, ladder_.caption, format, layout_.height());
+    text_ << frame_text({.title = ladder_.title,
+                         .caption = ladder_.caption,
+                         .x_title = ladder_.axis,
+                         .height = layout_.height(),
+                         .left = layout_.left(),
+                         .right = kRight,
+                         .top = kTop,
+                         .bottom = kBottom},
+                        format, output)
+          << "unset ytics\nset logscale x 10\nset xrange [" << layout_.low() << ":"
+          << layout_.high() << "]\nset yrange [" << layout_.lines() << ":0]\n";
     legend();
     if (ladder_.origin > 0.0) {
       text_ << "set arrow from first " << ladder_.origin << ",0 to first " << ladder_.origin << ","
@@ -241,7 +236,6 @@ class Writer {
           << size * point_scale_ << " lw 2 lc rgb '" << style.colour << "'";
       return how.str();
     };
-    text_ << "set errorbars 0.6\n";
     add("spans", spans_, "using 1:2:3:4 with vectors nohead lw 2 lc rgb '#d0d0d0'");
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       add("layer" + std::to_string(i + 1), layers_[i], marks(style(i), 1.3));

@@ -88,6 +88,18 @@ std::string grouped(int number) {
   return text;
 }
 
+std::string screen_label(const std::string& text, double x, double y, int height, double size,
+                         const char* colour) {
+  std::ostringstream line;
+  line << "set label " << quoted(text) << " at screen " << x / kPlotWidth << ",screen "
+       << 1.0 - y / height << " font '," << size << "' textcolor rgb '" << colour << "'\n";
+  return line.str();
+}
+
+namespace {
+
+enum class Axis { kX, kY };
+
 std::string terminal_text(PlotFormat format, int height, const std::filesystem::path& output) {
   std::ostringstream text;
   constexpr double kInch = 100.0;  // pixels to an inch of the PDF
@@ -110,29 +122,21 @@ std::string terminal_text(PlotFormat format, int height, const std::filesystem::
   return text.str();
 }
 
-std::string screen_label(const std::string& text, double x, double y, int height, double size,
-                         const char* colour) {
-  std::ostringstream line;
-  line << "set label " << quoted(text) << " at screen " << x / kPlotWidth << ",screen "
-       << 1.0 - y / height << " font '," << size << "' textcolor rgb '" << colour << "'\n";
-  return line.str();
-}
-
-std::string heading(const std::string& title, const std::string& caption, PlotFormat format,
-                    int height) {
+std::string heading(const Frame& frame, PlotFormat format) {
   constexpr double kUsual = 13.0;
   constexpr double kPerPoint = 0.70;  // mean width of a character, in sizes
   constexpr double kMargin = 24.0;
-  const double width = kUsual * kPerPoint * display_width(caption);
+  const double width = kUsual * kPerPoint * display_width(frame.caption);
   const double size = std::min(kUsual, kUsual * (kPlotWidth - 2 * kMargin) / width);
   const double scale = font_scale(format);
-  return screen_label(title, kMargin, 28.0, height, 20.0 * scale, "#111111") +
-         screen_label(caption, kMargin, 58.0, height, size * scale, "#666666");
+  return screen_label(frame.title, kMargin, 28.0, frame.height, 20.0 * scale, "#111111") +
+         screen_label(frame.caption, kMargin, 58.0, frame.height, size * scale, "#666666");
 }
 
 // gnuplot's own titles have another distance in each format, and may fall out of the picture.
 std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
-                       int height) {
+                       const Frame& frame) {
+  const int height = frame.height;
   const bool along_x = axis == Axis::kX;
   const double edge = along_x ? 18.0 : 24.0;
   std::ostringstream line;
@@ -141,6 +145,30 @@ std::string axis_title(Axis axis, const std::string& text, double centre, PlotFo
        << (along_x ? "" : " rotate by 90") << " font '," << 14 * font_scale(format)
        << "' textcolor rgb '#333333'\n";
   return line.str();
+}
+
+}  // namespace
+
+std::string frame_text(const Frame& frame, PlotFormat format, const std::filesystem::path& output) {
+  const double height = frame.height;
+  const bool has_y = !frame.y_title.empty();
+  std::ostringstream text;
+  text << terminal_text(format, frame.height, output) << "unset key\nset border " << (has_y ? 3 : 1)
+       << " lc rgb '#888888'\nset tics nomirror out textcolor rgb '#333333'\nset format '%g'\n"
+       << "set grid " << (has_y ? "" : "x ") << "lc rgb '#e8e8e8' lt 1\nset errorbars 0.6\n"
+       << "set lmargin at screen " << frame.left / kPlotWidth << "\nset rmargin at screen "
+       << 1.0 - frame.right / kPlotWidth << "\nset tmargin at screen " << 1.0 - frame.top / height
+       << "\nset bmargin at screen " << frame.bottom / height
+       << "\n"
+       // What lies behind a label must not be read as a part of it.
+       << "set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb 'white'\n"
+       << heading(frame, format)
+       << axis_title(Axis::kX, frame.x_title, frame.left + frame.inner_width() / 2, format, frame);
+  if (has_y) {
+    text << axis_title(Axis::kY, frame.y_title, frame.top + frame.inner_height() / 2, format,
+                       frame);
+  }
+  return text.str();
 }
 
 // Labels that are too close push each other apart, in several rounds.

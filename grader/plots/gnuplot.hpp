@@ -36,23 +36,29 @@ std::string shortened(const std::string& text, int width);
 /// "10 000".
 std::string grouped(int number);
 
-/// The lines that choose format and file; `height` in pixels.
-std::string terminal_text(PlotFormat format, int height, const std::filesystem::path& output);
-
 /// The line that puts a text at a place of the whole picture, in pixels from the top left.
 std::string screen_label(const std::string& text, double x, double y, int height, double size,
                          const char* colour);
 
-/// The lines that put a heading at the top, and below it a caption, smaller if it is too long.
-std::string heading(const std::string& title, const std::string& caption, PlotFormat format,
-                    int height);
+/// What all plots have in common: a heading, axes with titles, and where the axes lie. Pixels of
+/// the whole picture.
+struct Frame {
+  std::string title{};
+  std::string caption{};
+  std::string x_title{};
+  std::string y_title{};  ///< empty: rows instead of a y axis
+  int height = 760;
+  double left = 96.0;
+  double right = 24.0;
+  double top = 90.0;
+  double bottom = 86.0;
 
-enum class Axis { kX, kY };
+  [[nodiscard]] double inner_width() const { return kPlotWidth - left - right; }
+  [[nodiscard]] double inner_height() const { return height - top - bottom; }
+};
 
-/// The line that writes what an axis shows along the picture's lower or left edge, with its middle
-/// `centre` pixels from the left or the top.
-std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
-                       int height);
+/// The lines with which every plot begins: format, file, look, frame.
+std::string frame_text(const Frame& frame, PlotFormat format, const std::filesystem::path& output);
 
 /// Heights for labels that keep a distance from each other and stay near their points. The points
 /// are sorted from above.

@@ -57,21 +57,18 @@ class Writer {
   }
 
   std::string write(const std::filesystem::path& output) {
-    text_ << terminal_text(format_, height_, output) << "unset key\nset border 3 lc rgb '#888888'\n"
-          << "set tics nomirror out textcolor rgb '#333333'\n"
-          << "set logscale xy 10\nset format '%g'\nunset mxtics\n"
-          << "set lmargin at screen " << static_cast<double>(kLeft) / kPlotWidth << "\n"
-          << "set rmargin at screen " << 1.0 - right_ / kPlotWidth << "\n"
-          << "set tmargin at screen " << 1.0 - static_cast<double>(kTop) / height_ << "\n"
-          << "set bmargin at screen " << static_cast<double>(kBottom) / height_ << "\n"
-          << "set xrange [" << x_low_ << ":" << x_high_ << "]\n"
-          << "set yrange [" << y_low_ << ":" << y_high_ << "]\n"
-          << axis_title(Axis::kX, "batch, images (log scale)", (kLeft + kPlotWidth - right_) / 2.0,
-                        format_, height_)
-          << axis_title(Axis::kY, "op time, milliseconds (log scale)",
-                        (kTop + height_ - kBottom) / 2.0, format_, height_)
-          << "set grid lc rgb '#eeeeee' lt 1\nset errorbars 0.6\n"
-          << heading("Op time against batch", plot_.caption, format_, height_);
+    text_ << frame_text({.title = "Op time against batch",
+                         .caption = plot_.caption,
+                         .x_title = "batch, images (log scale)",
+                         .y_title = "op time, milliseconds (log scale)",
+                         .height = height_,
+                         .left = kLeft,
+                         .right = right_,
+                         .top = kTop,
+                         .bottom = kBottom},
+                        format_, output)
+          << "set logscale xy 10\nunset mxtics\nset xrange [" << x_low_ << ":" << x_high_
+          << "]\nset yrange [" << y_low_ << ":" << y_high_ << "]\n";
     tics();
     std::vector<Label> labels;
     std::string commands;

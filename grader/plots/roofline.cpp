@@ -35,7 +35,7 @@ void add_points(Roofline& roofline, const RunResult& run, const std::string& nam
 }
 
 constexpr int kLeft = 96;
-constexpr int kRight = 24;
+constexpr int kRight = 130;  // the names of the ceilings
 constexpr int kTop = 90;
 constexpr int kBottom = 86;
 constexpr double kLabelHeight = 22.0;
@@ -70,24 +70,18 @@ class Writer {
         point_scale_(point_scale(format)) {}
 
   std::string write(PlotFormat format, const std::filesystem::path& output) {
-    text_ << terminal_text(format, axes_.height, output)
-          << "unset key\nset border 3 lc rgb '#888888'\n"
-          << "set tics nomirror out textcolor rgb '#333333'\n"
-          << "set logscale xy 10\nset format '%g'\n"
-          << "set lmargin at screen " << static_cast<double>(kLeft) / kPlotWidth << "\n"
-          << "set rmargin at screen " << 1.0 - static_cast<double>(kRight) / kPlotWidth << "\n"
-          << "set tmargin at screen " << 1.0 - static_cast<double>(kTop) / axes_.height << "\n"
-          << "set bmargin at screen " << static_cast<double>(kBottom) / axes_.height << "\n"
-          << "set xrange [" << axes_.x_low << ":" << axes_.x_high << "]\n"
-          << "set yrange [" << axes_.y_low * 1e-12 << ":" << axes_.y_high * 1e-12 << "]\n"
-          << axis_title(Axis::kX, "operations for each byte that must be moved (log scale)",
-                        (kLeft + kPlotWidth - kRight) / 2.0, format, axes_.height)
-          << axis_title(Axis::kY, "TFLOP/s (log scale)", (kTop + axes_.height - kBottom) / 2.0,
-                        format, axes_.height)
-          << "set grid lc rgb '#eeeeee' lt 1\n"
-          // What lies behind a label must not be read as a part of it.
-          << "set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb 'white'\n";
-    text_ << heading("Roofline", roofline_.caption, format, axes_.height);
+    text_ << frame_text({.title = "Roofline",
+                         .caption = roofline_.caption,
+                         .x_title = "operations for each byte that must be moved (log scale)",
+                         .y_title = "TFLOP/s (log scale)",
+                         .height = axes_.height,
+                         .left = kLeft,
+                         .right = kRight,
+                         .top = kTop,
+                         .bottom = kBottom},
+                        format, output)
+          << "set logscale xy 10\nset xrange [" << axes_.x_low << ":" << axes_.x_high
+          << "]\nset yrange [" << axes_.y_low * 1e-12 << ":" << axes_.y_high * 1e-12 << "]\n";
     roof();
     for (std::size_t i = 0; i < roofline_.layers.size(); ++i) layer(i);
     plot();
@@ -116,7 +110,7 @@ class Writer {
     const int height = std::max(
         kLeast, kTop + kBottom + static_cast<int>(kLabelHeight * static_cast<double>(labels + 4)));
     // Room for the name of the slope, and for the labels beside the last layer.
-    return {smallest / 14.0, largest * 7.0, least / 2.5, most * 2.0, height};
+    return {smallest / 14.0, largest * 9.0, least / 2.5, most * 2.0, height};
   }
 
   void line(double x0, double y0, double x1, double y1, const std::string& how) {
@@ -124,14 +118,15 @@ class Writer {
           << y1 * 1e-12 << " nohead " << how << "\n";
   }
 
-  void ceiling(double peak, const std::string& name, const char* colour, bool dashed) {
+  // Its name stands in the margin, where no stage has a label; `height` is near its own.
+  void ceiling(double peak, double height, const std::string& name, const char* colour,
+               bool dashed) {
     const double slope = roofline_.limits.bytes_per_second;
     const std::string how =
         std::string("lc rgb '") + colour + "' lw 2.5" + (dashed ? " dt 2" : "") + " back";
     line(peak / slope, peak, axes_.x_high, peak, how);
-    text_ << "set label " << quoted(name + " " + tera_text(peak) + " TFLOP/s") << " at first "
-          << axes_.x_high << "," << peak * 1e-12 << " right offset -0.5,0.7 textcolor rgb '"
-          << colour << "'\n";
+    text_ << "set label " << quoted(name + " " + tera_text(peak)) << " at graph 1,first "
+          << height * 1e-12 << " left offset 0.7,0 textcolor rgb '" << colour << "'\n";
   }
 
   void roof() {
@@ -140,8 +135,13 @@ class Writer {
     const double slope = limits.bytes_per_second;
     const double left = std::max(axes_.x_low, axes_.y_low / slope);
     line(left, left * slope, peak / slope, peak, "lc rgb '#333333' lw 2.5 back");
-    ceiling(limits.fp32_per_second, "fp32", "#333333", false);
-    if (limits.fp16_per_second > 0.0) ceiling(limits.fp16_per_second, "fp16", "#777777", true);
+    const bool has_fp16 = limits.fp16_per_second > 0.0;
+    const double fp16 = has_fp16 ? limits.fp16_per_second : peak * 100.0;
+    const std::vector<double> heights =
+        spread_labels({std::log10(fp16), std::log10(limits.fp32_per_second)},
+                      kLabelHeight * axes_.decades_per_pixel_y());
+    ceiling(limits.fp32_per_second, std::pow(10.0, heights[1]), "fp32", "#333333", false);
+    if (has_fp16) ceiling(fp16, std::pow(10.0, heights[0]), "fp16", "#777777", true);
     // The name of the slope stands along it.
     const double angle = std::atan(axes_.decades_per_pixel_x() / axes_.decades_per_pixel_y()) *
                          180.0 / 3.14159265358979;

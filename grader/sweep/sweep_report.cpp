@@ -149,11 +149,6 @@ std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const 
                                                  const std::string& caption,
                                                  const std::filesystem::path& folder) {
   if (space.parameters.size() < 2 || table.scored.empty()) return {};
-  constexpr int kHeight = 640;
-  constexpr double kLeftEdge = 110.0;
-  constexpr double kRightEdge = 1120.0;
-  constexpr double kTop = 100.0;
-  constexpr double kBottom = 560.0;
   const auto& rows = space.parameters[0];
   const auto& columns = space.parameters[1];
   const auto tics = [](const std::vector<int>& values) {
@@ -165,14 +160,18 @@ std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const 
   };
   const auto program = [&](PlotFormat format, const std::filesystem::path& output) {
     std::ostringstream text;
-    text << terminal_text(format, kHeight, output)
-         << heading("Sweep of " + space.stage + ": " + table.title, caption, format, kHeight)
-         << axis_title(Axis::kX, columns.name, (kLeftEdge + kRightEdge) / 2, format, kHeight)
-         << axis_title(Axis::kY, rows.name, (kTop + kBottom) / 2, format, kHeight)
-         << "unset key\nset lmargin at screen " << kLeftEdge / kPlotWidth
-         << "\nset rmargin at screen " << kRightEdge / kPlotWidth << "\nset tmargin at screen "
-         << 1.0 - kTop / kHeight << "\nset bmargin at screen " << 1.0 - kBottom / kHeight
-         << "\nset xtics (" << tics(columns.values) << ")\nset ytics (" << tics(rows.values)
+    text << frame_text({.title = "Sweep of " + space.stage + ": " + table.title,
+                        .caption = caption,
+                        .x_title = columns.name,
+                        .y_title = rows.name,
+                        .height = 640,
+                        .left = 110.0,
+                        .right = 160.0,  // the colour box
+                        .top = 100.0,
+                        .bottom = 80.0},
+                       format, output)
+         << "unset grid\nset xtics (" << tics(columns.values) << ")\nset ytics ("
+         << tics(rows.values)
          << ")\nset xrange [-0.5:" << static_cast<double>(columns.values.size()) - 0.5
          << "]\nset yrange [-0.5:" << static_cast<double>(rows.values.size()) - 0.5
          << "]\nset logscale cb\nset format cb '%g'\nset cblabel " << quoted(table.unit)
