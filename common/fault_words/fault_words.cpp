@@ -111,7 +111,8 @@ std::string array_of_name(const std::string& name) {
 }
 
 // The grid counts images in one dimension and maps in the other; the kernel reads them exchanged.
-bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::string& name) {
+bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::string& name,
+                    const SourceText& sources) {
   const auto images = static_cast<unsigned>(s.batch);
   const auto maps = static_cast<unsigned>(s.out_channels);
   if (images == maps) return false;
@@ -124,6 +125,13 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   for (const auto& [first, second] : {std::pair{1, 2}, std::pair{2, 1}}) {
     const auto i = static_cast<std::size_t>(first);
     const auto k = static_cast<std::size_t>(second);
+    // Who divides the index counts tiles with it; their number may be that of the maps by chance.
+    const std::string index = first == 1 ? "blockIdx.y" : "blockIdx.z";
+    if (!sources
+             .lines_of_kernel(fault.kernel, {index + " /", index + "/", index + " %", index + "%"})
+             .empty()) {
+      continue;
+    }
     // Dimension i has as many blocks as maps and was taken for the image (or the reverse).
     if (array != "weights" && g[i] == maps && g[k] == images && outer == fault.block[i] &&
         outer >= e.count_outer) {
@@ -180,7 +188,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   words.seen += thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
   if (memory.freed) return;
 
-  if (shape && axes_exchanged(fault, *shape, parameter)) {
+  if (shape && axes_exchanged(fault, *shape, parameter, sources)) {
     words.id = "E-grid-axes";
     return;
   }
@@ -292,6 +300,32 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
          " of " + name;
 }
 
+namespace {
+
+// No line of the file touched the array itself: a function of the library did, for a copy.
+void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
+  const auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  if (copies.empty()) return;
+  for (const auto& place : copies) words.seen += sources.quote(place.file, place.line);
+  words.cause = "A copy takes more bytes than the host's array has.";
+  words.next =
+      "Work out the size in that line: elements times sizeof(float). sizeof of a pointer is 8, "
+      "whatever it points to.";
+}
+
+// kernel<<<block, grid>>>
+bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
+  const std::string text = sources.line(fault.file, fault.launch_line);
+  const auto open = text.find("<<<");
+  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
+  const auto close = text.find(">>>");
+  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
+  return text.substr(open, comma - open).find("block") != std::string::npos &&
+         text.substr(comma, close - comma).find("grid") != std::string::npos;
+}
+
+}  // namespace
+
 FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                     const SourceText& sources) {
   FaultWords words;
@@ -319,6 +353,10 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
     case FaultKind::kDeviceMemory:
       words.id = "E-outside";
       explain_outside(fault, shape, sources, words);
+      if (has_sizes_exchanged(fault, sources)) {
+        words.cause = "The launch has the size of a block first: grid and block are exchanged.";
+        words.next = "The order is kernel<<<grid, block>>>(…).";
+      }
       break;
     case FaultKind::kHostPointer: {
       const std::string name = sources.parameter(fault.kernel, fault.memory.argument).name;
@@ -382,6 +420,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
         const std::string position = position_text(*shape, fault.array, fault.element);
         if (!position.empty()) words.seen.insert(words.seen.find(']') + 1, ", " + position);
       }
+      if (fault.line == 0) explain_long_copy(fault, sources, words);
       break;
     case FaultKind::kReadOnly:
       words = {"E-writes-input", element};

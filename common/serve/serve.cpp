@@ -288,6 +288,7 @@ ServeReply answer(const ServeRequest& request) {
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;
       if (!reply.fault && warp_sync_source() != nullptr) reply.fault = warp_sync_source()();
+      if (access_source() != nullptr) reply.accesses = access_source()();
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;

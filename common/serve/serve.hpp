@@ -7,6 +7,7 @@
 
 #include "common/device/device_session.hpp"
 #include "common/device/measured_device.hpp"
+#include "common/error/access_notes.hpp"
 #include "common/error/error.hpp"
 #include "common/error/fault_record.hpp"
 #include "common/result/result.hpp"
@@ -73,6 +74,7 @@ struct ServeReply {
   PhaseKernels
       kernels{};        ///< of a request with pauses; of kPaused in steps: copies, as run_in_steps
   DeviceNotes notes{};  ///< of a run on a device
+  AccessNotes accesses{};  ///< of a program that counts them
   std::vector<StageInfo> stages{};
   Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
   std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty

@@ -97,6 +97,28 @@ static void json_fields(JsonFields& fields, DeviceNotes& notes) {
       .optional("poisoned", notes.poisoned);
 }
 
+static void json_fields(JsonFields& fields, AccessNote& note) {
+  fields("kernel", note.kernel)("file", note.file)("line", note.line)("space", note.space)(
+      "memory", note.memory)("writes", note.writes)("bytes", note.bytes)("requests", note.requests)(
+      "lanes", note.lanes)("parts", note.parts)("least", note.least)("most", note.most)(
+      "threads", note.threads)("most_by_one", note.most_by_one);
+}
+
+static void json_fields(JsonFields& fields, BarrierNote& note) {
+  fields("kernel", note.kernel)("file", note.file)("line", note.line)
+      .optional("times", note.times)
+      .optional("variable", note.variable)
+      .optional("before", note.before)
+      .optional("before_writes", note.before_writes)
+      .optional("behind", note.behind)
+      .optional("behind_writes", note.behind_writes)
+      .optional("elements", note.elements);
+}
+
+static void json_fields(JsonFields& fields, AccessNotes& notes) {
+  fields.optional("accesses", notes.accesses).optional("barriers", notes.barriers);
+}
+
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
   fields("prolog", kernels.prolog)("convolve", kernels.convolve)("epilog", kernels.epilog)(
       "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished)
@@ -124,6 +146,7 @@ static void json_fields(JsonFields& fields, ServeReply& reply) {
       .optional("layer_ms", reply.layer_ms)
       .optional("kernels", reply.kernels)
       .optional("notes", reply.notes)
+      .optional("access_notes", reply.accesses)
       .optional("stages", reply.stages)
       .optional("device", reply.device)
       .optional("no_gpu", reply.no_gpu)

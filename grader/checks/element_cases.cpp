@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "grader/checks/device_analysis.hpp"
+#include "grader/checks/source_clues.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
 
@@ -124,7 +125,12 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, const Wrong
   if (auto certain = recognise(wrong, where)) return *certain;
   if (auto kept = find_kept_state(submission, stage, wrong, where)) return *kept;
   if (auto found = explain_on_device(submission, stage, wrong, call, where)) return *found;
-  return diagnose(wrong, where);
+  Finding found = diagnose(wrong, where);
+  if (found.id == "E-wrong" || found.id == "E-blocks") {
+    const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
+    if (auto clue = clue_in_sources(wrong, submission.sources(), seen)) return *clue;
+  }
+  return found;
 }
 
 // A case of a few numbers shows that something is wrong, but not what. One with many images, maps,

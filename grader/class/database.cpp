@@ -66,13 +66,18 @@ CREATE TABLE speed (
   speed        REAL NOT NULL,
   PRIMARY KEY (submission, stage, batch)
 ) WITHOUT ROWID;
+)",
+    // Lists go through the students by name, and for each through this, and need not sort.
+    R"(
+CREATE INDEX submission_order ON submission (student, milestone, received);
+CREATE INDEX submission_milestone ON submission (milestone, state, passed);
 )"};
 constexpr auto kVersion = static_cast<std::int64_t>(kMigrations.size());
 
 constexpr const char* kSubmissionColumns =
     "SELECT s.id, t.name, t.alias, s.milestone, "
     "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
-    "s.seconds FROM submission s JOIN student t ON t.id = s.student ";
+    "s.seconds FROM ";
 
 SubmissionState state_of(const std::string& name) {
   int number = 0;
@@ -274,29 +279,48 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
 
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
   const std::lock_guard lock(mutex_);
-  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) + "WHERE s.id = ?").c_str());
+  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) +
+                               "submission s JOIN student t ON t.id = s.student WHERE s.id = ?")
+                                  .c_str());
   if (!query.bind(id).step()) return std::nullopt;
   return row_of(query);
 }
 
-std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student) const {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) +
-                               "WHERE ?1 = '' OR t.name = ?1 COLLATE NOCASE"
-                               " OR t.alias = ?1 OR t.login = ?1 OR t.number = ?1 "
-                               "ORDER BY s.milestone, t.name, s.received, s.id")
-                                  .c_str());
-  query.bind(student);
+std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student,
+                                                      const std::string& milestone) const {
   std::vector<SubmissionRow> rows;
-  while (query.step()) {
-    rows.push_back(row_of(query));
-    // The attempts of a student stand one after the other.
-    const SubmissionRow* before = rows.size() > 1 ? &rows[rows.size() - 2] : nullptr;
-    const bool same = before != nullptr && before->student == rows.back().student &&
-                      before->milestone == rows.back().milestone;
-    rows.back().attempt = same ? before->attempt + 1 : 1;
-  }
+  for_each_submission(student, milestone, [&](const SubmissionRow& row) { rows.push_back(row); });
   return rows;
+}
+
+void ClassDatabase::for_each_submission(
+    const std::string& student, const std::string& milestone,
+    const std::function<void(const SubmissionRow&)>& see) const {
+  const std::lock_guard lock(mutex_);
+  // CROSS JOIN keeps the order of the loops: students by name, and each one's attempts by time.
+  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) +
+                               "student t CROSS JOIN submission s ON t.id = s.student "
+                               "WHERE s.milestone = ?1 AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
+                               " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
+                               "ORDER BY t.name, s.received, s.id")
+                                  .c_str());
+  std::vector<std::string> milestones;
+  SqliteQuery distinct(*sqlite_, "SELECT DISTINCT milestone FROM submission ORDER BY milestone");
+  while (distinct.step()) milestones.push_back(distinct.text(0));
+  for (const std::string& each : milestones) {
+    if (!milestone.empty() && each != milestone) continue;
+    query.reset();
+    query.bind(each).bind(student);
+    std::string before;
+    for (int attempt = 1; query.step(); ++attempt) {
+      SubmissionRow row = row_of(query);
+      // The attempts of a student stand one after the other.
+      if (row.student != before) attempt = 1;
+      row.attempt = attempt;
+      before = row.student;
+      see(row);
+    }
+  }
 }
 
 std::vector<StateCount> ClassDatabase::counts() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -111,8 +112,13 @@ class ClassDatabase {
   /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
   /// All submissions, by milestone, student and attempt.
-  /// @param student  only this one's; empty: everybody's
-  [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "") const;
+  /// @param student    only this one's; empty: everybody's
+  /// @param milestone  only of this one; empty: of all
+  [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "",
+                                                       const std::string& milestone = "") const;
+  /// The same, one after the other: nothing is kept, so a list begins at once, however long it is.
+  void for_each_submission(const std::string& student, const std::string& milestone,
+                           const std::function<void(const SubmissionRow&)>& see) const;
   [[nodiscard]] std::vector<StateCount> counts() const;
   [[nodiscard]] std::vector<Student> students() const;
   [[nodiscard]] std::map<std::string, std::string> aliases() const;  ///< by name

@@ -15,6 +15,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
+#include "grader/cli/progress.hpp"
 #include "grader/cli/puzzles.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/grading/grade.hpp"
@@ -187,13 +188,14 @@ void build_students_work(const CourseMilestone& milestone, GradeRequest& request
 
 // A file for the course could not declare its precision, so that is found. Other stages declare it.
 std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
-  if (options.precision == "auto") return PrecisionRequest{};
-  if (!options.precision.empty()) return PrecisionRequest{parse_precision(options.precision)};
+  const bool named = !options.precision.empty() && options.precision != "auto";
   const bool by_course =
       form != FileInterface::kStages &&
       parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
-  if (by_course) return PrecisionRequest{};
-  return std::nullopt;
+  std::optional<PrecisionRequest> request;
+  if (named || by_course || options.precision == "auto") request.emplace();
+  if (named) request->declared = parse_precision(options.precision);
+  return request;
 }
 
 // The points of a milestone with one stage are those of a file for the course, too.
@@ -258,24 +260,14 @@ std::string bounds_text(const CheckResult& check) {
   return text;
 }
 
-// What passed at small batches only is not done: an index may overflow at 10 000 images.
-std::string untried_text(const CheckResult& check) {
-  int largest = 0;
-  for (const RunResult& run : check.result.runs) largest = std::max(largest, run.batch);
-  const bool emulated =
-      !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
-  const int whole = emulated ? 1000 : kMaxBatch;
-  if (largest >= whole) return {};
-  return "Up to batch " + std::to_string(largest) + " only; a whole check goes to " +
-         std::to_string(whole) + ".";
-}
-
 void print_verdict(const CheckResult& check, const std::filesystem::path& file) {
   const bool passed = check.result.verdict == Verdict::kPassed;
-  std::cout << "\n"
-            << (passed ? coloured("PASSED", Colour::kGood) : coloured("NOT PASSED", Colour::kBad))
-            << "  Details: " << display_path(file) << "\n";
   const std::string untried = passed ? untried_text(check) : "";
+  std::cout << "\n"
+            << (!passed           ? coloured("NOT PASSED", Colour::kBad)
+                : untried.empty() ? coloured("PASSED", Colour::kGood)
+                                  : "PASSED SO FAR")
+            << "  Details: " << display_path(file) << "\n";
   if (!untried.empty()) std::cout << paragraph("", untried);
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
   const std::string bounds = bounds_text(check);
@@ -290,7 +282,9 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file) 
 
 // Walks through the puzzles before a milestone. False if they wait and the milestone itself is
 // still as handed out; whoever has begun with it is only reminded.
-bool passes_puzzles(const CourseMilestone& milestone, Printer& printer) {
+// @param solved_puzzles  gets how many are solved; none if there are no puzzles
+bool passes_puzzles(const CourseMilestone& milestone, Printer& printer,
+                    std::optional<SolvedPuzzles>& solved_puzzles) {
   const auto files = puzzle_files(milestone);
   if (files.empty()) return true;
   std::string solved;  // the puzzles that were solved last, by their bytes
@@ -319,6 +313,7 @@ bool passes_puzzles(const CourseMilestone& milestone, Printer& printer) {
             : walk_puzzles(files, built.program, is_fresh);
     printer.clear();
   }
+  solved_puzzles = {walk.solved, walk.all};
   std::cout << "  puzzles: " << walk.solved << " of " << walk.all << " solved\n";
   if (walk.solved == walk.all) {
     if (!known) write_atomically(memory, solved);
@@ -335,6 +330,9 @@ bool passes_puzzles(const CourseMilestone& milestone, Printer& printer) {
                                             ", solve it, and check again. " + milestone.id +
                                             " itself comes after the puzzles; if you begin with "
                                             "it, they are no longer asked for.");
+  const std::string stage = stage_of_puzzle(walk.waits);
+  std::cout << paragraph("    stuck  ",
+                         "build/bin/grader hint " + milestone.id + " --stage " + stage);
   return false;
 }
 
@@ -390,7 +388,9 @@ ExitCode run(const Options& options) {
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
     const bool whole = options.stage.empty() && options.stages_to.empty();
-    if (whole && !passes_puzzles(milestone, printer)) return ExitCode::kFallsShort;
+    std::optional<SolvedPuzzles> puzzles;
+    if (whole && !passes_puzzles(milestone, printer, puzzles)) return ExitCode::kFallsShort;
+    if (request.score) request.score->puzzles = puzzles;
     printer.observer().announce("building " + milestone.id);
     build_students_work(milestone, request);
     printer.clear();

@@ -16,6 +16,7 @@ void add_hint(CLI::App& app, ExitCode& exit_code);
 void add_reset(CLI::App& app, ExitCode& exit_code);
 void add_submit(CLI::App& app, ExitCode& exit_code);
 void add_doctor(CLI::App& app, ExitCode& exit_code);
+void add_explain(CLI::App& app, ExitCode& exit_code);
 void add_handout(CLI::App& app, ExitCode& exit_code);
 void add_lint(CLI::App& app, ExitCode& exit_code);
 void add_compare(CLI::App& app, ExitCode& exit_code);

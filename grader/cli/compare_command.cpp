@@ -7,6 +7,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/pages/comparison.hpp"
+#include "grader/plots/plotted_runs.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -36,10 +37,9 @@ std::string text_of(const Comparison& comparison, const std::string& format) {
 }
 
 ExitCode run(const Options& options) {
-  std::vector<Result> results;
+  const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   std::vector<std::string> names;
   for (const std::string& file : options.files) {
-    results.push_back(read_result(file));
     names.push_back(std::filesystem::path(file).stem().string());
   }
   if (options.by_file && results.size() < 2) {

@@ -16,6 +16,7 @@ constexpr const char* kExamples =
     "  build/bin/grader check m1 --batches 100        the same, quickly\n"
     "  build/bin/grader watch m1                      again, whenever you save\n"
     "  build/bin/grader hint m1                       the next hint\n"
+    "  build/bin/grader explain m1                    what your file does, and a quiz\n"
     "  build/bin/grader submit m1                     pack what was checked\n"
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"
     "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   convlab::grader::add_watch(app, exit_code);
   convlab::grader::add_list(app, exit_code);
   convlab::grader::add_hint(app, exit_code);
+  convlab::grader::add_explain(app, exit_code);
   convlab::grader::add_reset(app, exit_code);
   convlab::grader::add_submit(app, exit_code);
   convlab::grader::add_plot(app, exit_code);

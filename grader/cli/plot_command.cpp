@@ -35,8 +35,7 @@ std::vector<Result> with_batches(std::vector<Result> results, const std::vector<
 }
 
 ExitCode run(const Options& options) {
-  std::vector<Result> results;
-  for (const std::string& file : options.files) results.push_back(read_result(file));
+  const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
   const std::vector<Result> rows =

@@ -61,6 +61,13 @@ std::vector<std::filesystem::path> puzzle_files(const CourseMilestone& milestone
   return files;
 }
 
+std::string stage_of_puzzle(const std::filesystem::path& file) {
+  std::string stage = file.stem().string();
+  stage.erase(0, stage.find('_') + 1);
+  std::replace(stage.begin(), stage.end(), '_', '-');
+  return stage;
+}
+
 PuzzleWalk walk_puzzles(const std::vector<std::filesystem::path>& files,
                         const std::filesystem::path& program,
                         const std::function<bool(const std::filesystem::path&)>& is_fresh) {

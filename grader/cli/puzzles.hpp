@@ -11,7 +11,7 @@
 
 namespace convlab::grader {
 
-/// How far somebody is with the puzzles before a milestone. They give no points.
+/// How far somebody is with the puzzles before a milestone. scores.json says what they are worth.
 struct PuzzleWalk {
   int solved = 0;
   int all = 0;
@@ -22,6 +22,9 @@ struct PuzzleWalk {
 
 /// The puzzles of a milestone, milestones/…/puzzles/1_….cu, in their order; sorted.
 std::vector<std::filesystem::path> puzzle_files(const CourseMilestone& milestone);
+
+/// The stage of a puzzle, by the name of its file: "copy-back" of puzzles/3_copy_back.cu.
+std::string stage_of_puzzle(const std::filesystem::path& file);
 
 /// Checks puzzle after puzzle with small convolutions of one dimension, up to the first that is not
 /// solved. Nothing is built here.

@@ -13,6 +13,7 @@
 #include "grader/pages/report.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/plots/op_by_batch.hpp"
+#include "grader/plots/plotted_runs.hpp"
 #include "grader/plots/roofline.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -127,10 +128,8 @@ ExitCode run(const Options& options) {
   ReportSource source{.milestone = milestone.id, .title = milestone.title};
   std::vector<fs::path> files(options.files.begin(), options.files.end());
   if (files.empty()) files = default_results(options);
-  for (const fs::path& file : files) {
-    source.results.push_back(read_result(file));
-    source.names.push_back(file.stem().string());
-  }
+  source.results = read_results(files);
+  for (const fs::path& file : files) source.names.push_back(file.stem().string());
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   add_questions(source);
   add_sweeps(source);

@@ -13,6 +13,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/print_json.hpp"
+#include "grader/cli/progress.hpp"
 #include "grader/cli/sources.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
@@ -27,16 +28,32 @@ struct Options {
   bool json = false;
 };
 
-// The check of these very files. @throws Error that says what to do first
+std::vector<SourceFile> without_puzzles(std::vector<SourceFile> files) {
+  std::erase_if(files, [](const SourceFile& file) { return is_puzzle(file.path); });
+  return files;
+}
+
+// The check of these very files: of all stages at once, or of each stage by itself.
+// @throws Error that says what to do first
 CheckResult checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
                            const std::vector<SourceFile>& sources) {
   const std::string next = " Next: build/bin/grader check " + milestone.id;
-  if (!std::filesystem::exists(file)) {
+  const bool was_checked = std::filesystem::exists(file);
+  if (was_checked) {
+    CheckResult result = read_check_result(file);
+    if (without_puzzles(result.sources) == without_puzzles(sources)) return result;
+  }
+  const Chapter chapter = chapter_of(milestone, "student");
+  if (chapter.stages.size() > 1) {
+    CheckResult result = combined_result(chapter);
+    result.sources = sources;
+    return result;
+  }
+  if (!was_checked) {
     throw Error(ExitCode::kFallsShort, "Nothing of " + milestone.id + " was checked yet." + next);
   }
-  CheckResult result = read_check_result(file);
-  if (result.sources == sources) return result;
-  for (const SourceFile& source : sources) {
+  const CheckResult result = read_check_result(file);
+  for (const SourceFile& source : without_puzzles(sources)) {
     const bool checked =
         std::find(result.sources.begin(), result.sources.end(), source) != result.sources.end();
     if (!checked) {
@@ -84,8 +101,8 @@ std::string manifest_text(const std::filesystem::path& folder,
   return run.output;
 }
 
-nlohmann::ordered_json to_json(const CheckResult& check, const std::filesystem::path& archive,
-                               const std::vector<SourceFile>& sources) {
+nlohmann::ordered_json packed_json(const CheckResult& check, const std::filesystem::path& archive,
+                                   const std::vector<SourceFile>& sources) {
   auto files = nlohmann::ordered_json::array();
   for (const SourceFile& source : sources) {
     files.push_back({{"path", source.path}, {"sha256", source.sha256}});
@@ -114,7 +131,7 @@ ExitCode run(const Options& options) {
   for (const SourceFile& source : sources) {
     write_atomically(folder / source.path, read_text(course_folder() / source.path));
   }
-  write_atomically(folder / "result.json", read_text(record));
+  write_atomically(folder / "result.json", to_json(check));
   write_atomically(folder / "environment.json", environment_text(check.result));
   write_atomically(folder / "MANIFEST.sha256", manifest_text(folder, sources));
 
@@ -125,19 +142,22 @@ ExitCode run(const Options& options) {
   write_atomically(archive, std::string(bytes.begin(), bytes.end()));
 
   if (options.json) {
-    print_json(to_json(check, archive, sources));
+    print_json(packed_json(check, archive, sources));
     return ExitCode::kPassed;
   }
   for (const SourceFile& source : sources) std::cout << "  " << source.path << "\n";
   std::cout << "  with the result of " << check.result.created << ": "
-            << (check.result.verdict == Verdict::kPassed ? coloured("passed", Colour::kGood)
-                                                         : coloured("not passed", Colour::kBad));
+            << (check.result.verdict == Verdict::kPassed ? "passed" : "not passed");
   if (check.score) {
     std::cout << ", " << points_text(check.score->earned()) << " of "
               << points_text(check.score->counted()) << " points";
   }
-  std::cout << "\n"
-            << display_path(archive) << "\n"
+  std::cout << "\n";
+  const bool passed = check.result.verdict == Verdict::kPassed;
+  if (const std::string untried = passed ? untried_text(check) : ""; !untried.empty()) {
+    std::cout << paragraph("  ", untried);
+  }
+  std::cout << display_path(archive) << "\n"
             << paragraph("Next: ",
                          "hand this file in. Your instructor's grader checks it again; "
                          "tar -tzf lists what is in it.");

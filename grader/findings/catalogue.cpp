@@ -264,6 +264,14 @@ const std::vector<Diagnosis>& catalogue() {
        "The work happens before or after the timed call, or a clock was replaced.",
        "Do the whole convolution in the timed phase; the floor is bytes over bandwidth and "
        "operations over peak."},
+      {"E-tile-rows", "an array in shared memory has rows of two lengths",
+       "A line that stores and a line that loads count different rows.",
+       "Use one name for the length of a row in every line that touches the array."},
+      {"E-fragment", "a fragment reads its array in another order",
+       "A fragment is declared col_major, and the array holds the elements of a row side by side, "
+       "or the leading dimension is not the distance of two rows.",
+       "row_major fits an array [row][column]; col_major fits one that is stored column by "
+       "column."},
       {"E-wrong", "the output is wrong",
        "An index or a loop's bound is wrong; nothing more specific fits.",
        "Compute the element below by hand for a case with one image, one channel and one map."},

@@ -275,6 +275,45 @@ bool spreads_filter(const WrongOutput& wrong) {
                     });
 }
 
+// The inputs of a tile begin at its first output, without the stride; within it the stride is
+// right.
+bool begins_tiles_without_stride(const WrongOutput& wrong) {
+  const ConvShape& s = wrong.shape;
+  constexpr int kSmallest = 8;
+  if (s.stride == 1 || s.out_height() <= kSmallest) return false;
+  // Every window by itself, side by side: what the mistake would read becomes an input.
+  ConvShape apart = s;
+  apart.height = s.out_height() * s.kernel;
+  apart.width = s.out_width() * s.kernel;
+  apart.stride = s.kernel;
+  Floats input(static_cast<std::size_t>(apart.input_size()));
+  for (const int tile : {kSmallest, 16, 32}) {
+    for (const auto& [down, across] : {std::pair{1, 1}, std::pair{1, 0}, std::pair{0, 1}}) {
+      const auto from = [&, tile = tile](int at, bool mistaken) {
+        const int out = at / s.kernel;
+        const int first = out / tile * tile * (mistaken ? 1 : s.stride);
+        return first + out % tile * s.stride + at % s.kernel;
+      };
+      std::size_t to = 0;
+      for (std::int64_t plane = 0; plane < std::int64_t{s.batch} * s.in_channels; ++plane) {
+        for (int row = 0; row < apart.height; ++row) {
+          for (int column = 0; column < apart.width; ++column, ++to) {
+            const std::int64_t r = from(row, down == 1);
+            const std::int64_t c = from(column, across == 1);
+            input[to] = wrong.arrays.input[(plane * s.height + r) * s.width + c];
+          }
+        }
+      }
+      if (oracle::compare(apart, input.data(), wrong.arrays.weights, wrong.arrays.output,
+                          wrong.tolerance)
+              .passed(apart)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // Negative sums are stored as 0, which is the work of the next layer.
 bool cuts_negatives(const WrongOutput& wrong) {
   const ConvShape& s = wrong.shape;
@@ -337,6 +376,13 @@ std::optional<Finding> recognise(const WrongOutput& wrong, const std::string& wh
     if (explains(mistake, wrong)) return finding(mistake.id, seen);
   }
   if (ignores_stride(wrong) || spreads_filter(wrong)) return finding("E-stride", seen);
+  if (begins_tiles_without_stride(wrong)) {
+    Finding found = finding("E-stride", seen);
+    found.title = "the stride is missing where a tile begins";
+    found.cause = "The inputs of a tile begin at (its first output row) · stride, not at that row.";
+    found.next = "Multiply the first row and the first column of the block by the stride.";
+    return found;
+  }
   if (wrong.report.wrong > 1 && cuts_negatives(wrong)) return finding("E-activation", seen);
   if (stores_elsewhere(wrong)) return finding("E-output-order", seen);
   return std::nullopt;

@@ -391,7 +391,8 @@ class Grading {
                            .network = request_.network,
                            .emulated = is_emulated(),
                            .cases_in_all = element_cases().size(),
-                           .cases_of = cases_of_};
+                           .cases_of = cases_of_,
+                           .puzzles = wanted.puzzles};
     std::vector<SpeedOutcome> speeds;
     for (const ScoreRule& rule : wanted.rules.items) {
       std::string why;

@@ -23,6 +23,7 @@ struct ScoreRequest {
   std::filesystem::path
       reference{};  ///< the reference solution's program, whether it exists or not
   bool measures_speed = true;
+  std::optional<SolvedPuzzles> puzzles{};  ///< none: they are no part of the check
 };
 
 /// How exactly a given file must compute, where its own word does not count.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <future>
 #include <sstream>
 #include <utility>
 
@@ -161,16 +162,22 @@ std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const s
   for (char& c : stem) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
   }
+  constexpr std::array kFormats = {std::pair(PlotFormat::kSvg, ".svg"),
+                                   std::pair(PlotFormat::kPdf, ".pdf"),
+                                   std::pair(PlotFormat::kPng, ".png")};
+  std::vector<std::future<Drawing>> drawings;
+  for (const auto& format : kFormats) {
+    drawings.push_back(
+        std::async(std::launch::async, run_gnuplot, program(format.first, "/dev/stdout")));
+  }
   std::vector<std::filesystem::path> files;
-  for (const auto& [format, extension] :
-       {std::pair(PlotFormat::kSvg, ".svg"), std::pair(PlotFormat::kPdf, ".pdf"),
-        std::pair(PlotFormat::kPng, ".png")}) {
-    const Drawing drawing = run_gnuplot(program(format, "/dev/stdout"));
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    const Drawing drawing = drawings[i].get();
     if (!drawing.complaints.empty()) {
       throw EnvironmentError("gnuplot failed: " + last_line(drawing.complaints) +
                              ". To install it: common/setup/lab setup");
     }
-    files.push_back(folder / (stem + extension));
+    files.push_back(folder / (stem + kFormats[i].second));
     write_atomically(files.back(), drawing.bytes);
   }
   return files;

@@ -1,8 +1,11 @@
 #include "grader/plots/plotted_runs.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <map>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "common/timing/statistics.hpp"
@@ -44,6 +47,31 @@ std::string samples_text(const std::set<std::size_t>& counts) {
 }
 
 }  // namespace
+
+std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
+  std::vector<Result> results(files.size());
+  std::vector<std::exception_ptr> problems(files.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      try {
+        results[i] = read_result(files[i]);
+      } catch (...) {
+        problems[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (unsigned i = 1; i < std::thread::hardware_concurrency() && i < files.size(); ++i) {
+    others.push_back(std::async(std::launch::async, work));
+  }
+  work();
+  for (const auto& other : others) other.wait();
+  for (const std::exception_ptr& problem : problems) {
+    if (problem) std::rethrow_exception(problem);
+  }
+  return results;
+}
 
 std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network) {
   using Key = std::tuple<int, std::string, int, std::string, std::string>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ struct PlottedPoint {
   double low = 0.0;
   double high = 0.0;
 };
+
+/// The results of these files, in their order; they are read on all cores.
+/// @throws EnvironmentError that names the first file that cannot be read
+std::vector<Result> read_results(const std::vector<std::filesystem::path>& files);
 
 /// Op times of a run, in milliseconds.
 struct PlottedTimes {

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 #include <string_view>
 
 namespace convlab::grader {
@@ -70,8 +70,11 @@ std::string paragraph(const std::string& label, const std::string& text) {
 std::string hanging(const std::string& label, int indent, const std::string& text) {
   std::string result = label;
   int column = indent;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
+  constexpr const char* kSpaces = " \t\n\v\f\r";
+  for (std::size_t at = text.find_first_not_of(kSpaces); at != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = text.find_first_not_of(kSpaces, end);
     const int width = display_width(word);
     const bool at_start = column == indent;
     if (!at_start && column + 1 + width > kColumns) {

@@ -76,6 +76,16 @@ void score_runs(ScoreItem& item, const StageRecord& stage, const std::string& id
   give(item, stage.gave_output ? item.points : 0.0, id);
 }
 
+void score_puzzles(ScoreItem& item, const std::optional<SolvedPuzzles>& puzzles) {
+  if (!puzzles || puzzles->all == 0) {
+    leave_out(item, "the puzzles were not part of this check");
+    return;
+  }
+  item.yours = std::to_string(puzzles->solved) + " of " + std::to_string(puzzles->all);
+  item.reference = std::to_string(puzzles->all);
+  give(item, item.points * puzzles->solved / puzzles->all, "the others wait in puzzles/");
+}
+
 void score_cases(ScoreItem& item, const StageRecord& stage, std::size_t in_all,
                  const std::string& id) {
   item.yours = std::to_string(stage.passed_cases) + " of " + std::to_string(in_all);
@@ -167,6 +177,8 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
       leave_out(item, why);
     } else if (rule.what == ScoreRule::What::kRuns) {
       score_runs(item, stage, id);
+    } else if (rule.what == ScoreRule::What::kPuzzles) {
+      score_puzzles(item, work.puzzles);
     } else if (rule.what == ScoreRule::What::kCases) {
       const auto own = work.cases_of.find(rule.stage);
       score_cases(item, stage, own == work.cases_of.end() ? work.cases_in_all : own->second, id);

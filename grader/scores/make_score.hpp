@@ -19,6 +19,7 @@ struct CheckedWork {
   bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
   std::size_t cases_in_all = 0;
   std::map<std::string, std::size_t> cases_of{};  ///< of stages with a plan of their own
+  std::optional<SolvedPuzzles> puzzles{};         ///< none: nobody looked at them
 };
 
 /// Whether this rule's speed can be measured after such a check. If not, the reason is in `why`,

@@ -90,10 +90,11 @@ std::vector<CurvePoint> read_curve(const json& object) {
 ScoreRule::What read_what(const json& object) {
   const std::string text = read_text_field(object, "item");
   using enum ScoreRule::What;
-  for (const ScoreRule::What what : {kRuns, kCases, kNetwork, kSpeed}) {
+  for (const ScoreRule::What what : {kRuns, kPuzzles, kCases, kNetwork, kSpeed}) {
     if (text == to_string(what)) return what;
   }
-  throw RuleProblem{"has the item '" + text + "'; known are runs, cases, network and speed"};
+  throw RuleProblem{"has the item '" + text +
+                    "'; known are runs, puzzles, cases, network and speed"};
 }
 
 ScoreRule read_rule(const json& object) {
@@ -181,7 +182,7 @@ ScoreRules read_rules(const json& object) {
 }  // namespace
 
 const char* to_string(ScoreRule::What what) {
-  return enum_name(what, {"runs", "cases", "network", "speed"});
+  return enum_name(what, {"runs", "puzzles", "cases", "network", "speed"});
 }
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {

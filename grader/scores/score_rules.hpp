@@ -21,6 +21,7 @@ struct CurvePoint {
 struct ScoreRule {
   enum class What {
     kRuns,     ///< the program starts and gives an output
+    kPuzzles,  ///< in proportion to the puzzles before the milestone that are solved
     kCases,    ///< in proportion to the element-wise cases that pass
     kNetwork,  ///< the network at `batch` answers as it must
     kSpeed,    ///< op time at `batch` beside the reference's
@@ -34,7 +35,7 @@ struct ScoreRule {
   double near_floor = 0.0;  ///< all points from this share of the physical floor on; 0: never
 };
 
-/// "runs", "cases", "network", "speed".
+/// "runs", "puzzles", "cases", "network", "speed".
 const char* to_string(ScoreRule::What what);
 
 /// How a milestone's points are given: data, in scores.json beside the chapter. docs/grading.md
@@ -45,6 +46,12 @@ struct ScoreRules {
   double tolerance = 0.0;  ///< points that noise may decide
   std::vector<ScoreRule> items{};
   std::optional<ScoreChoice> choice{};  ///< the stages that are not required, and their most points
+};
+
+/// How many of the puzzles before a milestone are solved.
+struct SolvedPuzzles {
+  int solved = 0;
+  int all = 0;
 };
 
 /// @param name  stands for the file in messages

@@ -76,6 +76,7 @@ struct Call {
   int copies = 0;                          ///< of run_timed: see run_in_steps
   PhaseKernels kernels{};                  ///< of run_phases
   DeviceNotes notes{};                     ///< of an emulated device
+  AccessNotes accesses{};                  ///< of an emulated program that counts them
   bool wrote_outside = false;              ///< the memory beside the output has changed
   std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
@@ -172,6 +173,7 @@ class Submission {
 
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
+  [[nodiscard]] bool in_lockstep() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
   [[nodiscard]] double kernel_limit_s() const;
 

@@ -10,6 +10,7 @@
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/lockstep/access_counts.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/error/fault_record.hpp"
 
@@ -103,6 +104,10 @@ void wait_for_lanes(std::uintptr_t place) {
 }
 
 void on_access(const void* address, std::size_t bytes, bool writes, const void* caller) {
+  if (counts_accesses()) {
+    if (in_kernel()) count_access(address, bytes, writes, place_in_program(caller));
+    return;
+  }
   if (!is_shared(address) || !in_kernel()) return;
   const std::uintptr_t place = place_in_program(caller);
   if (!plan().everywhere) {
@@ -124,13 +129,6 @@ void on_access(const void* address, std::size_t bytes, bool writes, const void* 
   }
 }
 
-ReportPlace source_of(std::uintptr_t place) {
-  // A return address names the statement after the call.
-  void* const frame =
-      reinterpret_cast<void*>(place + reinterpret_cast<std::uintptr_t>(&__executable_start) - 1);
-  return source_place(&frame, 1);
-}
-
 std::string name_of(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
@@ -142,8 +140,8 @@ std::optional<FaultRecord> warp_sync_record() {
   const auto read = std::find_if(
       all.begin(), all.end(), [](const LaneConflict& conflict) { return conflict.second_reads; });
   const LaneConflict& told = read == all.end() ? all.front() : *read;
-  const ReportPlace first = source_of(told.first);
-  const ReportPlace second = source_of(told.second);
+  const ReportPlace first = source_of_place(told.first);
+  const ReportPlace second = source_of_place(told.second);
   return FaultRecord{.kind = FaultKind::kWarpSync,
                      .text = lockstep_places(all),
                      .file = name_of(second.file),
@@ -157,6 +155,13 @@ std::optional<FaultRecord> warp_sync_record() {
 }();
 
 }  // namespace
+
+ReportPlace source_of_place(std::uintptr_t place) {
+  // A return address names the statement after the call.
+  void* const frame =
+      reinterpret_cast<void*>(place + reinterpret_cast<std::uintptr_t>(&__executable_start) - 1);
+  return source_place(&frame, 1);
+}
 
 std::vector<LaneConflict> take_lane_conflicts() {
   const std::lock_guard lock(conflicts_mutex);
@@ -175,13 +180,17 @@ std::string lockstep_places(const std::vector<LaneConflict>& all) {
 }
 
 void block_barrier_in_step(const char* name, bool predicate, CallSite site) {
-  ++barriers_of(thread_rank());
+  if (counts_accesses()) {
+    count_barrier(site);
+  } else {
+    ++barriers_of(thread_rank());
+  }
   block_barrier(name, predicate, site);
 }
 
 void warp_collective_in_step(const WarpOperation& operation, std::uint32_t mask, const void* input,
                              void* output, CallSite site) {
-  ++barriers_of(thread_rank());
+  if (!counts_accesses()) ++barriers_of(thread_rank());
   warp_collective(operation, mask, input, output, site);
 }
 

@@ -13,11 +13,14 @@
 // Cost     Two switches of threads for each access to shared memory: for small batches only. The
 //          places where lanes meet without a barrier are told; a run that stops only there costs
 //          a call and a comparison for each access.
-// Use      CONVLAB_EMU_LOCKSTEP=all, or a list of places: 1a2b,3c4d
+// Use      CONVLAB_EMU_LOCKSTEP=all, or a list of places: 1a2b,3c4d; count: no lane waits, and the
+//          accesses are counted (access_counts.hpp)
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {
 
@@ -33,6 +36,9 @@ struct LaneConflict {
 
 /// The conflicts that were met since the last call.
 std::vector<LaneConflict> take_lane_conflicts();
+
+/// The line of a source that a place, a return address from the start of the program, belongs to.
+ReportPlace source_of_place(std::uintptr_t place);
 
 /// The places at which lanes must wait for each other, for CONVLAB_EMU_LOCKSTEP.
 std::string lockstep_places(const std::vector<LaneConflict>& conflicts);

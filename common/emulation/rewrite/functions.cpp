@@ -279,6 +279,12 @@ class CallChecker {
       return;
     if (types.contains(source_[keyword + 1].text))
       complain(keyword, "a kernel must return void: it gives results by pointers");
+    for (std::size_t i = keyword;
+         i < source_.size() && !source_.is(i, "{") && !source_.is(i, ";"); ++i)
+      if (source_.is(i, "&"))
+        complain(i,
+                 "a kernel cannot take a parameter by reference, which is an address of the "
+                 "host: pass the value, without &");
     if (source_.scope(keyword) != Scope::kClass) return;
     for (std::size_t i = keyword; i > 0 && !source_.is(i, ";") && !source_.is(i, "{"); --i)
       if (source_.is(i, "friend")) return;

@@ -164,3 +164,17 @@ TEST_CASE("score: of the stages to choose from, the points count up to their mos
   score.choice.reset();
   CHECK(score.total() == 120);
 }
+
+TEST_CASE("points: puzzles give their share, and none where nobody looked at them") {
+  ScoreRules rules = kRules;
+  rules.items = {{.stage = "a", .what = ScoreRule::What::kPuzzles, .points = 4}};
+  const CheckResult check = passed();
+  CheckedWork work{.check = check, .puzzles = SolvedPuzzles{3, 4}};
+  const Score some = make_score(rules, work, {});
+  CHECK(some.items.front().earned == 3.0);
+  CHECK(some.items.front().credit == Credit::kPartial);
+  work.puzzles.reset();
+  const Score none = make_score(rules, work, {});
+  CHECK(none.items.front().credit == Credit::kNotMeasured);
+  CHECK(none.counted() == 0.0);
+}

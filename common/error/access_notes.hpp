@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/error/fault_record.hpp"
+
+namespace convlab {
+
+/// What the warps of a kernel did in one line of a source with one array. A *request* is one load
+/// or store of a warp: of all its lanes that make it together.
+struct AccessNote {
+  std::string kernel{};
+  std::string file{};  ///< without its folder
+  int line = 0;
+  std::string space{};   ///< "global", "shared" or "constant"
+  FaultMemory memory{};  ///< which array; `variable` also of constant memory
+  bool writes = false;
+  int bytes = 0;  ///< of one access
+  std::int64_t requests = 0;
+  std::int64_t lanes = 0;  ///< of all requests: the accesses of single threads
+  /// Of all requests, what the memory answers one after the other: of global memory sectors of 32
+  /// bytes, of shared memory passes (most different words in one bank), of constant memory
+  /// different words.
+  std::int64_t parts = 0;
+  int least = 0;                 ///< parts of one request
+  int most = 0;                  ///< parts of one request
+  std::int64_t threads = 0;      ///< that made at least one access
+  std::int64_t most_by_one = 0;  ///< accesses of one thread
+
+  friend bool operator==(const AccessNote&, const AccessNote&) = default;
+};
+
+/// Why a barrier is needed: one thread touched elements of shared memory before it, another one
+/// behind it, and no other barrier lies between. Without lines of accesses: where a barrier is.
+struct BarrierNote {
+  std::string kernel{};
+  std::string file{};
+  int line = 0;
+  std::int64_t times = 0;  ///< that a block met in it, over all blocks; of the barrier itself
+  std::string variable{};  ///< of shared memory
+  int before = 0;          ///< the line of the earlier access; 0: nothing needs the barrier
+  bool before_writes = false;
+  int behind = 0;             ///< the line of the later access
+  bool behind_writes = false;
+  std::int64_t elements = 0;  ///< pairs of accesses
+
+  friend bool operator==(const BarrierNote&, const BarrierNote&) = default;
+};
+
+/// What was counted in one run of a stage.
+struct AccessNotes {
+  std::vector<AccessNote> accesses{};
+  std::vector<BarrierNote> barriers{};
+
+  friend bool operator==(const AccessNotes&, const AccessNotes&) = default;
+};
+
+/// What a program that counts accesses has counted since it was asked last
+/// (common/emulation/lockstep/access_counts). Null for other programs.
+using AccessSource = AccessNotes (*)();
+inline AccessSource& access_source() {
+  static AccessSource source = nullptr;
+  return source;
+}
+
+}  // namespace convlab

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/fault_words/source_text.hpp"
+#include "grader/findings/diagnosis.hpp"
+
+namespace convlab::grader {
+
+/// What the text of a file suggests where the wrong numbers alone say little: a __shared__ variable
+/// that is no array, one array with rows of two lengths, fragments of another layout than their
+/// array; or an output that holds the numbers of the input.
+/// @param seen  what the wrong numbers are: "In case …: 25 of 25 elements are wrong."
+std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
+                                       const std::string& seen);
+
+}  // namespace convlab::grader

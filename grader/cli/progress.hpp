@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/stage/stage.hpp"
+#include "grader/cli/course.hpp"
+#include "grader/result/check_result.hpp"
+
+namespace convlab::grader {
+
+enum class State { kHandedOut, kUnchecked, kPassed, kFailed };
+
+/// "as handed out", "not checked yet", "passed", "not passed".
+const char* to_string(State state);
+
+/// How far a stage is.
+struct Progress {
+  StageInfo stage{};
+  State state = State::kUnchecked;
+  std::vector<int> batches{};  ///< that it passed
+  std::string date{};          ///< of the check
+  std::string finding{};       ///< what the check found
+  bool changed = false;        ///< since that check
+  CheckResult check{};         ///< the last one that this stage was part of
+};
+
+/// Whether a stage passed with as many images as a whole check has. One that was tried with few
+/// images only is not done: an index may overflow at more.
+bool is_whole(const Progress& progress);
+
+/// One milestone; without stages, `problem` says why.
+struct Chapter {
+  CourseMilestone milestone{};
+  std::vector<Progress> stages{};
+  std::string problem{};
+};
+
+/// How far somebody is, from the results that checks left in their usual folder: of each stage the
+/// last check counts, whether all stages were checked or this one.
+/// @param solution  "student" or "reference"
+Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution);
+
+/// "Up to batch 100 only; a whole check goes to 1000.", or nothing if the check was whole. What
+/// passed with few images is not done: an index may overflow at more.
+std::string untried_text(const CheckResult& check);
+
+/// Whether a file belongs to a puzzle, which no check of a milestone's stages looks at.
+bool is_puzzle(const std::string& path);
+
+/// The last checks of all stages as one result, as if all had been checked together. Stages whose
+/// file is as handed out are no part of it.
+/// @throws Error that names the first stage whose file was not checked as it is now, and the
+/// command; also if no stage was checked
+CheckResult combined_result(const Chapter& chapter);
+
+}  // namespace convlab::grader

@@ -1,0 +1,135 @@
+#include "grader/explain/facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/fault_words/fault_words.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/findings/catalogue.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr std::uint64_t kSeed = 7;
+constexpr std::int64_t kFloat = sizeof(float);
+
+std::optional<Finding> run_once(Submission& submission, const StageInfo& stage,
+                                const ConvShape& shape, const std::string& mode, Call& call) {
+  submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_LOCKSTEP=" + mode});
+  fill_random({.shape = shape, .exact = true}, kSeed,
+              submission.prepare(shape, Placement::kAligned));
+  call = submission.run(stage.id);
+  submission.set_environment({});
+  if (!call.failure) return std::nullopt;
+  return explain(*call.failure, "a convolution of " + to_string(shape));
+}
+
+std::int64_t product(const std::array<unsigned, 3>& sizes) {
+  return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
+}
+
+}  // namespace
+
+std::optional<Finding> count_facts(Submission& submission, const StageInfo& stage,
+                                   const ConvShape& layer, StageFacts& facts) {
+  facts.stage = stage;
+  facts.shape = layer;
+  facts.shape.batch = 1;
+  Call call;
+  if (auto found = run_once(submission, stage, facts.shape, "count", call)) return found;
+  facts.launches = call.notes.launches;
+  facts.counted = call.accesses;
+  ConvShape ten = layer;
+  ten.batch = 10;
+  // No place of a program is 0: no lane waits, nothing is counted.
+  if (auto found = run_once(submission, stage, ten, "0", call)) return found;
+  facts.launches_of_10 = call.notes.launches;
+  return std::nullopt;
+}
+
+std::string array_name(const AccessNote& note, const SourceText& sources) {
+  std::string name = note.memory.variable;
+  if (name == "dynamic") name = sources.dynamic_shared(note.kernel);
+  if (name.empty()) name = sources.parameter(note.kernel, note.memory.argument).name;
+  return name.empty() ? note.space + " memory" : name;
+}
+
+std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources) {
+  if (note.space != "global" || !note.memory.variable.empty()) return {};
+  return array_of_size(shape, note.memory.bytes / kFloat, array_name(note, sources));
+}
+
+std::vector<KernelFacts> kernels_of(const StageFacts& facts, const SourceText& sources) {
+  std::vector<KernelFacts> kernels;
+  for (const DeviceLaunch& launch : facts.launches) {
+    const bool known = std::any_of(kernels.begin(), kernels.end(), [&](const KernelFacts& each) {
+      return each.launch.kernel == launch.kernel;
+    });
+    if (known) continue;
+    KernelFacts kernel{.launch = launch,
+                       .blocks = product(launch.grid),
+                       .threads = product(launch.grid) * product(launch.block)};
+    for (const AccessNote& note : facts.counted.accesses) {
+      if (note.kernel != launch.kernel) continue;
+      kernel.accesses.push_back(note);
+      if (!note.writes || array_role(note, facts.shape, sources) != "output") continue;
+      kernel.storing = std::max(kernel.storing, note.threads);
+      kernel.outputs_of_one += note.most_by_one * note.bytes / kFloat;
+    }
+    for (const BarrierNote& note : facts.counted.barriers) {
+      if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
+    }
+    std::stable_sort(kernel.accesses.begin(), kernel.accesses.end(),
+                     [](const AccessNote& a, const AccessNote& b) { return a.line < b.line; });
+    std::stable_sort(kernel.barriers.begin(), kernel.barriers.end(),
+                     [](const BarrierNote& a, const BarrierNote& b) { return a.line < b.line; });
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+double loads_per_input(const StageFacts& facts, const SourceText& sources) {
+  double bytes = 0.0;
+  for (const AccessNote& note : facts.counted.accesses) {
+    if (note.writes || array_role(note, facts.shape, sources) != "input") continue;
+    bytes += static_cast<double>(note.lanes) * note.bytes;
+  }
+  return bytes / static_cast<double>(facts.shape.input_size() * kFloat);
+}
+
+double shared_loads_per_product(const StageFacts& facts) {
+  double loads = 0.0;
+  for (const AccessNote& note : facts.counted.accesses) {
+    if (!note.writes && note.space == "shared") loads += static_cast<double>(note.lanes);
+  }
+  return loads / static_cast<double>(facts.shape.multiply_adds());
+}
+
+double needed_sectors(const AccessNote& note) {
+  constexpr double kSector = 32.0;
+  const double lanes = static_cast<double>(note.lanes) / static_cast<double>(note.requests);
+  return std::max(1.0, std::ceil(lanes * note.bytes / kSector));
+}
+
+double average_parts(const AccessNote& note) {
+  return static_cast<double>(note.parts) / static_cast<double>(note.requests);
+}
+
+std::optional<std::array<std::int64_t, 3>> grid_at(const StageFacts& facts,
+                                                   const KernelFacts& kernel, int batch) {
+  const auto of_10 = std::find_if(
+      facts.launches_of_10.begin(), facts.launches_of_10.end(),
+      [&](const DeviceLaunch& launch) { return launch.kernel == kernel.launch.kernel; });
+  if (of_10 == facts.launches_of_10.end()) return std::nullopt;
+  std::array<std::int64_t, 3> grid{};
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const std::int64_t one = kernel.launch.grid[i];
+    const std::int64_t ten = of_10->grid[i];
+    if (ten != one && ten != one * 10) return std::nullopt;
+    grid[i] = ten == one ? one : one * batch;
+  }
+  return grid;
+}
+
+}  // namespace convlab::grader
