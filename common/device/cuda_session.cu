@@ -263,6 +263,16 @@ class CudaSession final : public DeviceSession {
     emulation::limit_kernels(seconds);
   }
 
+  void show_host(const std::vector<std::byte*>& places, const float* numbers,
+                 std::int64_t count) override {
+    emulation::show_host(places, reinterpret_cast<const std::byte*>(numbers),
+                         static_cast<std::size_t>(count) * sizeof(float));
+  }
+
+  void choose_settings(const std::vector<std::string>& settings) override {
+    emulation::choose_settings(settings);
+  }
+
   bool has_unjoined_work() override {
     stop_.record();
     cudaEventSynchronize(stop_.get());

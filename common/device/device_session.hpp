@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "common/device/device_info.hpp"
@@ -79,6 +80,16 @@ class DeviceSession {
 
   /// Writes numbers into device memory. Skips memory that has been freed.
   virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;
+
+  /// Until the next call, the host sees `numbers` where device memory holds others: in what it
+  /// copies out, and in what it reads of memory that both sides use. Kernels see no difference.
+  /// Emulated only.
+  /// @param places  each of `count` numbers; none: both see the same again
+  virtual void show_host(const std::vector<std::byte*>& /*places*/, const float* /*numbers*/,
+                         std::int64_t /*count*/) {}
+
+  /// Settings of the emulation, "CONVLAB_EMU_ORDER=reverse", which the environment need not have.
+  virtual void choose_settings(const std::vector<std::string>& /*settings*/) {}
 
   /// After an operation that was timed: whether streams still have work that an event on the
   /// default stream does not wait for. Emulated with lazy streams it is known, elsewhere false.

@@ -269,6 +269,7 @@ ServeReply answer(const ServeRequest& request) {
   take_noted_fault();  // of a call that went well all the same
   failed_call().reset();
   try {
+    if (device != nullptr) device->choose_settings(request.settings);
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
       if (device != nullptr) reply.measured = measure(*device);

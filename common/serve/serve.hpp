@@ -48,6 +48,8 @@ struct ServeRequest {
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, where that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
+  /// Of the emulated device, "CONVLAB_EMU_ORDER=reverse", whatever its environment says.
+  std::vector<std::string> settings{};
 };
 
 enum class ServeStatus {

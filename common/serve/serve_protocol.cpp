@@ -123,11 +123,13 @@ static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
   fields("prolog", kernels.prolog)("convolve", kernels.convolve)("epilog", kernels.epilog)(
       "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished)
       .defaulted("copied_in", kernels.copied_in)
-      .defaulted("read_back", kernels.read_back);
+      .defaulted("read_back", kernels.read_back)
+      .defaulted("sent", kernels.sent)
+      .defaulted("reach", kernels.reach);
 }
 
 static void json_fields(JsonFields& fields, ServeRequest& request) {
-  fields("token", request.token)("stage", request.stage);
+  fields("token", request.token)("stage", request.stage).optional("settings", request.settings);
   if (request.stage.empty()) return;
   fields("shape", request.shape)("input_offset", request.input_offset)(
       "weights_offset", request.weights_offset)("output_offset", request.output_offset)

@@ -1,9 +1,12 @@
 #include "common/stage/run_stage.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <functional>
 #include <memory>
 
+#include "common/device/device_error.hpp"
 #include "common/device/input_copies.hpp"
 #include "common/error/error.hpp"
 #include "common/timing/statistics.hpp"
@@ -34,6 +37,7 @@ OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
 struct Work {
   int kernels = -1;
   std::int64_t read_back = 0;
+  std::int64_t sent = 0;
 };
 
 Work work_of(DeviceSession* device, const char* name, const std::function<void()>& phase) {
@@ -52,6 +56,7 @@ Work work_of(DeviceSession* device, const char* name, const std::function<void()
   for (const ProfileEntry& kernel : profile.kernels) work.kernels += kernel.calls;
   for (const auto& copy : profile.copies) {
     if (copy.direction == "device to host") work.read_back += copy.bytes;
+    if (copy.direction == "host to device") work.sent += copy.bytes;
   }
   return work;
 }
@@ -72,6 +77,53 @@ Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
     }
   }
   return places;
+}
+
+// Runs the phases, with another number at one place of device memory after prolog.
+void run_with_change(const Stage& stage, const ConvShape& shape, const float* input,
+                     const float* weights, float* output, DeviceSession& device,
+                     const std::function<void()>& change) {
+  const std::unique_ptr<Convolution> convolution = stage.make();
+  convolution->prolog(shape, input, weights, output);
+  device.fence("prolog");
+  change();
+  convolution->convolve();
+  device.fence("convolve");
+  convolution->epilog();
+  device.fence("epilog");
+}
+
+// PhaseKernels::reach.
+int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const float* input,
+                           const float* weights, float* output, DeviceSession& device) {
+  const auto run = [&](const std::function<void()>& change) {
+    run_with_change(stage, shape, input, weights, output, device, change);
+    return std::vector<float>(output, output + shape.output_size());
+  };
+  const std::vector<float> usual = run([] {});
+  constexpr std::size_t kPieces = 16;
+  constexpr std::size_t kPlaces = 3;
+  int reach = 0;
+  for (std::size_t trial = 0; trial < kPieces * kPlaces && reach <= 1; ++trial) {
+    bool changed = false;
+    const std::vector<float> got = run([&] {
+      const std::vector<MemoryContent> memory = device.memory();
+      if (trial / kPlaces >= memory.size()) return;
+      const MemoryContent& content = memory[trial / kPlaces];
+      const std::size_t size = content.words.size();
+      // The next one that is no index, no poison and no zero.
+      for (std::size_t at = size * (trial % kPlaces) / kPlaces; at < size && !changed; ++at) {
+        const auto number = std::bit_cast<float>(content.words[at]);
+        changed = std::fabs(number) > 1e-3F && std::fabs(number) < 1e6F;
+        const float other = -2.0F * number;
+        if (changed) device.overwrite(content.begin + at * sizeof(float), &other, 1);
+      }
+    });
+    int reached = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) reached += got[i] == usual[i] ? 0 : 1;
+    if (changed) reach = std::max(reach, reached);
+  }
+  return reach;
 }
 
 // On an emulated device nothing is measured.
@@ -127,7 +179,7 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause) {
-  const std::unique_ptr<Convolution> convolution = stage.make();
+  std::unique_ptr<Convolution> convolution = stage.make();
   PhaseKernels kernels;
   kernels.prolog = work_of(device, "prolog", [&] {
                      convolution->prolog(shape, input, weights, output);
@@ -140,18 +192,34 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
     for (std::byte* copy : copies) device->overwrite(copy, input, shape.input_size());
   };
   pause_and_copy();
-  if (!copies.empty()) pause();
+  if (!copies.empty()) {
+    pause();
+    device->show_host(copies, input, shape.input_size());
+  }
   const Work work = work_of(device, "convolve", [&] {
     convolution->convolve();
     kernels.unjoined = device != nullptr && device->has_unjoined_work();
   });
+  if (!copies.empty()) device->show_host({}, nullptr, 0);
   kernels.convolve = work.kernels;
   kernels.read_back = work.read_back;
+  kernels.sent = work.sent;
   kernels.copied_in =
       !copies.empty() && !places_of(device->memory(), input, shape.input_size()).empty();
   pause_and_copy();
   kernels.epilog = work_of(device, "epilog", [&] { convolution->epilog(); }).kernels;
   kernels.finished = !places_of(memory, output, shape.output_size()).empty();
+  const bool is_emulated = device != nullptr && device->info().device == Device::kEmulated;
+  if (copies.empty() && is_emulated) {
+    const std::vector<float> result(output, output + shape.output_size());
+    convolution.reset();
+    try {
+      kernels.reach = reach_of_device_memory(stage, shape, input, weights, output, *device);
+    } catch (const DeviceError&) {
+      // What was changed was no number but, for example, a place.
+    }
+    std::copy(result.begin(), result.end(), output);
+  }
   return kernels;
 }
 

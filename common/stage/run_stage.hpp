@@ -26,7 +26,12 @@ struct PhaseKernels {
   int copies = 0;          ///< places in device memory that held the input and were changed with it
   bool copied_in = false;  ///< convolve itself copied the input to one of them
   std::int64_t read_back = 0;  ///< bytes that convolve copied from the device to the host
+  std::int64_t sent = 0;       ///< bytes that convolve copied from the host to the device
   bool finished = false;       ///< after prolog, device memory already held what became the output
+  /// Where the device holds no input as it is, emulated: on how many numbers of the output one
+  /// number that it holds after prolog decides at most; -1 where nobody tried. A weight decides on
+  /// a whole map, and an input in whatever form on several numbers, too.
+  int reach = -1;
 
   friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
 };
@@ -66,7 +71,8 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
 /// Runs the phases once, with a pause after prolog and one after convolve, in which `pause` may put
 /// other numbers into the input array. If the device knows its memory, copies of the input there
 /// change with it; then there is a further pause before convolve, after which host and device hold
-/// different inputs. So the output tells where and in which phase it was computed.
+/// different inputs, also where the host reads device memory. So the output tells where and in
+/// which phase it was computed.
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause);

@@ -251,7 +251,8 @@ const std::vector<Diagnosis>& catalogue() {
        "memory is larger than there is.",
        "Print grid and block where it fails, and check each launch with "
        "CONVLAB_CUDA_CHECK_LAUNCH."},
-      {"E-no-kernel", "no kernel was launched", "The convolution was computed on the CPU.",
+      {"E-no-kernel", "no kernel computes the convolution",
+       "The convolution was computed on the CPU.",
        "Launch your kernel in convolve(); the CPU only prepares and copies."},
       {"E-timed-phase-empty", "the convolution is not computed in the timed phase",
        "Op time is that of convolve(); here prolog() or epilog() did the work.",

@@ -161,6 +161,8 @@ void require_working_machine(const GivenFileTarget& target, const fs::path& fold
 // The compiler's time is the grader's memory: nobody writes a convolution of this size.
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20;
 constexpr std::size_t kMostFiles = 100;
+// What it makes of them is kept.
+constexpr std::uintmax_t kMostObjectBytes = std::uintmax_t{32} << 20;
 
 /// One file, as it was read.
 struct Text {
@@ -240,6 +242,13 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
       write_all(scratch, {source});
       const Compiler compiler(target, scratch);
       compiled.problem = compiler.compile(scratch / source.name);
+      if (!compiled.problem && fs::file_size(scratch / "source.o") > kMostObjectBytes) {
+        compiled.problem.emplace();
+        compiled.problem->kind = Kind::kRefused;
+        compiled.problem->message = source.name.generic_string() +
+                                    " makes an object file of more than " +
+                                    std::to_string(kMostObjectBytes >> 20) + " MB";
+      }
       if (!compiled.problem) {
         remove_all_but(scratch, {"source.o", "symbols", "compiler.log"});
         write_atomically(scratch / "all-texts", all);

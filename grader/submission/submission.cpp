@@ -47,7 +47,8 @@ Box box_for(const std::filesystem::path& program) {
   return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
 }
 
-// A program on the CPU that says that it has a GPU would be timed by its own words.
+// A program on the CPU that says that it has a GPU would be timed by its own words, and one that
+// has a GPU and says that it has none would not be asked for kernels.
 bool may_run_on(Box box, Device device) {
   switch (box) {
     case Box::kCpu:
@@ -55,7 +56,7 @@ bool may_run_on(Box box, Device device) {
     case Box::kEmulated:
       return device == Device::kEmulated;
     default:
-      return true;
+      return device != Device::kCpu;
   }
 }
 
@@ -367,12 +368,12 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
 
 std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
                                        ServeReply& reply, int pauses, const OnPause& on_pause) {
+  std::vector<std::string> environment = lasting_environment_;
+  environment.insert(environment.end(), environment_.begin(), environment_.end());
   if (!process_) {
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
     }
-    std::vector<std::string> environment = lasting_environment_;
-    environment.insert(environment.end(), environment_.begin(), environment_.end());
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{.policy = {.box = box_for(program_), .secret = course_folder()},
@@ -387,8 +388,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
                    output_.segment.descriptor()};
     segments_are_known_ = true;
   }
+  // Settings come with each request, because what a constructor finds in memory it may change.
+  ServeRequest whole = request;
+  for (const std::string& each : environment) {
+    if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
+  }
   // If the process has ended, receive() reports how.
-  send_message(process_->channel(), encode(request), descriptors);
+  send_message(process_->channel(), encode(whole), descriptors);
   auto answer = process_->receive(limit);
   // Accepts a pause only if this request asked for it.
   int paused_times = 0;

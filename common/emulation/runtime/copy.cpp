@@ -6,6 +6,7 @@
 
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
 namespace convlab::emulation {
@@ -115,10 +116,15 @@ std::string outside(const void* address, std::size_t bytes) {
 void Copy::run(const char* function) const {
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
-  for (std::size_t layer = 0; layer < depth; ++layer)
-    for (std::size_t row = 0; row < height; ++row)
-      std::memmove(to + layer * to_stride + row * to_pitch,
-                   from + layer * from_stride + row * from_pitch, width);
+  const bool shows_host = to_side() != Side::kDevice && !from_symbol;
+  for (std::size_t layer = 0; layer < depth; ++layer) {
+    for (std::size_t row = 0; row < height; ++row) {
+      std::byte* const target = to + layer * to_stride + row * to_pitch;
+      const std::byte* const source = from + layer * from_stride + row * from_pitch;
+      std::memmove(target, source, width);
+      if (shows_host) show_copied(target, source, width);
+    }
+  }
 }
 
 void Fill::run(const char* function) const {

@@ -23,6 +23,7 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
+#include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/stream.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
@@ -101,6 +102,7 @@ std::string configuration_problem(const KernelCall& call) {
 void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
   const DeviceAccess access;
+  const DeviceView view;
   if (const auto failure = GridRunner::instance().run(call)) {
     if (failure->error == KernelFault::kInvalidValue) {
       send_report(failure->report);

@@ -1,22 +1,30 @@
 #include "common/emulation/runtime/settings.hpp"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
-#include "common/testing/address_sanitizer.hpp"
 
 namespace convlab::emulation {
 namespace {
 
+// What choose_settings got.
+std::vector<std::string>& chosen() {
+  static auto* const variables = new std::vector<std::string>;
+  return *variables;
+}
+
 std::optional<std::string> variable(const char* name) {
+  const std::string beginning = std::string(name) + "=";
+  for (const std::string& each : chosen()) {
+    if (each.starts_with(beginning)) return each.substr(beginning.size());
+  }
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return std::nullopt;
   return text;
@@ -106,26 +114,21 @@ void limit_kernels(double seconds) {
   chosen_limit.store(seconds);
 }
 
-const Settings& settings() {
-  static const Settings instance = [] {
+static Settings& fixed_settings() {
+  static Settings instance = [] {
     const TellUncaughtErrors tell;
     return read_settings();
   }();
   return instance;
 }
 
-#if !CONVLAB_ADDRESS_SANITIZER
-// Before any constructor, also of the file that registers a stage, could change the environment. A
-// variable that cannot be read is told when somebody asks for the settings.
-static void read_early(int /*count*/, char** /*arguments*/, char** variables) {
-  environ = variables;  // as the C library does a little later
-  try {
-    settings();
-  } catch (const UsageError&) {
-  }
+const Settings& settings() {
+  return fixed_settings();
 }
-__attribute__((section(".preinit_array"), used)) static void (*const early)(int, char**,
-                                                                            char**) = read_early;
-#endif
+
+void choose_settings(const std::vector<std::string>& variables) {
+  chosen() = variables;
+  fixed_settings() = read_settings();
+}
 
 }  // namespace convlab::emulation

@@ -32,7 +32,7 @@ Settings read_settings();
 /// since.
 double kernel_time_limit();
 
-/// The settings of this process, read when first asked for and then fixed.
+/// The settings of this process, read when first asked for; then only choose_settings changes them.
 const Settings& settings();
 
 }  // namespace convlab::emulation

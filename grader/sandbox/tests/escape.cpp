@@ -49,6 +49,19 @@ int fill(const std::string& file, long long bytes) {
   return 0;
 }
 
+// Memory files and private memory.
+int take_memory() {
+  const int file = static_cast<int>(::syscall(SYS_memfd_create, "x", 0));
+  ::signal(SIGXFSZ, SIG_IGN);
+  static char block[1 << 20];
+  for (int i = 0; i < 60; ++i) {  // below the limit of one file
+    if (::write(file, block, sizeof block) < 0) return errno;
+  }
+  std::vector<char> more(std::size_t{200} << 20, 'x');
+  ::sleep(15);
+  return more.back() == 'x' ? 0 : 1;
+}
+
 int connect_somewhere() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -166,17 +179,11 @@ int main(int argc, char** argv) {
       {"private-memory", [] { return map(MAP_PRIVATE | MAP_ANONYMOUS, -1); }},
       {"system-v-memory",
        [] { return outcome(::syscall(SYS_shmget, IPC_PRIVATE, 1 << 20, 0600) >= 0); }},
-      {"take-memory",
+      {"take-memory", take_memory},
+      {"take-memory-in-second-thread",
        [] {
-         const int file = static_cast<int>(::syscall(SYS_memfd_create, "x", 0));
-         ::signal(SIGXFSZ, SIG_IGN);
-         static char block[1 << 20];
-         for (int i = 0; i < 60; ++i) {  // below the limit of one file
-           if (::write(file, block, sizeof block) < 0) return errno;
-         }
-         std::vector<char> more(std::size_t{200} << 20, 'x');
-         ::sleep(15);
-         return more.back() == 'x' ? 0 : 1;
+         std::thread([] { take_memory(); }).detach();
+         return static_cast<int>(::syscall(SYS_exit, 0));  // of the first thread only
        }},
       {"ended-first",
        [] {

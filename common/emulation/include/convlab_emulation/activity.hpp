@@ -43,6 +43,15 @@ DeviceNotes take_notes(const float* output, std::int64_t count);
 /// Sets the time limit of each kernel from now on, in seconds; 0 for none.
 void limit_kernels(double seconds);
 
+/// Settings by their variables, "CONVLAB_EMU_ORDER=reverse"; they count more than the environment.
+/// @throws convlab::UsageError naming the one that cannot be read
+void choose_settings(const std::vector<std::string>& variables);
+
+/// Until the next call, the host sees `shown` where device memory has other bytes: in what it
+/// copies out, and in what it reads of memory that both sides use. Kernels see no difference.
+/// @param places  each of `bytes` bytes; none: both see the same again
+void show_host(const std::vector<std::byte*>& places, const std::byte* shown, std::size_t bytes);
+
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
 void note_call(const char* function);
