@@ -4,19 +4,30 @@
 # CUDA Toolkit. convlab-rewrite rewrites a .cu file before the host compiler reads it; other sources
 # (a test's main, say) are compiled as they are. No CUDA installation is needed.
 
-# convlab_add_cuda_executable(NAME SOURCES… [LINK LIBRARIES…])
+# convlab_add_cuda_executable(NAME SOURCES… [LINK LIBRARIES…] [STANDARD 17])
 #
 # Two programs from the same sources: build/bin/NAME for a GPU, where a CUDA compiler was found,
-# and build/bin/NAME-emulated for any machine.
+# and build/bin/NAME-emulated for any machine. STANDARD: of C++, 20 unless told otherwise; nvcc by
+# itself takes 17.
 function(convlab_add_cuda_executable name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "STANDARD" "LINK")
+  if(NOT arg_STANDARD)
+    set(arg_STANDARD ${CMAKE_CXX_STANDARD})
+  endif()
   if(CONVLAB_HAS_GPU_COMPILER)
     add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
     target_link_libraries(${name} PRIVATE convlab_gpu_options ${arg_LINK})
+    if(arg_STANDARD LESS CMAKE_CUDA_STANDARD)
+      set_target_properties(${name} PROPERTIES CUDA_STANDARD ${arg_STANDARD})
+    endif()
   endif()
   add_executable(${name}-emulated)
   convlab_add_emulated_sources(${name}-emulated ${arg_UNPARSED_ARGUMENTS})
-  convlab_precompile_runtime(${name}-emulated ${arg_UNPARSED_ARGUMENTS})
+  if(arg_STANDARD EQUAL CMAKE_CXX_STANDARD)
+    convlab_precompile_runtime(${name}-emulated ${arg_UNPARSED_ARGUMENTS})
+  else()
+    set_target_properties(${name}-emulated PROPERTIES CXX_STANDARD ${arg_STANDARD})
+  endif()
   target_link_libraries(${name}-emulated PRIVATE ${arg_LINK})
 endfunction()
 

@@ -111,7 +111,8 @@ std::string array_of_name(const std::string& name) {
 }
 
 // The grid counts images in one dimension and maps in the other; the kernel reads them exchanged.
-bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::string& name) {
+bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::string& name,
+                    const SourceText& sources) {
   const auto images = static_cast<unsigned>(s.batch);
   const auto maps = static_cast<unsigned>(s.out_channels);
   if (images == maps) return false;
@@ -124,6 +125,13 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   for (const auto& [first, second] : {std::pair{1, 2}, std::pair{2, 1}}) {
     const auto i = static_cast<std::size_t>(first);
     const auto k = static_cast<std::size_t>(second);
+    // Who divides the index counts tiles with it; their number may be that of the maps by chance.
+    const std::string index = first == 1 ? "blockIdx.y" : "blockIdx.z";
+    if (!sources
+             .lines_of_kernel(fault.kernel, {index + " /", index + "/", index + " %", index + "%"})
+             .empty()) {
+      continue;
+    }
     // Dimension i has as many blocks as maps and was taken for the image (or the reverse).
     if (array != "weights" && g[i] == maps && g[k] == images && outer == fault.block[i] &&
         outer >= e.count_outer) {
@@ -180,7 +188,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   words.seen += thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
   if (memory.freed) return;
 
-  if (shape && axes_exchanged(fault, *shape, parameter)) {
+  if (shape && axes_exchanged(fault, *shape, parameter, sources)) {
     words.id = "E-grid-axes";
     return;
   }

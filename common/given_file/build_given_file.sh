@@ -12,7 +12,9 @@
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
 #         implements the course's interface ('' if not); LIBRARY: of the GPU, such as cublas
 #
-# DEVICE is cpu, gpu or emulated. No flag comes from the file. Between the steps a grader looks at the
+# DEVICE is cpu, gpu or emulated. No flag comes from the file. A file that includes nothing of the
+# workbook's is compiled as C++17, which nvcc takes unless told otherwise; if that fails and may be due
+# to the standard, as C++20, like the workbook's stages. Between the steps a grader looks at the
 # symbols. The linked object keeps none of its own symbols but the entry points of the course's
 # interface, so no function of the file can replace one of the workbook.
 set -eu
@@ -30,6 +32,7 @@ program=
 adapter=
 capability=
 lockstep=
+standard=
 precompiled=
 # Words come from a file into "$@", so none of them is read by a shell.
 run_recorded() {
@@ -46,6 +49,7 @@ run_recorded() {
       @PROGRAM@) word=$program ;;
       @ADAPTER@*) [ -n "$adapter" ] || continue && word=${word#@ADAPTER@} ;;
       --generate-code=*) [ -z "$capability" ] || continue ;;
+      -std=*) [ -z "$standard" ] || word=-std=$standard ;;
       c++) if [ "$step" = precompile ]; then word=c++-header; fi ;;
     esac
     set -- "$@" "$word"
@@ -63,6 +67,11 @@ run_recorded() {
     else
       set -- "$@" --param tsan-instrument-func-entry-exit=0
     fi
+  fi
+  # common/emulation/alignment tells of a float4 at a crooked address, whatever the optimiser made of it.
+  if [ "$device" = emulated ] && [ -n "$source" ] && grep -q note_wide_accesses "$source" &&
+    ! grep -q fsanitize "$list"; then
+    set -- "$@" -fsanitize=alignment
   fi
   # Those warnings of which a mistake may follow; none of them ends the compilation.
   if [ -n "$source" ] && [ "$device" != gpu ]; then
@@ -99,6 +108,11 @@ case $step in
       "$build/bin/convlab-rewrite" "$file" --output "$source" --include "$(cat "$commands/root")" \
         --include "$(cat "$commands/interface")" --exclude "$(cat "$commands/toolkit")"
     fi
+    # nvcc knows no gnu++17; the host compiler that it calls has its extensions all the same.
+    if ! grep -Eq '^[[:space:]]*#[[:space:]]*include[[:space:]]*"common/' "$file"; then
+      standard=gnu++17
+      [ "$device" != gpu ] || standard=c++17
+    fi
     words=$folder/words
     # What fails is compiled again without the header: its messages are then those of any compiler.
     if [ -z "$lockstep$capability" ] && [ -f "$stages.gch" ] &&
@@ -112,15 +126,25 @@ case $step in
       precompiled=
     fi
     # Headers of older editions brought names of std along. Who counts on them gets them.
-    if ! run_recorded "$commands/$device.compile" >"$words" 2>&1; then
-      if ! grep -Eq 'not declared|undeclared|is undefined|not a member|no type named' "$words" ||
-        ! run_recorded "$commands/$device.compile" -DCONVLAB_NAMES_OF_STD >/dev/null 2>&1; then
+    compile() { run_recorded "$commands/$device.compile" "$@"; }
+    again() { compile "$@" >"$words.again" 2>&1; }
+    if ! compile >"$words" 2>&1; then
+      unknown='not declared|undeclared|is undefined|not a member|no member|no type named|not name a type'
+      if ! grep -Eq "$unknown|unknown type|[cC][+][+]2[0a]|<=>" "$words"; then
         cat "$words" >&2
         exit 1
       fi
-    else
-      cat "$words" >&2
+      if ! again -DCONVLAB_NAMES_OF_STD; then
+        seventeen=$standard
+        standard=
+        if [ -z "$seventeen" ] || ! { again || again -DCONVLAB_NAMES_OF_STD; }; then
+          cat "$words" >&2
+          exit 1
+        fi
+      fi
+      mv "$words.again" "$words"
     fi
+    cat "$words" >&2
     nm --extern-only --format=posix "$object" >"$folder/symbols"
     ;;
   link)

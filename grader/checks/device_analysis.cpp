@@ -137,6 +137,28 @@ std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceN
   return std::nullopt;
 }
 
+// The first line in which ceil gets the quotient of two whole numbers; empty if there is none.
+std::string integer_ceil(const SourceText& sources) {
+  for (const auto& place : sources.lines_with({"ceil"})) {
+    const std::string text = sources.line(place.file, place.line);
+    const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
+    const bool real = has(".0") || has("1.") || has("float") || has("double");
+    if (has("/") && !real) return sources.quote(place.file, place.line);
+  }
+  return {};
+}
+
+std::int64_t threads_of(const DeviceLaunch& launch) {
+  std::int64_t threads = 1;
+  for (const unsigned size : launch.grid) threads *= size;
+  for (const unsigned size : launch.block) threads *= size;
+  return threads;
+}
+
+bool has_too_few_threads(const DeviceNotes& notes, const ConvShape& shape) {
+  return !notes.launches.empty() && threads_of(notes.launches.back()) < shape.output_size();
+}
+
 std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                                    const SourceText& sources, const std::string& where) {
   if (!rerun.notes.poisoned) return std::nullopt;
@@ -196,9 +218,11 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                                             sources.quote(place.file, place.line));
     }
   }
-  if (sources.has("ceil") && leaves_out_last_tile(wrong)) {
-    return finding("E-rounded-down",
-                   prefix + describe(shape, wrong.report) + launch_of(rerun.notes, sources));
+  const std::string rounding = integer_ceil(sources);
+  if ((sources.has("ceil") && leaves_out_last_tile(wrong)) ||
+      (!rounding.empty() && has_too_few_threads(rerun.notes, shape))) {
+    return finding("E-rounded-down", prefix + describe(shape, wrong.report) + rounding +
+                                         launch_of(rerun.notes, sources));
   }
   const bool all = poisoned.never_written == shape.output_size();
   std::string seen =
@@ -213,9 +237,7 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
       finding(all ? "E-never-written" : "E-partly-written", seen + launch_of(rerun.notes, sources));
   if (!rerun.notes.launches.empty()) {
     const DeviceLaunch& launch = rerun.notes.launches.back();
-    std::int64_t threads = 1;
-    for (const unsigned size : launch.grid) threads *= size;
-    for (const unsigned size : launch.block) threads *= size;
+    const std::int64_t threads = threads_of(launch);
     const std::int64_t planes = std::int64_t{shape.batch} * shape.out_channels;
     const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     if (blocks < planes && threads >= shape.output_size()) {

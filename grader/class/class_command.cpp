@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "common/file/whole_file.hpp"
+#include "grader/class/archive_files.hpp"
 #include "grader/class/class_pictures.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
@@ -397,10 +398,16 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   command->footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
   command->callback([options, &exit_code] { exit_code = similar(*options); });
 
-  // What a job of a launcher runs; nobody types it.
+  // What a job of a launcher runs, and what reads an archive in its box; nobody types them.
   command = group->add_subcommand("task", "")->group("");
   command->add_option("--list", options->task_list)->required();
   command->callback([options, &exit_code] { exit_code = run_tasks(*options); });
+  command = group->add_subcommand("unpack", "")->group("");
+  command->add_option("FILE", options->folder)->required();
+  command->callback([options, &exit_code] {
+    answer_in_box(options->folder);
+    exit_code = ExitCode::kPassed;
+  });
   group->footer(
       "Examples:\n"
       "  build/bin/grader class grade submissions/\n"

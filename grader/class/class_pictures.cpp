@@ -141,25 +141,27 @@ Chart progress(const std::vector<SubmissionRow>& rows) {
               .x_title = "day",
               .y_title = "students whose submission passed"};
   std::set<std::string> days;
-  std::set<std::string> milestones;
+  // By milestone, the day when each student passed first.
+  std::map<std::string, std::map<std::string, std::string>> passed;
   for (const SubmissionRow& row : rows) {
-    days.insert(row.received.substr(0, kDate));
-    milestones.insert(row.milestone);
+    const std::string day = row.received.substr(0, kDate);
+    days.insert(day);
+    auto& students = passed[row.milestone];
+    if (!row.passed) continue;
+    const auto [place, is_new] = students.try_emplace(row.student, day);
+    if (!is_new) place->second = std::min(place->second, day);
   }
-  for (const std::string& milestone : milestones) chart.lines.push_back({.label = milestone});
-  for (const std::string& day : days) {
-    chart.x.push_back(static_cast<double>(chart.places.size()));
-    chart.places.push_back(day);
-    std::size_t line = 0;
-    for (const std::string& milestone : milestones) {
-      std::set<std::string> passed;
-      for (const SubmissionRow& row : rows) {
-        if (row.milestone == milestone && row.passed && row.received.substr(0, kDate) <= day) {
-          passed.insert(row.student);
-        }
-      }
-      chart.lines[line++].values.emplace_back(static_cast<double>(passed.size()));
+  chart.places.assign(days.begin(), days.end());
+  for (std::size_t i = 0; i < chart.places.size(); ++i) chart.x.push_back(static_cast<double>(i));
+  for (const auto& [milestone, students] : passed) {
+    std::map<std::string, int> new_ones;
+    for (const auto& [student, day] : students) ++new_ones[day];
+    Chart::Line line{.label = milestone};
+    int sum = 0;
+    for (const std::string& day : chart.places) {
+      line.values.emplace_back(static_cast<double>(sum += new_ones[day]));
     }
+    chart.lines.push_back(std::move(line));
   }
   return chart;
 }

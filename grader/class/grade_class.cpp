@@ -61,10 +61,7 @@ class ClassGrading {
         database_(request.database, ClassDatabase::Access::kGrade),
         work_folder_(request.database.string() + ".work") {}
 
-  ExitCode run() {
-    std::vector<Student> roster;
-    if (!request_.roster.empty()) roster = read_roster(request_.roster);
-    const auto found = find_submissions(request_.folder, roster);
+  ExitCode run(const std::vector<Student>& roster, const std::vector<FoundSubmission>& found) {
     for (const Student& student : roster) database_.add_student(student);
     collect_leftovers();
     for (const FoundSubmission& each : found) {
@@ -292,7 +289,11 @@ std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt
 }
 
 ExitCode grade_class(const ClassRequest& request, const volatile std::sig_atomic_t& interrupted) {
-  return ClassGrading(request, interrupted).run();
+  // First, so that a wrong folder or roster leaves no database behind.
+  std::vector<Student> roster;
+  if (!request.roster.empty()) roster = read_roster(request.roster);
+  const auto found = find_submissions(request.folder, roster);
+  return ClassGrading(request, interrupted).run(roster, found);
 }
 
 }  // namespace convlab::grader

@@ -28,12 +28,18 @@ inline constexpr std::size_t kMostSourceBytes = std::size_t{2} << 20;  // of one
 
 /// The sources (.cpp, .cu, .cuh, .h, .hpp) of what somebody handed in: an archive (tar, also
 /// compressed, or zip), a folder such as a git working tree, or a single source file. Nothing is
-/// unpacked: the texts are read into memory, sorted by path. Of a folder no link is followed.
+/// unpacked: the texts are read into memory, sorted by path. Archives are read in a box of their
+/// own (archive_files.hpp). Of a folder no link is followed.
 /// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), holds
 ///   links or devices, two files of one name, names with control characters, too many entries or
 ///   too many bytes, or that is broken or empty; for a folder or file without sources
 /// @throws EnvironmentError if the machine is at fault: no permission, no memory
 std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place);
+
+/// The same with another reader of archives, for tests.
+using ArchiveReader = std::vector<SubmittedFile> (*)(const std::filesystem::path& archive);
+std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place,
+                                                ArchiveReader read);
 
 /// Whether the name ends as an archive's: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar.zst, .zip.
 bool has_archive_name(const std::filesystem::path& file);

@@ -76,49 +76,57 @@ std::uint32_t seed_of(const std::string& term) {
   return hash & 0x7fffffffU;
 }
 
-void run_tool(const std::vector<std::string>& words, const std::string& target) {
+/// Runs a tool of the build folder on another tree.
+void run_tool(const std::vector<std::string>& words, const std::string& target,
+              const fs::path& tree) {
   if (!fs::exists(words.front())) {
     throw EnvironmentError(words.front() +
                            " is not built; build it: cmake --build --preset lab "
                            "--target " +
                            target);
   }
-  const FinishedProcess run = run_process({.words = words, .output = Command::Output::kShown});
+  const FinishedProcess run = run_process({.words = words,
+                                           .environment = {"CONVLAB_HOME=" + tree.string()},
+                                           .output = Command::Output::kShown});
   if (!run.succeeded()) {
     throw EnvironmentError(target + " ended with " + std::to_string(run.exit_code) +
                            "; what it said is above.");
   }
 }
 
-// Trains a network of its own for the term; a preset that does not exist is the default one under
-// another name. @return the files that it adds to the tree
-std::vector<std::string> train_network(const Options& options) {
+// Gives the hand-out in `tree` a network of its own; a preset that does not exist is the default
+// one under another name. All of it is made in `tree`, and comes to this tree, which grades with
+// it, when it is whole: nobody finds half a network, whenever this is killed.
+void add_network(const Options& options, const fs::path& tree) {
   const std::string& name = options.network;
-  const fs::path preset = network_folder() / "presets" / (name + ".json");
-  const bool is_new = !fs::exists(preset);
-  if (is_new) {
+  const std::string preset = "common/network/presets/" + name + ".json";
+  const std::string weights = "common/network/weights/" + name + ".clw";
+  const std::string expected = "reference/oracle/expected/" + name + ".json";
+  // The preset last: without it nobody looks for the others.
+  const std::vector<std::string> files = {weights, expected, preset};
+  for (const std::string& file : files) {
+    if (!fs::exists(course_folder() / file)) continue;
+    fs::copy_file(course_folder() / file, tree / file, fs::copy_options::overwrite_existing);
+  }
+  if (!fs::exists(tree / preset)) {
     auto json = nlohmann::ordered_json::parse(
         read_text(network_folder() / "presets" / (std::string(kDefaultPreset) + ".json")));
     json["name"] = name;
-    write_atomically(preset, json.dump(2) + "\n");
-    std::cout << display_path(preset) << " is new: the layers of " << kDefaultPreset << ".\n";
+    write_atomically(tree / preset, json.dump(2) + "\n");
+    std::cout << preset << " is new: the layers of " << kDefaultPreset << "." << std::endl;
   }
   const fs::path bin = build_folder() / "bin";
-  if (!fs::exists(network_folder() / "weights" / (name + ".clw"))) {
-    try {
-      run_tool({(bin / "train").string(), name, "--epochs", std::to_string(options.epochs),
-                "--seed", std::to_string(seed_of(options.term))},
-               "train");
-    } catch (const Error&) {
-      if (is_new) fs::remove(preset);  // a preset without weights is half a network
-      throw;
+  if (!fs::exists(tree / weights)) {
+    run_tool({(bin / "train").string(), name, "--epochs", std::to_string(options.epochs), "--seed",
+              std::to_string(seed_of(options.term))},
+             "train", tree);
+  }
+  if (!fs::exists(tree / expected)) run_tool({(bin / "expect").string(), name}, "expect", tree);
+  for (const std::string& file : files) {
+    if (!fs::exists(course_folder() / file)) {
+      write_atomically(course_folder() / file, read_text(tree / file));
     }
   }
-  if (!fs::exists(course_folder() / "reference/oracle/expected" / (name + ".json"))) {
-    run_tool({(bin / "expect").string(), name}, "expect");
-  }
-  return {"common/network/presets/" + name + ".json", "common/network/weights/" + name + ".clw",
-          "reference/oracle/expected/" + name + ".json"};
 }
 
 bool is_source(const std::string& file) {
@@ -230,15 +238,12 @@ ExitCode run(const Options& options) {
     throw UsageError("A term consists of letters, digits and '-', such as SP27.");
   }
   const std::set<std::string> wanted = wanted_milestones(options.milestones);
-  std::vector<std::string> files = tracked_files();
+  const std::vector<std::string> files = tracked_files();
   const std::string name = "convlab-" + options.term;
   const fs::path parent = fs::absolute(options.folder);
   const fs::path tree = parent / name;
   if (fs::exists(tree)) {
     throw UsageError(display_path(tree) + " exists already; remove it, or name another folder.");
-  }
-  if (!options.network.empty()) {
-    for (const std::string& file : train_network(options)) files.push_back(file);
   }
   fs::create_directories(parent);
   // Under another name until it is whole and was looked at.
@@ -251,6 +256,7 @@ ExitCode run(const Options& options) {
     fs::copy_file(from, half / file, fs::copy_options::overwrite_existing);
   }
   write_atomically(half / "milestones" / "handout.sha256", manifest_of(wanted));
+  if (!options.network.empty()) add_network(options, half);
   const std::vector<std::string> problems = answers_in(half);
   for (const std::string& problem : problems) std::cout << paragraph("- ", problem);
   if (!problems.empty()) {

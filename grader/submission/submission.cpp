@@ -229,12 +229,24 @@ bool Submission::surroundings_intact() const {
          intact(end, std::min(end + kRedzone, output_.segment.size()));
 }
 
+// In lockstep each access to shared memory is a call in which a lane waits for the others.
+constexpr int kLockstepSlower = 10;
+
+bool Submission::in_lockstep() const {
+  const auto asks = [](const std::string& each) {
+    return each.starts_with("CONVLAB_EMU_LOCKSTEP=");
+  };
+  return std::any_of(environment_.begin(), environment_.end(), asks) ||
+         std::any_of(lasting_environment_.begin(), lasting_environment_.end(), asks);
+}
+
 milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_;
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 8'000 : 20'000;
-  return milliseconds(least + shape_.multiply_adds() / kSlowestPerMillisecond);
+  const milliseconds usual(least + shape_.multiply_adds() / kSlowestPerMillisecond);
+  return in_lockstep() ? usual * kLockstepSlower : usual;
 }
 
 // Shorter than the limit of the whole call, so that the device can say where the kernel was.
@@ -245,7 +257,8 @@ double Submission::kernel_limit_s() const {
   const double least = device_.device == Device::kCpu ? 3.0 : 5.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
-  return std::min(kPerCall * call_s, least + work / kPerSecond);
+  const double usual = least + work / kPerSecond;
+  return std::min(kPerCall * call_s, in_lockstep() ? usual * kLockstepSlower : usual);
 }
 
 Call Submission::run(const std::string& stage, std::uint32_t content) {

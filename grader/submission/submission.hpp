@@ -173,6 +173,7 @@ class Submission {
 
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
+  [[nodiscard]] bool in_lockstep() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
   [[nodiscard]] double kernel_limit_s() const;
 

@@ -3,11 +3,11 @@
 // A set of lanes of one warp that act together: what the tiles and coalesced groups of cooperative
 // groups are made of. A lane's rank is its position among the lanes of the set.
 
-#include <bit>
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 namespace convlab::emulation {
@@ -18,19 +18,19 @@ class LaneGroup {
 
   [[nodiscard]] constexpr std::uint32_t mask() const { return mask_; }
   [[nodiscard]] constexpr unsigned count() const {
-    return static_cast<unsigned>(std::popcount(mask_));
+    return static_cast<unsigned>(popcount(mask_));
   }
   [[nodiscard]] unsigned rank() const { return rank_of(lane_id()); }
 
   /// Rank of a lane; of one outside the group, the number of members below it.
   [[nodiscard]] constexpr unsigned rank_of(int lane) const {
-    return static_cast<unsigned>(std::popcount(mask_ & ((1U << lane) - 1U)));
+    return static_cast<unsigned>(popcount(mask_ & ((1U << lane) - 1U)));
   }
 
   [[nodiscard]] constexpr int lane_of(unsigned rank) const {
     std::uint32_t rest = mask_;
     for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
-    return std::countr_zero(rest | 0x8000'0000U);
+    return countr_zero(rest | 0x8000'0000U);
   }
 
   /// The members' bits of a ballot, moved together: bit r is that of rank r.

@@ -9,6 +9,7 @@
 
 #include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/include/convlab_emulation/symbols.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
@@ -49,7 +50,8 @@ inline unsigned __fns(unsigned mask, unsigned base, int offset) {
   return kNone;
 }
 
-/// An address belongs to shared memory, to the stack of the thread, or else to global memory.
+/// An address belongs to shared memory, to the stack of the thread, to constant or else to global
+/// memory.
 inline unsigned __isShared(const void* address) {
   return convlab::emulation::is_shared(address) ? 1U : 0U;
 }
@@ -59,8 +61,12 @@ inline unsigned __isLocal(const void* address) {
   const auto there = reinterpret_cast<std::uintptr_t>(address);
   return (there > here ? there - here : here - there) < kStack ? 1U : 0U;
 }
+inline unsigned __isConstant(const void* address) {
+  return convlab::emulation::is_constant(address) ? 1U : 0U;
+}
 inline unsigned __isGlobal(const void* address) {
-  return __isShared(address) == 0 && __isLocal(address) == 0 ? 1U : 0U;
+  const bool elsewhere = __isShared(address) != 0 || __isLocal(address) != 0;
+  return elsewhere || __isConstant(address) != 0 ? 0U : 1U;
 }
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

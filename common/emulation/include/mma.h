@@ -13,12 +13,12 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <bit>
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
@@ -113,7 +113,7 @@ class alignas(8) fragment {
 template <class Use, int m, int n, int k, class T, class Layout>
 inline void fill_fragment(
     fragment<Use, m, n, k, T, Layout>& f,
-    const std::type_identity_t<convlab::emulation::FragmentElement<T>>& value) {
+    const convlab::emulation::AsIs<convlab::emulation::FragmentElement<T>>& value) {
   for (auto& element : f.x) element = value;
 }
 
@@ -121,7 +121,7 @@ inline void fill_fragment(
 template <class Use, int m, int n, int k, class T, class Layout>
 inline void load_matrix_sync(
     fragment<Use, m, n, k, T, Layout>& f,
-    const std::type_identity_t<convlab::emulation::FragmentElement<T>>* p, unsigned ldm,
+    const convlab::emulation::AsIs<convlab::emulation::FragmentElement<T>>* p, unsigned ldm,
     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
   static_assert(!std::is_same_v<Use, accumulator>,
                 "an accumulator is loaded with a fourth argument: mem_row_major or mem_col_major");
@@ -140,7 +140,7 @@ inline void load_matrix_sync(
 /// Loads an accumulator.
 template <int m, int n, int k, class T>
 inline void load_matrix_sync(
-    fragment<accumulator, m, n, k, T>& f, const std::type_identity_t<T>* p, unsigned ldm,
+    fragment<accumulator, m, n, k, T>& f, const convlab::emulation::AsIs<T>* p, unsigned ldm,
     layout_t layout, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
   const convlab::emulation::FragmentTransfer transfer{
       "load_matrix_sync", site, const_cast<T*>(p), ldm, layout == mem_col_major, f.x};
@@ -152,7 +152,7 @@ inline void load_matrix_sync(
 /// Stores an accumulator.
 template <int m, int n, int k, class T>
 inline void store_matrix_sync(
-    std::type_identity_t<T>* p, const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
+    convlab::emulation::AsIs<T>* p, const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
     layout_t layout, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
   const convlab::emulation::FragmentTransfer transfer{
       "store_matrix_sync", site, p, ldm, layout == mem_col_major, const_cast<T*>(f.x)};
@@ -185,10 +185,11 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
 
 /// The nearest TF32 number (10 fraction bits), ties away from zero, as a float.
 inline float __float_to_tf32(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = convlab::emulation::bit_cast<std::uint32_t>(value);
   // Infinity stays; a NaN, as on an H200, only loses its low bits.
-  if ((bits & 0x7fff'ffffU) >= 0x7f80'0000U) return std::bit_cast<float>(bits & 0xffff'e000U);
-  return std::bit_cast<float>((bits + 0x1000U) & 0xffff'e000U);
+  if ((bits & 0x7fff'ffffU) >= 0x7f80'0000U)
+    return convlab::emulation::bit_cast<float>(bits & 0xffff'e000U);
+  return convlab::emulation::bit_cast<float>((bits + 0x1000U) & 0xffff'e000U);
 }
 
 }  // namespace nvcuda::wmma

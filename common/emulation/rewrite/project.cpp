@@ -1,6 +1,8 @@
 #include "common/emulation/rewrite/project.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -147,13 +149,40 @@ class Project {
         includes.push_back({inclusion.name, inclusion.unit->path.string()});
     }
     const Rewritten rewritten = rewrite(unit.text, unit.source, names_, includes);
-    for (const Diagnostic& diagnostic : rewritten.diagnostics)
-      result_.errors.push_back(unit.path.string() + ":" + std::to_string(diagnostic.line) +
-                               ": error: " + diagnostic.message);
+    tell(unit, rewritten.diagnostics);
     // As nvcc does, a source sees the runtime before its first line.
-    const std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";
+    std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";
+    const bool wide = std::any_of(units_.begin(), units_.end(), [](const auto& entry) {
+      return has_wide_accesses(entry.second->source);
+    });
+    if (is_main && wide)
+      head +=
+          "[[maybe_unused]] static const bool convlab_wide_accesses = "
+          "::convlab::emulation::note_wide_accesses();\n";
     return write_file(unit.copy,
                       head + "#line 1 \"" + unit.path.string() + "\"\n" + rewritten.text);
+  }
+
+  /// Each sentence once, with the other lines that it is about.
+  void tell(const Unit& unit, const std::vector<Diagnostic>& diagnostics) {
+    constexpr std::size_t kMostLines = 5;
+    for (auto first = diagnostics.begin(); first != diagnostics.end(); ++first) {
+      const auto same = [&](const Diagnostic& other) { return other.message == first->message; };
+      if (std::any_of(diagnostics.begin(), first, same)) continue;
+      std::vector<std::size_t> others;
+      for (auto other = std::next(first); other != diagnostics.end(); ++other) {
+        const bool known = other->line == first->line ||
+                           std::find(others.begin(), others.end(), other->line) != others.end();
+        if (same(*other) && !known) others.push_back(other->line);
+      }
+      std::string also;
+      for (std::size_t i = 0; i < others.size() && i < kMostLines; ++i)
+        also += (i == 0 ? " (also in line " : ", ") + std::to_string(others[i]);
+      if (others.size() > kMostLines)
+        also += " and " + std::to_string(others.size() - kMostLines) + " more";
+      result_.errors.push_back(unit.path.string() + ":" + std::to_string(first->line) +
+                               ": error: " + first->message + also + (also.empty() ? "" : ")"));
+    }
   }
 
   const ProjectOptions& options_;

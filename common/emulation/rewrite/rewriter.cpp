@@ -198,6 +198,23 @@ Rewritten rewrite(std::string_view text, const Source& source, const Names& name
   return FileRewriter(text, source, names).run(includes);
 }
 
+bool has_wide_accesses(const Source& source) {
+  static const std::set<std::string_view> types = {
+      "int4",       "uint4",    "float4",      "long2",       "ulong2",     "longlong2",
+      "long4",      "ulong4",   "ulonglong2",  "longlong4",   "ulonglong4", "double2",
+      "double4",    "__int128", "__int128_t",  "alignas",     "__align__",  "cuDoubleComplex",
+      "__float128", "aligned",  "__aligned__", "__uint128_t", "wmma",       "asm",
+      "__asm__",    "__asm"};
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    std::string_view name = source[i].text;
+    if (source[i].kind != Token::Kind::kIdentifier) continue;
+    if (name.find("memcpy_async") != name.npos) return true;
+    if (name.starts_with("make_")) name.remove_prefix(5);
+    if (types.contains(name)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> included_names(const Source& source) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i + 2 < source.size(); ++i)

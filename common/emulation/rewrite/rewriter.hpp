@@ -28,6 +28,10 @@ struct Include {
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
                   const std::vector<Include>& includes = {});
 
+/// Whether the source may access 16 bytes at once: with float4 and its kin, with tensor cores, with
+/// types of an alignment that it chooses, or in assembly.
+bool has_wide_accesses(const Source& source);
+
 /// Names in the file's #include "…" and #include <…> directives, in order.
 std::vector<std::string> included_names(const Source& source);
 

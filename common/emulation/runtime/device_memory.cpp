@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
+#include "common/emulation/include/convlab_emulation/symbols.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
@@ -35,6 +37,9 @@ constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
 // Opening and closing device memory may take a 20th of the time of the work, plus kMostCredit.
 constexpr int kWorkPerCost = 20;
 constexpr std::chrono::milliseconds kMostCredit(100);
+
+// Set before main begins.
+std::atomic<bool> has_wide_accesses = false;
 
 /// Bytes of memory that are available without swapping.
 std::size_t available_on_machine() {
@@ -96,6 +101,11 @@ const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
 #endif
 
 }  // namespace
+
+bool note_wide_accesses() {
+  has_wide_accesses.store(true);
+  return true;
+}
 
 DeviceMemory& DeviceMemory::instance() {
   // Never destroyed: other static objects may free device memory in their destructors.
@@ -163,7 +173,8 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   if (kind != MemoryKind::kPinned && bytes > total_ - used_) return nullptr;
   if (bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
   const std::size_t divisor = std::size_t{1} << static_cast<unsigned>(std::countr_zero(bytes));
-  const std::size_t alignment = std::clamp<std::size_t>(divisor, 16, 256);
+  const bool wide = has_wide_accesses.load() || kind == MemoryKind::kPinned;
+  const std::size_t alignment = std::clamp<std::size_t>(divisor, wide ? 16 : 4, 256);
   const std::size_t rounded = round_up(bytes, alignment);
   Allocation allocation;
   allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();

@@ -34,15 +34,16 @@ struct Allocation {
 };
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
-/// ends (to 16 bytes) at an inaccessible page. Freed memory becomes inaccessible and its addresses
-/// are used again only after all others. Memory from cudaMalloc is accessible only while a
-/// DeviceAccess lives, so that a host that uses a device pointer faults, as with a GPU.
+/// ends at an inaccessible page: to 4 bytes, or to 16 where a source accesses so many at once.
+/// Freed memory becomes inaccessible and its addresses are used again only after all others. Memory
+/// from cudaMalloc is accessible only while a DeviceAccess lives, so that a host that uses a device
+/// pointer faults, as with a GPU.
 class DeviceMemory {
  public:
   static DeviceMemory& instance();
 
   /// New memory, filled with poison; null when the device or the machine has no more. Aligned to
-  /// the largest power of two from 16 to 256 that divides `bytes`.
+  /// the largest power of two that divides `bytes`, at most 256, at least 4 or 16 (see above).
   std::byte* allocate(std::size_t bytes, MemoryKind kind);
   /// @return false unless `address` is the start of an allocation of this kind
   bool release(void* address, MemoryKind kind);

@@ -112,11 +112,21 @@ std::string thread_groups(const BlockRunner& runner, std::vector<ReportWait>& wa
   return text;
 }
 
+/// A kernel that waits for what comes after its launch waits for ever.
+std::string advice_on_waiting() {
+  return settings().lazy_streams
+             ? " (does it wait for another kernel? Here they run one after the other)"
+             : " (does it wait for what the host or another kernel does later? Here the launch "
+               "runs "
+               "it to its end; CONVLAB_EMU_STREAMS=lazy runs it when the host synchronises)";
+}
+
 std::string time_limit_text() {
   std::ostringstream text;
   const bool of_user = kernel_time_limit() == settings().timeout_seconds;
   text << "time limit: the kernel did not end within " << (of_user ? "the " : "")
-       << kernel_time_limit() << " s" << (of_user ? " of CONVLAB_EMU_TIMEOUT" : "");
+       << kernel_time_limit() << " s" << (of_user ? " of CONVLAB_EMU_TIMEOUT" : "")
+       << advice_on_waiting();
   return text.str();
 }
 

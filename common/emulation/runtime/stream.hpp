@@ -89,10 +89,14 @@ class StreamScheduler {
 
  private:
   StreamScheduler();
+  /// With lazy streams: tells a host that waits for its work without a call of the runtime.
+  void watch_host();
   std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
   static void run(const std::shared_ptr<Operation>& operation);
 
   mutable std::recursive_mutex mutex_;
+  std::chrono::steady_clock::time_point last_call_;  ///< that may have to do with pending work
+  bool watches_ = false;
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
 };
 

@@ -444,6 +444,36 @@ TEST_CASE("headers are copied only where something changes") {
   fs::remove_all(folder);
 }
 
+TEST_CASE("a sentence that holds for many lines is told once") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "convlab_test_repeated";
+  fs::create_directories(folder);
+  std::ofstream file(folder / "main.cu");
+  file << "void tell(int);\n__global__ void k() {\n";
+  for (int i = 0; i < 9; ++i) file << "tell(" << i << ");\n";
+  file << "rand();\n}\n";
+  file.close();
+  const auto result =
+      convlab::rewrite::rewrite_project({folder / "main.cu", folder / "out.cpp", {folder}, {}});
+  REQUIRE(result.errors.size() == 2);
+  CHECK(has(result.errors[0], "main.cu:3: error: calling the __host__ function tell"));
+  CHECK(has(result.errors[0], "(also in line 4, 5, 6, 7, 8 and 3 more)"));
+  CHECK(has(result.errors[1], "main.cu:12: error: calling rand"));
+  fs::remove_all(folder);
+}
+
+TEST_CASE("a source that accesses 16 bytes at once is known") {
+  const auto wide = [](const std::string& text) {
+    return convlab::rewrite::has_wide_accesses(convlab::rewrite::Source(text));
+  };
+  CHECK(wide("float4* p;"));
+  CHECK(wide("auto v = make_double2(1, 2);"));
+  CHECK(wide("struct alignas(16) S { float x; };"));
+  CHECK(wide("struct __attribute__((aligned(16))) S { float x; };"));
+  CHECK(wide("using namespace nvcuda::wmma;"));
+  CHECK_FALSE(wide("float2* p; // float4\nconst char* s = \"int4\"; __half2 h; float3 v;"));
+}
+
 TEST_CASE(
     "a shared variable whose type stands before its qualifier, or whose name in parentheses") {
   const std::string dynamic =

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/data/dataset.hpp"
+#include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/run_command.hpp"
@@ -78,6 +79,63 @@ TEST_CASE("given file: both forms of the CPU interface run as milestone 1, timed
   const CommandResult run = run_source(folder, "4 --solution " + empty.string(), "m1");
   CHECK(run.exit_code == 1);
   CHECK(run.err.find("does not define conv_forward_cpu") != std::string::npos);
+}
+
+TEST_CASE("given file: C++17 as with nvcc, and C++20 where the file needs it") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(2, 1));
+  const std::string stride = read_text(kSources + "with_stride.cu");
+  const std::pair<const char*, std::string> files[] = {
+      // C++20 has a function of this name, nvcc's samples have another.
+      {"lerp.cu",
+       "#include <cmath>\n__host__ __device__ inline float lerp(float a, float b, float t) {\n"
+       "  return a + t * (b - a);\n}\n#if __cplusplus != 201703L\n#error not C++17\n#endif\n"},
+      {"concept.cu", "template <typename T> concept Any = true;\nstatic_assert(Any<int>);\n"}};
+  for (const auto& [name, beginning] : files) {
+    const auto file = folder.path() / name;
+    std::ofstream(file) << beginning << stride;
+    const CommandResult run = run_source(folder, "2 --network sp19 --solution " + file.string());
+    INFO(name << "\n" << run.err);
+    CHECK(run.exit_code == 0);
+  }
+}
+
+TEST_CASE("given file: the last bytes of an allocation are its last, and vectors lie straight") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(2, 1));
+  struct Row {
+    const char* name;
+    const char* load;
+    const char* index;
+    const char* words;
+  };
+  // The second allocation has no multiple of 16 bytes. A float4 may be compiled to four floats.
+  for (const Row& row :
+       {Row{"straight.cu", "float4 v = *reinterpret_cast<const float4*>(x + from)", "4", ""},
+        Row{"crooked.cu", "float4 v = *reinterpret_cast<const float4*>(x + from)", "3",
+            "misaligned address: a float4 must lie at a multiple of 16 bytes, and this address is "
+            "12 beyond one"},
+        Row{"inside.cu", "float2 v = {x[from], x[from]}", "8", ""},
+        Row{"beyond.cu", "float2 v = {x[from], x[from]}", "9",
+            "0 bytes past the end of allocation 1 of 36 bytes"}}) {
+    const auto file = folder.path() / row.name;
+    std::ofstream(file) << read_text(kSources + "with_stride.cu")
+                        << "__global__ void load(float* y, const float* x, int from) {\n  "
+                        << row.load
+                        << ";\n  *y = v.x + v.y;\n}\n"
+                           "static const int launched = [] {\n"
+                           "  float* x;\n  cudaMalloc(&x, 36);\n  cudaMemset(x, 0, 36);\n"
+                           "  load<<<1, 1>>>(x, x, "
+                        << row.index
+                        << ");\n  return static_cast<int>(cudaDeviceSynchronize());\n}();\n";
+    const CommandResult run = run_source(folder, "2 --network sp19 --solution " + file.string());
+    INFO(row.name << "\n" << run.err);
+    const std::string words = row.words;
+    CHECK((run.exit_code == 0) == words.empty());
+    if (words.empty()) continue;
+    CHECK(run.err.find(words) != std::string::npos);
+    CHECK(run.err.find(row.name) != std::string::npos);
+  }
 }
 
 TEST_CASE("given file: what cannot be built is told with the compiler's words") {

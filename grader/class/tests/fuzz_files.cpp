@@ -11,6 +11,7 @@
 #include "common/testing/mutation_fuzz.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "common/text/printable.hpp"
+#include "grader/class/archive_files.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/result/check_result.hpp"
@@ -77,7 +78,7 @@ void read_rules(const std::string& text) {
 void read_archive(const std::filesystem::path& file, const std::string& bytes) {
   write_atomically(file, bytes);
   try {
-    for (const SubmittedFile& each : read_submitted_files(file)) {
+    for (const SubmittedFile& each : read_submitted_files(file, grader::read_archive)) {
       if (each.path.find("..") != std::string::npos || each.path.front() == '/' ||
           printable_line(each.path) != each.path) {
         throw std::logic_error("a name leaves the folder: " + each.path);

@@ -181,6 +181,7 @@ TEST_CASE("grader class grade: a full disk in the middle loses nothing") {
 TEST_CASE("grader class grade: what is wrong with the command is told before anything begins") {
   const MadeUpClass made_up(kPasses);
   CHECK(contains(made_up.grade().output, "is empty"));
+  CHECK_FALSE(fs::exists(made_up.database()));
   made_up.add("a.cpp", "x");
   CHECK(contains(made_up.run({"grade", "/nonexistent"}).output, "There is no folder"));
   const auto with = [&](const std::string& option, const std::string& value) {

@@ -5,6 +5,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
+#include "grader/class/archive_files.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/class/work_of.hpp"
@@ -24,7 +25,7 @@ std::string refusal(const std::vector<ArchiveEntry>& entries) {
   const auto file = folder.path() / "a.tar.gz";
   write_archive(file, entries);
   try {
-    read_submitted_files(file);
+    read_submitted_files(file, read_archive);
   } catch (const RefusedSubmission& refused) {
     return refused.what();
   }
@@ -44,7 +45,7 @@ TEST_CASE("submitted files: an archive of grader submit, a zip, a tree and a fil
                                              {"m1-submission/result.json", "{}"}};
   for (const char* name : {"a.tar.gz", "b.zip"}) {
     write_archive(folder.path() / name, entries);
-    const auto files = read_submitted_files(folder.path() / name);
+    const auto files = read_submitted_files(folder.path() / name, read_archive);
     REQUIRE(files.size() == 1);
     CHECK(files[0] == SubmittedFile{"m1-submission/" + kPlace, "int a;\n"});
     const auto works = work_of(files, "");
@@ -89,7 +90,7 @@ TEST_CASE("submitted files: what is broken, empty or a link says so") {
   const convlab::testing::TemporaryFolder folder;
   const auto said_of = [&](const char* name) {
     try {
-      read_submitted_files(folder.path() / name);
+      read_submitted_files(folder.path() / name, read_archive);
     } catch (const RefusedSubmission& refused) {
       return std::string(refused.what());
     }

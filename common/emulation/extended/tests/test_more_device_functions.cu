@@ -16,6 +16,8 @@ __global__ void add_vectors() {
   atomicInc_system(&counter, 9U);
 }
 
+__constant__ int constants[2];
+
 __global__ void ask(unsigned* answers, long long* cycles) {
   extern unsigned __shared__ shared[];
   __shared__ int(counts)[4];
@@ -29,6 +31,8 @@ __global__ void ask(unsigned* answers, long long* cycles) {
   answers[4] = __fns(0b1101U, 1, 2);   // from bit 1 upwards: 2, 3
   answers[5] = __fns(0b1101U, 2, -2);  // downwards: 2, 0
   answers[6] = __fns(0b1101U, 1, 0);
+  answers[7] = __isConstant(&constants[1]);
+  answers[8] = __isConstant(answers) + __isGlobal(constants);
   const auto start = clock();
   while (clock() - start < 1'000'000) {
   }
@@ -55,12 +59,12 @@ TEST_CASE("atomic sums of vectors, and with scopes") {
 TEST_CASE("kinds of memory, bits, and the device's clock") {
   unsigned* answers = nullptr;
   long long* cycles = nullptr;
-  cudaMallocManaged(&answers, 7 * sizeof *answers);
+  cudaMallocManaged(&answers, 9 * sizeof *answers);
   cudaMallocManaged(&cycles, sizeof *cycles);
   ask<<<1, 1, sizeof(unsigned)>>>(answers, cycles);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
-  const unsigned expected[] = {2, 1, 1, 0, 3, 0, 0xffffffffU};
-  for (int i = 0; i < 7; ++i) {
+  const unsigned expected[] = {2, 1, 1, 0, 3, 0, 0xffffffffU, 1, 0};
+  for (int i = 0; i < 9; ++i) {
     INFO(i);
     CHECK(answers[i] == expected[i]);
   }

@@ -5,10 +5,10 @@
 // floating-point sums do not depend on the number of cores.
 // Source: CUDA C++ Programming Guide, Atomic Functions.
 
-#include <concepts>
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation {
@@ -22,66 +22,64 @@ T atomic_update(T* address, Change change) {
   return old;
 }
 
+template <typename T, typename... Types>
+using IfOneOf = std::enable_if_t<kIsOneOf<T, Types...>>;
 template <typename T>
-concept AtomicInteger = std::same_as<T, int> || std::same_as<T, unsigned> ||
-    std::same_as<T, long long> || std::same_as<T, unsigned long long>;
-template <typename T>
-concept AtomicFloat = std::same_as<T, float> || std::same_as<T, double>;
+using IfAtomicInteger = IfOneOf<T, int, unsigned, long long, unsigned long long>;
 
 }  // namespace convlab::emulation
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
-template <convlab::emulation::AtomicFloat T>
-T atomicAdd(T* address, std::type_identity_t<T> value) {
+template <typename T, convlab::emulation::IfOneOf<T, float, double>* = nullptr>
+T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) { return old + value; });
 }
 
 // Two's complement sums wrap around, as on a GPU.
-template <convlab::emulation::AtomicInteger T>
-requires(!std::same_as<T, long long>) T atomicAdd(T* address, std::type_identity_t<T> value) {
+template <typename T, convlab::emulation::IfOneOf<T, int, unsigned, unsigned long long>* = nullptr>
+T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
   using U = std::make_unsigned_t<T>;
   return convlab::emulation::atomic_update(
       address, [=](T old) { return static_cast<T>(static_cast<U>(old) + static_cast<U>(value)); });
 }
-template <typename T>
-requires(std::same_as<T, int> || std::same_as<T, unsigned>) T
-    atomicSub(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned>>
+T atomicSub(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) {
     return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(value));
   });
 }
-template <convlab::emulation::AtomicInteger T>
-T atomicMin(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
+T atomicMin(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address,
                                            [=](T old) { return value < old ? value : old; });
 }
-template <convlab::emulation::AtomicInteger T>
-T atomicMax(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
+T atomicMax(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address,
                                            [=](T old) { return value > old ? value : old; });
 }
-template <typename T>
-requires(convlab::emulation::AtomicInteger<T> || std::same_as<T, float>) T
-    atomicExch(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, long long,
+                                                             unsigned long long, float>>
+T atomicExch(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T) { return value; });
 }
-template <typename T>
-requires(convlab::emulation::AtomicInteger<T> || std::same_as<T, unsigned short>) T
-    atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, long long,
+                                                             unsigned long long, unsigned short>>
+T atomicCAS(T* address, convlab::emulation::AsIs<T> compare, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address,
                                            [=](T old) { return old == compare ? value : old; });
 }
-template <convlab::emulation::AtomicInteger T>
-T atomicAnd(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
+T atomicAnd(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) { return old & value; });
 }
-template <convlab::emulation::AtomicInteger T>
-T atomicOr(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
+T atomicOr(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) { return old | value; });
 }
-template <convlab::emulation::AtomicInteger T>
-T atomicXor(T* address, std::type_identity_t<T> value) {
+template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
+T atomicXor(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) { return old ^ value; });
 }
 inline unsigned atomicInc(unsigned* address, unsigned limit) {

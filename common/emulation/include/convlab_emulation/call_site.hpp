@@ -3,6 +3,33 @@
 #include <cstdint>
 #if !defined(__clang__)
 #include <source_location>
+#if __cplusplus <= 201703L
+// The header is empty before C++20, and so is GCC's built-in function without this type. Its layout
+// is the compiler's.
+namespace std {
+class source_location {
+ public:
+  struct __impl {  // NOLINT(readability-identifier-naming,bugprone-reserved-identifier)
+    const char* _M_file_name;
+    const char* _M_function_name;
+    unsigned _M_line;
+    unsigned _M_column;
+  };
+  static constexpr source_location current(
+      const void* place = __builtin_source_location()) noexcept {
+    source_location here;
+    here.place_ = static_cast<const __impl*>(place);
+    return here;
+  }
+  [[nodiscard]] constexpr const char* file_name() const noexcept { return place_->_M_file_name; }
+  [[nodiscard]] constexpr unsigned line() const noexcept { return place_->_M_line; }
+  [[nodiscard]] constexpr unsigned column() const noexcept { return place_->_M_column; }
+
+ private:
+  const __impl* place_ = nullptr;
+};
+}  // namespace std
+#endif
 #endif
 
 namespace convlab::emulation {

@@ -27,10 +27,10 @@
 // The inputs and outputs live on the stacks of the waiting threads, which stay put until the
 // operation is over.
 
-#include <bit>
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
 namespace convlab::emulation {
 
@@ -43,12 +43,14 @@ class LaneRange {
   class Iterator {
    public:
     constexpr explicit Iterator(std::uint32_t rest) : rest_(rest) {}
-    constexpr int operator*() const { return std::countr_zero(rest_); }
+    constexpr int operator*() const { return countr_zero(rest_); }
     constexpr Iterator& operator++() {
       rest_ &= rest_ - 1;
       return *this;
     }
-    friend constexpr bool operator==(const Iterator& a, const Iterator& b) = default;
+    friend constexpr bool operator!=(const Iterator& a, const Iterator& b) {
+      return a.rest_ != b.rest_;
+    }
 
    private:
     std::uint32_t rest_;
@@ -93,7 +95,9 @@ struct WarpOperation {
   WarpFunction function;
   const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
 
-  friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) = default;
+  friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) {
+    return a.function == b.function && a.name == b.name;
+  }
 };
 
 /// Waits until all lanes of `mask` that have not exited have posted the same operation with the

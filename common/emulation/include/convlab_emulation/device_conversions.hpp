@@ -5,51 +5,52 @@
 // for 64-bit integers, 2^63; a plain C++ cast of such a number is undefined on the host.
 // Source: CUDA Math API, Type Casting Intrinsics.
 
-#include <bit>
 #include <cstdint>
 
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
 
 inline int __float_as_int(float x) {
-  return std::bit_cast<int>(x);
+  return convlab::emulation::bit_cast<int>(x);
 }
 inline unsigned int __float_as_uint(float x) {
-  return std::bit_cast<unsigned int>(x);
+  return convlab::emulation::bit_cast<unsigned int>(x);
 }
 inline float __int_as_float(int x) {
-  return std::bit_cast<float>(x);
+  return convlab::emulation::bit_cast<float>(x);
 }
 inline float __uint_as_float(unsigned int x) {
-  return std::bit_cast<float>(x);
+  return convlab::emulation::bit_cast<float>(x);
 }
 inline long long __double_as_longlong(double x) {
-  return std::bit_cast<long long>(x);
+  return convlab::emulation::bit_cast<long long>(x);
 }
 inline double __longlong_as_double(long long x) {
-  return std::bit_cast<double>(x);
+  return convlab::emulation::bit_cast<double>(x);
 }
 inline int __double2hiint(double x) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 32);
+  return static_cast<int>(convlab::emulation::bit_cast<std::uint64_t>(x) >> 32);
 }
 inline int __double2loint(double x) {
-  return static_cast<int>(std::bit_cast<std::uint64_t>(x) & 0xffffffffU);
+  return static_cast<int>(convlab::emulation::bit_cast<std::uint64_t>(x) & 0xffffffffU);
 }
 inline double __hiloint2double(int high, int low) {
-  return std::bit_cast<double>(std::uint64_t{static_cast<unsigned int>(high)} << 32 |
-                               static_cast<unsigned int>(low));
+  return convlab::emulation::bit_cast<double>(std::uint64_t{static_cast<unsigned int>(high)} << 32 |
+                                              static_cast<unsigned int>(low));
 }
 
 #define CONVLAB_TO_INTEGER(from, to, name, suffix, mode)                                      \
   inline to name##suffix(from x) {                                                            \
     return convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode); \
   }
-#define CONVLAB_FROM_INTEGER(from, to, format, name, suffix, mode)                           \
-  inline to name##suffix(from x) {                                                           \
-    return std::bit_cast<to>(convlab::emulation::encode_integer<convlab::emulation::format>( \
-        x, convlab::emulation::Rounding::mode));                                             \
+#define CONVLAB_FROM_INTEGER(from, to, format, name, suffix, mode)      \
+  inline to name##suffix(from x) {                                      \
+    return convlab::emulation::bit_cast<to>(                            \
+        convlab::emulation::encode_integer<convlab::emulation::format>( \
+            x, convlab::emulation::Rounding::mode));                    \
   }
 #define CONVLAB_IN_ALL_MODES(define, ...)                                      \
   define(__VA_ARGS__, _rn, kNearestEven) define(__VA_ARGS__, _rz, kTowardZero) \
@@ -84,15 +85,15 @@ inline float __double2float_rn(double x) {
 }
 inline float __double2float_rz(double x) {
   using namespace convlab::emulation;
-  return std::bit_cast<float>(encode<FloatFormat>(x, Rounding::kTowardZero));
+  return convlab::emulation::bit_cast<float>(encode<FloatFormat>(x, Rounding::kTowardZero));
 }
 inline float __double2float_ru(double x) {
   using namespace convlab::emulation;
-  return std::bit_cast<float>(encode<FloatFormat>(x, Rounding::kUp));
+  return convlab::emulation::bit_cast<float>(encode<FloatFormat>(x, Rounding::kUp));
 }
 inline float __double2float_rd(double x) {
   using namespace convlab::emulation;
-  return std::bit_cast<float>(encode<FloatFormat>(x, Rounding::kDown));
+  return convlab::emulation::bit_cast<float>(encode<FloatFormat>(x, Rounding::kDown));
 }
 
 // NOLINTEND(bugprone-macro-parentheses)

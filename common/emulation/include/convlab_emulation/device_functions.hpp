@@ -6,6 +6,7 @@
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
 namespace convlab::emulation {
 
@@ -21,8 +22,7 @@ inline void check_launch_bounds(long long most_threads, long long /*least_blocks
                                 long long /*most_blocks_of_cluster*/ = 0,
                                 CallSite site = Here::current()) {
   const long long threads = static_cast<long long>(blockDim.x) * blockDim.y * blockDim.z;
-  if (threads > most_threads) [[unlikely]]
-    exceed_launch_bounds(most_threads, site);
+  if (threads > most_threads) exceed_launch_bounds(most_threads, site);
 }
 
 }  // namespace convlab::emulation
@@ -53,10 +53,10 @@ CONVLAB_CACHED_LOAD(__ldcv)
 CONVLAB_CACHED_LOAD(__ldlu)
 #undef CONVLAB_CACHED_LOAD
 
-#define CONVLAB_CACHED_STORE(name)                       \
-  template <typename T>                                  \
-  void name(T* address, std::type_identity_t<T> value) { \
-    *address = value;                                    \
+#define CONVLAB_CACHED_STORE(name)                           \
+  template <typename T>                                      \
+  void name(T* address, convlab::emulation::AsIs<T> value) { \
+    *address = value;                                        \
   }
 CONVLAB_CACHED_STORE(__stwb)
 CONVLAB_CACHED_STORE(__stcg)

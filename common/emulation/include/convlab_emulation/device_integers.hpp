@@ -3,32 +3,32 @@
 // Integer intrinsics: bits, bytes, high halves of products, dot products of bytes, min and max.
 // Source: CUDA Math API, Integer Intrinsics and Integer Mathematical Functions.
 
-#include <bit>
 #include <cstdint>
 
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
 
 inline int __popc(unsigned int x) {
-  return std::popcount(x);
+  return convlab::emulation::popcount(x);
 }
 inline int __popcll(unsigned long long x) {
-  return std::popcount(x);
+  return convlab::emulation::popcount(x);
 }
 inline int __clz(int x) {
-  return std::countl_zero(static_cast<unsigned int>(x));
+  return convlab::emulation::countl_zero(static_cast<unsigned int>(x));
 }
 inline int __clzll(long long x) {
-  return std::countl_zero(static_cast<unsigned long long>(x));
+  return convlab::emulation::countl_zero(static_cast<unsigned long long>(x));
 }
 /// Position of the lowest set bit, counted from 1; 0 if there is none.
 inline int __ffs(int x) {
-  return x == 0 ? 0 : std::countr_zero(static_cast<unsigned int>(x)) + 1;
+  return x == 0 ? 0 : convlab::emulation::countr_zero(static_cast<unsigned int>(x)) + 1;
 }
 inline int __ffsll(long long x) {
-  return x == 0 ? 0 : std::countr_zero(static_cast<unsigned long long>(x)) + 1;
+  return x == 0 ? 0 : convlab::emulation::countr_zero(static_cast<unsigned long long>(x)) + 1;
 }
 inline unsigned int __brev(unsigned int x) {
   x = (x >> 1 & 0x55555555U) | (x & 0x55555555U) << 1;
@@ -172,10 +172,10 @@ inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int c) {
   return convlab::emulation::dot_of_four<std::uint8_t>(a, b, c);
 }
 inline int __dp4a(char4 a, char4 b, int c) {
-  return __dp4a(std::bit_cast<int>(a), std::bit_cast<int>(b), c);
+  return __dp4a(convlab::emulation::bit_cast<int>(a), convlab::emulation::bit_cast<int>(b), c);
 }
 inline unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int c) {
-  return __dp4a(std::bit_cast<unsigned int>(a), std::bit_cast<unsigned int>(b), c);
+  return __dp4a(convlab::emulation::bit_cast<unsigned int>(a), convlab::emulation::bit_cast<unsigned int>(b), c);
 }
 inline int __dp2a_lo(int a, int b, int c) {
   return static_cast<int>(convlab::emulation::dot_of_two<std::int16_t, std::int8_t>(

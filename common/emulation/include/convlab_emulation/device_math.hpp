@@ -9,7 +9,6 @@
 #include <math.h>    // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
 
-#include <bit>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>

@@ -118,22 +118,4 @@ constexpr FragmentLayout accumulator_layout(FragmentShape shape) {
   return layout;
 }
 
-/// The whole layout as a table of row-major indices, distinct elements of lane 0 first.
-template <FragmentLayout kLayout>
-struct FragmentTable {
-  static constexpr int kDistinct = kLayout.distinct;
-  static constexpr std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)>
-      kIndices = [] {
-        std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)> indices{};
-        for (int lane = 0; lane < 32; ++lane) {
-          for (int element = 0; element < kLayout.distinct; ++element) {
-            const int place = lane * kLayout.distinct + element;
-            indices[static_cast<std::size_t>(place)] =
-                static_cast<std::uint16_t>(kLayout.index(lane, element));
-          }
-        }
-        return indices;
-      }();
-};
-
 }  // namespace convlab::emulation

@@ -12,7 +12,6 @@
 // function: launch returns an object that takes any arguments, and the compiler speaks of the call
 // in the lambda.
 
-#include <concepts>
 #include <cstddef>
 #include <exception>
 #include <tuple>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 
 /// A kernel's name as a string, after macros that make it of parts.
@@ -104,7 +104,7 @@ int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
   int position = 0;
   [[maybe_unused]] const auto note = [&](const auto& argument) {
     ++position;
-    if constexpr (is_data_pointer<std::remove_cvref_t<decltype(argument)>>())
+    if constexpr (is_data_pointer<Plain<decltype(argument)>>())
       pointers[count++] = {position, argument};
   };
   (note(arguments), ...);
@@ -142,21 +142,25 @@ void register_kernel(const void* function, const UntypedKernel& kernel);
 cudaError_t launch_untyped(const void* function, void** arguments,
                            const Configuration& configuration);
 
+template <typename... Parameters, std::size_t... Index>
+int bind_in_order(std::index_sequence<Index...> /*order*/, const void* function, void** arguments,
+                  KernelCall& call, PointerArgument* pointers) {
+  using Kernel = void (*)(Parameters...);
+  using Bound = BoundKernel<Kernel, std::remove_cv_t<Parameters>...>;
+  call.run_thread = &Bound::run_thread;
+  call.arguments = SharedObject::made_by([&] {
+    return Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
+                 {*static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...}};
+  });
+  const auto& bound = *static_cast<const Bound*>(call.arguments.get());
+  return find_pointers(pointers, std::get<Index>(bound.arguments)...);
+}
+
 template <typename... Parameters>
 int bind_arguments(const void* function, void** arguments, KernelCall& call,
                    PointerArgument* pointers) {
-  using Kernel = void (*)(Parameters...);
-  using Bound = BoundKernel<Kernel, std::remove_cv_t<Parameters>...>;
-  const auto bind = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    call.run_thread = &Bound::run_thread;
-    call.arguments = SharedObject::made_by([&] {
-      return Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
-                   {*static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...}};
-    });
-    const auto& bound = *static_cast<const Bound*>(call.arguments.get());
-    return find_pointers(pointers, std::get<Index>(bound.arguments)...);
-  };
-  return bind(std::index_sequence_for<Parameters...>{});
+  return bind_in_order<Parameters...>(std::index_sequence_for<Parameters...>{}, function, arguments,
+                                      call, pointers);
 }
 
 /// What the rewrite makes of (void*)kernel: cudaLaunchKernel and graph nodes take that.
@@ -220,7 +224,7 @@ class Launch {
   template <typename... Arguments>
   void operator()(Arguments&&... arguments) const {
     if constexpr ((std::is_same_v<std::decay_t<Arguments>, Zero> || ...)) {
-      if constexpr (std::invocable<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
+      if constexpr (std::is_invocable_v<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
         return start<ZeroAsInt<std::decay_t<Arguments>>...>(
             zero_as_int<std::decay_t<Arguments>>(arguments)...);
       else

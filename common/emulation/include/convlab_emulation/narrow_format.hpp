@@ -14,7 +14,6 @@
 //
 // Both ways of compiling, with F16C instructions and without, give the same bits.
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -22,6 +21,8 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
+
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #endif
 
 namespace convlab::emulation {
@@ -77,19 +78,19 @@ template <class Format>
 template <class Format>
 [[nodiscard]] inline float decode(std::uint16_t bits) noexcept {
   if constexpr (std::is_same_v<Format, Bfloat16Format>) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    return bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   } else {
 #if defined(__F16C__)
-    return is_nan_bits<Format>(bits) ? std::bit_cast<float>(kCanonicalFloatNan) : _cvtsh_ss(bits);
+    return is_nan_bits<Format>(bits) ? bit_cast<float>(kCanonicalFloatNan) : _cvtsh_ss(bits);
 #else
     // Fraction and exponent moved into a float's places: 2^-112 of the value, exactly, also of a
     // subnormal one. Only infinity and NaN, which come out finite, need their exponent set.
     constexpr std::uint32_t kInfinity = 0x7c00U << 13;
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & kSignBit) << 16;
     const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
-    std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::bit_cast<float>(moved) * 0x1p112F);
+    std::uint32_t magnitude = bit_cast<std::uint32_t>(bit_cast<float>(moved) * 0x1p112F);
     magnitude |= moved >= kInfinity ? 0x7f80'0000U : 0U;
-    return std::bit_cast<float>(moved > kInfinity ? kCanonicalFloatNan : sign | magnitude);
+    return bit_cast<float>(moved > kInfinity ? kCanonicalFloatNan : sign | magnitude);
 #endif
   }
 }
@@ -101,7 +102,7 @@ template <class Format>
   using Bits = typename Format::Bits;
   const std::uint64_t sign = std::uint64_t{negative} << (8 * sizeof(Bits) - 1);
   if (magnitude == 0) return static_cast<Bits>(sign);
-  const int leading = 63 - std::countl_zero(magnitude) + exponent;
+  const int leading = 63 - countl_zero(magnitude) + exponent;
   const int binade = leading > Format::kMinExponent ? leading : Format::kMinExponent;
   const int dropped = binade - Format::kFractionBits - exponent;  // low bits to round away
 
@@ -145,7 +146,7 @@ template <class Format>
 template <class Format>
 [[nodiscard]] constexpr typename Format::Bits encode(double value, Rounding rounding) noexcept {
   using Bits = typename Format::Bits;
-  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto bits = bit_cast<std::uint64_t>(value);
   const bool negative = (bits >> 63) != 0;
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
   const std::uint64_t fraction = bits & 0x000f'ffff'ffff'ffff;
@@ -177,15 +178,15 @@ template <class Format>
   // From a binade to the one whose last place (2^-52 of it) is the narrow format's.
   constexpr std::uint64_t kShift = std::uint64_t{52 - Format::kFractionBits} << 52;
 
-  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto bits = bit_cast<std::uint64_t>(value);
   const auto sign = static_cast<std::uint32_t>(bits >> 48 & kSignBit);
   const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
   std::uint64_t binade = magnitude & kInfinity;
   binade = binade < kLowest ? kLowest : binade;
   binade = binade > kTooLarge ? kTooLarge : binade;
-  const double rounder = std::bit_cast<double>(binade + kShift);
+  const double rounder = bit_cast<double>(binade + kShift);
   const std::uint64_t units =
-      std::bit_cast<std::uint64_t>(std::bit_cast<double>(magnitude) + rounder) - (binade + kShift);
+      bit_cast<std::uint64_t>(bit_cast<double>(magnitude) + rounder) - (binade + kShift);
   const auto narrow =
       static_cast<std::uint32_t>(((binade - kLowest) >> (52 - Format::kFractionBits)) + units);
   std::uint32_t result = magnitude >= kTooLarge ? kInfinityBits<Format> : narrow;
@@ -197,7 +198,7 @@ template <class Format>
 /// A float to the nearest narrow number, ties to even.
 template <class Format>
 [[nodiscard]] inline std::uint16_t encode(float value) noexcept {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7fff'ffffU;
   const bool nan = magnitude > 0x7f80'0000U;
   if constexpr (std::is_same_v<Format, Bfloat16Format>) {
@@ -214,8 +215,8 @@ template <class Format>
     const std::uint32_t sign = bits >> 16 & kSignBit;
     // Subnormal result: the last place of 0.5 is 2^-24, the unit of a half's subnormals.
     const std::uint32_t subnormal =
-        std::bit_cast<std::uint32_t>(
-            std::bit_cast<float>(magnitude < kSmallestNormal ? magnitude : 0U) + 0.5F) -
+        bit_cast<std::uint32_t>(bit_cast<float>(magnitude < kSmallestNormal ? magnitude : 0U) +
+                                0.5F) -
         0x3f00'0000U;
     const std::uint32_t normal =
         (magnitude - ((127U - 15U) << 23) + 0xfffU + (magnitude >> 13 & 1U)) >> 13;
@@ -234,7 +235,7 @@ template <class Format>
 [[nodiscard]] inline std::uint16_t convert_double(double value) noexcept {
   if (!std::isnan(value)) return encode<Format>(value);
   constexpr int kKept = Format::kFractionBits;
-  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const auto bits = bit_cast<std::uint64_t>(value);
   const std::uint64_t fraction = (bits & 0x000f'ffff'ffff'ffff) >> (52 - kKept) | 1U << (kKept - 1);
   return static_cast<std::uint16_t>((bits >> 48 & kSignBit) | kInfinityBits<Format> | fraction);
 }
@@ -254,9 +255,9 @@ template <class Format>
     const double lost = (product - (sum - back)) + (addend - back);  // sum + lost is exact
     if (lost == 0.0 || !std::isfinite(sum)) return encode<Format>(sum);
     // Round to odd: a sum that only seems to be a tie must fall to its true side.
-    auto bits = std::bit_cast<std::uint64_t>(sum);
+    auto bits = bit_cast<std::uint64_t>(sum);
     if ((bits & 1) == 0) bits = std::signbit(lost) == std::signbit(sum) ? bits + 1 : bits - 1;
-    return encode<Format>(std::bit_cast<double>(bits));
+    return encode<Format>(bit_cast<double>(bits));
   }
 }
 

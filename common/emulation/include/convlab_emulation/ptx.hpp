@@ -7,7 +7,6 @@
 // into 32 bits, as on a GPU.
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
+
 namespace convlab::emulation {
 
 /// One __shared__ declaration, as seen by one worker.
@@ -32,12 +34,12 @@ template <typename T, std::size_t Rows, std::size_t Columns>
 inline constexpr std::size_t kRowBytes<T[Rows][Columns]> = sizeof(T[Columns]);
 
 /// Counts the blocks that the calling worker has begun, so that a slot knows when it is stale.
-extern constinit thread_local std::uint64_t current_block_number;
+CONVLAB_CONSTINIT extern thread_local std::uint64_t current_block_number;
 /// Start of the dynamic shared memory of the running block.
-extern constinit thread_local void* current_dynamic_shared;
+CONVLAB_CONSTINIT extern thread_local void* current_dynamic_shared;
 /// Bounds of the running block's shared memory, static and dynamic.
-extern constinit thread_local std::uintptr_t current_shared_begin;
-extern constinit thread_local std::uintptr_t current_shared_end;
+CONVLAB_CONSTINIT extern thread_local std::uintptr_t current_shared_begin;
+CONVLAB_CONSTINIT extern thread_local std::uintptr_t current_shared_end;
 
 /// Gives the slot its place in the running block's shared memory; fails the kernel when there is
 /// not enough.
@@ -46,7 +48,7 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
 /// @param alignment  what alignas or __align__ asked for
 template <typename T>
 [[nodiscard]] T& shared_variable(SharedSlot& slot, std::size_t alignment = alignof(T)) {
-  if (slot.block != current_block_number) [[unlikely]] {
+  if (slot.block != current_block_number) {
     slot.row_bytes = kRowBytes<T>;
     place_shared(slot, sizeof(T), alignment);
   }

@@ -3,11 +3,10 @@
 // Barriers, shuffles, votes, matches and reductions.
 // Source: CUDA C++ Programming Guide, Synchronization, Warp Vote, Match, Reduce, Shuffle Functions.
 
-#include <bit>
-#include <concepts>
 #include <cstring>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
 namespace convlab::emulation {
 
@@ -167,9 +166,8 @@ unsigned match_all(const WarpExchange& exchange) {
 
 /// The types that shuffles and matches take in CUDA.
 template <typename T>
-concept WarpValue = std::same_as<T, int> || std::same_as<T, unsigned> || std::same_as<T, long> ||
-    std::same_as<T, unsigned long> || std::same_as<T, long long> ||
-    std::same_as<T, unsigned long long> || std::same_as<T, float> || std::same_as<T, double>;
+using IfWarpValue = std::enable_if_t<
+    kIsOneOf<T, int, unsigned, long, unsigned long, long long, unsigned long long, float, double>>;
 
 inline void nothing_to_exchange(WarpExchange& /*exchange*/) {}
 
@@ -207,7 +205,7 @@ inline unsigned __activemask(
 }
 
 #define CONVLAB_SHUFFLE(name, mode, Argument)                                                     \
-  template <convlab::emulation::WarpValue T>                                                      \
+  template <typename T, typename = convlab::emulation::IfWarpValue<T>>                            \
   T name(unsigned mask, T value, Argument argument, int width = 32,                               \
          convlab::emulation::CallSite site = convlab::emulation::Here::current()) {               \
     return convlab::emulation::shuffle(#name, convlab::emulation::ShuffleMode::mode, mask, value, \
@@ -243,7 +241,7 @@ inline int __uni_sync(unsigned mask, int predicate,
           "__uni_sync", mask, static_cast<int>(predicate != 0), site);
   return same != 0;
 }
-template <convlab::emulation::WarpValue T>
+template <typename T, typename = convlab::emulation::IfWarpValue<T>>
 unsigned __match_any_sync(unsigned mask, T value,
                           convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
   unsigned out = 0;
@@ -251,7 +249,7 @@ unsigned __match_any_sync(unsigned mask, T value,
                                       mask, &value, &out, site);
   return out;
 }
-template <convlab::emulation::WarpValue T>
+template <typename T, typename = convlab::emulation::IfWarpValue<T>>
 unsigned __match_all_sync(unsigned mask, T value, int* predicate,
                           convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
   const unsigned same =

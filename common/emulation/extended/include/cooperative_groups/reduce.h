@@ -45,7 +45,7 @@ T reduce(const Group& group, const T& value, Operation&& operation,
          detail::CallSite site = detail::Here::current()) {
   static_assert(!std::is_same_v<Group, thread_block>,
                 "reduce takes a tile or a coalesced group, not the whole block");
-  using Plain = std::remove_cvref_t<Operation>;
+  using Plain = convlab::emulation::Plain<Operation>;
   return convlab::emulation::meet_and_fold<T, Plain>(&convlab::emulation::reduce_all<T, Plain>,
                                                      "reduce", group.lanes().mask(), value,
                                                      operation, site);

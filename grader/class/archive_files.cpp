@@ -1,0 +1,245 @@
+#include "grader/class/archive_files.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <set>
+#include <sstream>
+
+#include "common/error/error.hpp"
+#include "common/serve/channel.hpp"
+#include "common/serve/serve.hpp"
+#include "common/text/printable.hpp"
+#include "grader/class/submission_limits.hpp"
+#include "grader/sandbox/child_process.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The first line of what comes back from the box.
+constexpr const char* kRefused = "refused";
+constexpr const char* kFiles = "files";
+
+/// A name of an archive, checked: it stays inside the folder and can be shown.
+std::string safe_path(const char* name) {
+  if (name == nullptr || *name == '\0') throw RefusedSubmission("A file in it has no name.");
+  const std::string path = name;
+  if (printable_line(path) != path) {
+    throw RefusedSubmission("The name " + quoted_name(path) +
+                            " in it holds control characters or is no UTF-8.");
+  }
+  const fs::path normal = fs::path(path).lexically_normal();
+  if (normal.is_absolute() || path.find('\\') != std::string::npos) {
+    throw RefusedSubmission("The name " + quoted_name(path) +
+                            " in it does not start from the archive's own folder.");
+  }
+  const fs::path raw(path);
+  if (std::any_of(raw.begin(), raw.end(), [](const fs::path& part) { return part == ".."; })) {
+    throw RefusedSubmission("The name " + quoted_name(path) +
+                            " in it leaves the archive's folder by '..'.");
+  }
+  return normal.generic_string();
+}
+
+/// Words for what is neither a file nor a folder.
+const char* kind_of(archive_entry* entry) {
+  if (::archive_entry_hardlink(entry) != nullptr) return "a hard link";
+  switch (::archive_entry_filetype(entry)) {
+    case AE_IFLNK:
+      return "a symbolic link";
+    case AE_IFCHR:
+    case AE_IFBLK:
+      return "a device";
+    case AE_IFIFO:
+      return "a pipe";
+    case AE_IFSOCK:
+      return "a socket";
+    default:
+      return nullptr;
+  }
+}
+
+class Archive {
+ public:
+  explicit Archive(const fs::path& file) : archive_(::archive_read_new()) {
+    archive* a = archive_.get();
+    if (a == nullptr) throw EnvironmentError("There is not enough memory to read archives.");
+    ::archive_read_support_format_tar(a);
+    ::archive_read_support_format_zip(a);
+    ::archive_read_support_format_empty(a);
+    ::archive_read_support_filter_gzip(a);
+    ::archive_read_support_filter_bzip2(a);
+    ::archive_read_support_filter_xz(a);
+    ::archive_read_support_filter_zstd(a);
+    constexpr std::size_t kBlock = std::size_t{64} << 10;
+    require(::archive_read_open_filename(a, file.c_str(), kBlock));
+  }
+
+  std::vector<SubmittedFile> files() {
+    std::vector<SubmittedFile> found;
+    std::set<std::string> names;
+    archive_entry* entry = nullptr;
+    while (true) {
+      const int code = ::archive_read_next_header(archive_.get(), &entry);
+      if (code == ARCHIVE_EOF) break;
+      require(code);
+      allowance_.entry();
+      const std::string path = safe_path(::archive_entry_pathname(entry));
+      if (const char* kind = kind_of(entry)) {
+        throw RefusedSubmission(quoted_name(path) + " in it is " + kind +
+                                "; hand in plain files only.");
+      }
+      if (::archive_entry_filetype(entry) == AE_IFDIR) continue;
+      if (!names.insert(path).second) {
+        throw RefusedSubmission("It holds two files of the name " + quoted_name(path) + ".");
+      }
+      std::string text = data(path, is_source(path));
+      if (is_source(path)) found.push_back({path, std::move(text)});
+    }
+    if (names.empty()) throw RefusedSubmission("The archive is empty.");
+    return found;
+  }
+
+ private:
+  struct Free {
+    void operator()(archive* a) const { ::archive_read_free(a); }
+  };
+
+  void require(int code) const {
+    // A warning is about times, owners or a name's encoding, which count for nothing here.
+    if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
+    const char* reason = ::archive_error_string(archive_.get());
+    throw RefusedSubmission("It cannot be read as an archive: " +
+                            printable_line(reason == nullptr ? "it is damaged" : reason) + ".");
+  }
+
+  // Data of other files are read, too, because only then they are counted.
+  std::string data(const std::string& path, bool keep) {
+    std::string text;
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    while (true) {
+      const int code = ::archive_read_data_block(archive_.get(), &block, &size, &offset);
+      if (code == ARCHIVE_EOF) return text;
+      require(code);
+      allowance_.bytes(size);
+      if (!keep) continue;
+      // A sparse file may claim any offset.
+      require_short(path, static_cast<std::size_t>(offset) + size);
+      text.resize(static_cast<std::size_t>(offset), '\0');
+      text.append(static_cast<const char*>(block), size);
+    }
+  }
+
+  std::unique_ptr<archive, Free> archive_;
+  Allowance allowance_;
+};
+
+/// The answer of the box, which nobody trusts: a broken reader may have written it.
+std::vector<SubmittedFile> files_of(const std::string& answer) {
+  std::istringstream stream(answer);
+  std::string kind;
+  std::getline(stream, kind);
+  if (kind == kRefused) {
+    throw RefusedSubmission(printable_line(answer.substr(std::string(kRefused).size() + 1)));
+  }
+  std::vector<SubmittedFile> files;
+  const auto damaged = [] {
+    throw RefusedSubmission("Reading it as an archive went wrong; pack it again.");
+  };
+  if (kind != kFiles) damaged();
+  std::size_t name_size = 0;
+  std::size_t text_size = 0;
+  while (stream >> name_size >> text_size) {
+    if (stream.get() != '\n' || name_size > answer.size() || text_size > answer.size()) damaged();
+    std::string name(name_size, '\0');
+    std::string text(text_size, '\0');
+    stream.read(name.data(), static_cast<std::streamsize>(name_size));
+    stream.read(text.data(), static_cast<std::streamsize>(text_size));
+    if (!stream) damaged();
+    require_short(name, text_size);
+    files.push_back({safe_path(name.c_str()), std::move(text)});
+  }
+  return files;
+}
+
+const char* words_for(Ending::Kind kind) {
+  switch (kind) {
+    case Ending::Kind::kTimeout:
+      return "took too long";
+    case Ending::Kind::kMemory:
+      return "took too much memory";
+    case Ending::Kind::kFlood:
+      return "printed without end";
+    default:
+      return "ended the reader";
+  }
+}
+
+}  // namespace
+
+std::vector<SubmittedFile> read_archive(const fs::path& file) {
+  return Archive(file).files();
+}
+
+void answer_in_box(const fs::path& file) {
+  std::string answer;
+  try {
+    answer = std::string(kFiles) + "\n";
+    for (const SubmittedFile& each : read_archive(file)) {
+      answer += std::to_string(each.path.size()) + " " + std::to_string(each.text.size()) + "\n" +
+                each.path + each.text;
+    }
+  } catch (const RefusedSubmission& refused) {
+    answer = std::string(kRefused) + "\n" + refused.what();
+  } catch (const std::bad_alloc&) {
+    answer = std::string(kRefused) + "\nReading it takes too much memory.";
+  }
+  for (std::size_t at = 0; at < answer.size(); at += kMaxMessage) {
+    if (!send_message(kServeDescriptor, answer.substr(at, kMaxMessage))) return;
+  }
+}
+
+std::vector<SubmittedFile> read_archive_in_box(const fs::path& file) {
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  const fs::path archive = fs::canonical(file);
+  constexpr std::uint64_t kMemory = std::uint64_t{2} << 30;
+  constexpr std::uint64_t kProcessorSeconds = 60;
+  constexpr std::chrono::seconds kPatience{300};
+  constexpr std::size_t kLongest = 2 * kMostBytes;
+  ChildProcess process(program, {"class", "unpack", archive.string()},
+                       {.policy = {.box = Box::kCpu,
+                                   .readable = {archive},
+                                   .cpu_seconds = kProcessorSeconds,
+                                   .data_bytes = kMemory}});
+  std::string answer;
+  auto part = process.receive(kPatience);
+  for (; std::holds_alternative<Message>(part); part = process.receive(kPatience)) {
+    answer += std::get<Message>(part).text;
+    if (answer.size() > kLongest) throw RefusedSubmission("Its sources are too long.");
+  }
+  const Ending ending = std::get<Ending>(part);
+  if (ending.kind == Ending::Kind::kNoStart ||
+      (ending.kind == Ending::Kind::kExited && ending.code != 0)) {
+    throw EnvironmentError("The program that reads archives failed: " +
+                           printable_line(process.output_tail()));
+  }
+  if (ending.kind != Ending::Kind::kExited) {
+    throw RefusedSubmission(std::string("Reading it as an archive ") + words_for(ending.kind) +
+                            (ending.kind == Ending::Kind::kSignal
+                                 ? " by signal " + std::to_string(ending.code)
+                                 : std::string()) +
+                            "; pack it again with grader submit.");
+  }
+  return files_of(answer);
+}
+
+}  // namespace convlab::grader
