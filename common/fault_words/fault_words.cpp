@@ -392,7 +392,9 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       words = {"E-copy", text_and_places};
       break;
     case FaultKind::kArithmetic:
-      words = {"E-arithmetic", text_and_places};
+      words = {"E-arithmetic", fault.text.empty() ? "a whole number is divided by zero." +
+                                                        place_lines(fault, sources)
+                                                  : text_and_places};
       break;
     case FaultKind::kUnsupported:
       words = {"E-unsupported", text_and_places};

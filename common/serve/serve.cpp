@@ -115,6 +115,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     place = {FaultKind::kSystemCall, "", info->si_syscall};
   }
   if (signal == SIGALRM) place = {FaultKind::kKernelTime};
+  if (signal == SIGFPE) place = {FaultKind::kArithmetic};
   place.code = code_of(context);
   std::array<char, 256> text{};
   const int length = std::snprintf(

@@ -95,7 +95,7 @@ const std::vector<Diagnosis>& catalogue() {
        "The order is cudaMemcpy(to, from, bytes, direction). Target and source are exchanged, the "
        "direction is the other one, or the size is larger than the array.",
        "Compare the call in that line with this order, then its size with the allocation."},
-      {"E-arithmetic", "a kernel divides by zero or stops itself",
+      {"E-arithmetic", "a whole number is divided by zero, or a kernel stops",
        "An integer division by zero, a failed assert() or a trap.",
        "Look at the divisor, or at the condition, in that line."},
       {"E-unsupported", "the emulated device cannot do this",
@@ -325,7 +325,7 @@ Finding with_warnings(Finding found, const std::string& warnings) {
 namespace {
 
 // What only the signal tells.
-Finding explain_signal(int signal, const std::string& where) {
+Finding explain_signal(int signal, const std::string& where, const FaultRecord& fault) {
   switch (signal) {
     case SIGSYS:
       return finding("E-forbidden",
@@ -335,7 +335,10 @@ Finding explain_signal(int signal, const std::string& where) {
     case SIGXFSZ:
       return finding("E-flood", "In " + where + ": it wrote a file without end.");
     default:
-      return finding("E-crash", "In " + where + ": " + ::strsignal(signal) + ".");
+      return finding(
+          "E-crash",
+          "In " + where + ": " + ::strsignal(signal) +
+              (fault.line > 0 ? ", " + fault.file + ":" + std::to_string(fault.line) : "") + ".");
   }
 }
 
@@ -349,7 +352,7 @@ Finding explain_fault(const Failure& failure, const std::string& where) {
     return finding("E-forbidden", "In " + where + ": the system call " +
                                       system_call_name(static_cast<int>(fault.element)) + ".");
   }
-  return explain_signal(failure.code, where);
+  return explain_signal(failure.code, where, fault);
 }
 
 std::string last_line(const std::string& printed) {
