@@ -129,16 +129,15 @@ case $step in
     # Headers of older editions brought names of std along. Who counts on them gets them.
     compile() { run_recorded "$commands/$device.compile" "$@"; }
     again() { compile "$@" >"$words.again" 2>&1; }
+    with_names() {
+      grep -Eq 'declared|is undefined|not a member|no member|no type named|not name a type' "$words" &&
+        again -DCONVLAB_NAMES_OF_STD
+    }
     if ! compile >"$words" 2>&1; then
-      unknown='not declared|undeclared|is undefined|not a member|no member|no type named|not name a type'
-      if ! grep -Eq "$unknown|unknown type|[cC][+][+]2[0a]|<=>" "$words"; then
-        cat "$words" >&2
-        exit 1
-      fi
-      if ! again -DCONVLAB_NAMES_OF_STD; then
+      if ! with_names; then
         seventeen=$standard
         standard=
-        if [ -z "$seventeen" ] || ! { again || again -DCONVLAB_NAMES_OF_STD; }; then
+        if [ -z "$seventeen" ] || ! { again || with_names; }; then
           cat "$words" >&2
           exit 1
         fi

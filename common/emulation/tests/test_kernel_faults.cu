@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
 
@@ -17,8 +18,10 @@ using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 using convlab::emulation::EmulationFault;
 
-// Read when the first kernel starts.
-const int kTimeoutIsSet = setenv("CONVLAB_EMU_TIMEOUT", "2", 1);
+const bool kIsLimited = [] {
+  convlab::emulation::limit_kernels(2.0);
+  return true;
+}();
 
 std::string at_line(int line) {
   return "test_kernel_faults.cu:" + std::to_string(line);

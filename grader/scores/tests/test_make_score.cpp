@@ -123,6 +123,7 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
   SpeedOutcome noisy = speed_of(0.75);
   noisy.measure->low = 0.5;
   noisy.measure->high = 1.0;
+  noisy.measure->yours_ms[0].back() = 1.0;  // the fastest call shows what the stage can do
   noisy.measure->rounds = 3;
   const Score score = make_score(kRules, work_of(check), {noisy});
   CHECK(score.items[4].credit == Credit::kUndecided);
