@@ -42,7 +42,7 @@ struct BarrierNote {
   std::string variable{};  ///< of shared memory
   int before = 0;          ///< the line of the earlier access; 0: nothing needs the barrier
   bool before_writes = false;
-  int behind = 0;             ///< the line of the later access
+  int behind = 0;  ///< the line of the later access
   bool behind_writes = false;
   std::int64_t elements = 0;  ///< pairs of accesses
 

@@ -55,8 +55,8 @@ bool is_left_out(const char* part) {
   return left_out != nullptr && std::strstr(left_out, part) != nullptr;
 }
 
-// As fork(): no stack is given, so the new process continues on a copy of this one. Unlike fork() it
-// takes none of the C library's locks.
+// As fork(): no stack is given, so the new process continues on a copy of this one. Unlike fork()
+// it takes none of the C library's locks.
 pid_t fork_into(unsigned long namespaces) {
   return static_cast<pid_t>(
       ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));

@@ -17,9 +17,7 @@ class LaneGroup {
   constexpr explicit LaneGroup(std::uint32_t mask) : mask_(mask) {}
 
   [[nodiscard]] constexpr std::uint32_t mask() const { return mask_; }
-  [[nodiscard]] constexpr unsigned count() const {
-    return static_cast<unsigned>(popcount(mask_));
-  }
+  [[nodiscard]] constexpr unsigned count() const { return static_cast<unsigned>(popcount(mask_)); }
   [[nodiscard]] unsigned rank() const { return rank_of(lane_id()); }
 
   /// Rank of a lane; of one outside the group, the number of members below it.

@@ -279,8 +279,8 @@ class CallChecker {
       return;
     if (types.contains(source_[keyword + 1].text))
       complain(keyword, "a kernel must return void: it gives results by pointers");
-    for (std::size_t i = keyword;
-         i < source_.size() && !source_.is(i, "{") && !source_.is(i, ";"); ++i)
+    for (std::size_t i = keyword; i < source_.size() && !source_.is(i, "{") && !source_.is(i, ";");
+         ++i)
       if (source_.is(i, "&"))
         complain(i,
                  "a kernel cannot take a parameter by reference, which is an address of the "

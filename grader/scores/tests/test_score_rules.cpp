@@ -65,7 +65,8 @@ TEST_CASE("score rules: what is wrong is told with file, item and reason") {
   const auto [item, words] = GENERATE(table<std::string, std::string>({
       {R"(7)", "item 1 is not a JSON object"},
       {R"({"item": "runs", "points": 1})", "item 1 needs a text for 'stage'"},
-      {R"({"stage": "a", "item": "beauty", "points": 1})", "known are runs, puzzles, cases, network"},
+      {R"({"stage": "a", "item": "beauty", "points": 1})",
+       "known are runs, puzzles, cases, network"},
       {R"({"stage": "a", "item": "runs", "ponits": 1})", "unknown key 'ponits'; known are item"},
       {R"({"stage": "a", "item": "runs", "points": -1})",
        "from 0.0 to 1000.0 for 'points', not -1"},

@@ -175,7 +175,8 @@ inline int __dp4a(char4 a, char4 b, int c) {
   return __dp4a(convlab::emulation::bit_cast<int>(a), convlab::emulation::bit_cast<int>(b), c);
 }
 inline unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int c) {
-  return __dp4a(convlab::emulation::bit_cast<unsigned int>(a), convlab::emulation::bit_cast<unsigned int>(b), c);
+  return __dp4a(convlab::emulation::bit_cast<unsigned int>(a),
+                convlab::emulation::bit_cast<unsigned int>(b), c);
 }
 inline int __dp2a_lo(int a, int b, int c) {
   return static_cast<int>(convlab::emulation::dot_of_two<std::int16_t, std::int8_t>(
