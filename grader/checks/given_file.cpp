@@ -89,7 +89,8 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(
         submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
-    return emulated.problem ? std::filesystem::path() : emulated.program;
+    if (emulated.problem) return EmulatedProgram{.refused = explain(*emulated.problem)};
+    return EmulatedProgram{.program = emulated.program, .warnings = emulated.warnings};
   };
   return given;
 }
