@@ -10,7 +10,7 @@
 #include "grader/plots/plotted_runs.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::compare_command {
 
 namespace {
 
@@ -73,7 +73,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compare", "Compares stages, or the same stage in files");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
@@ -98,4 +98,4 @@ void add_compare(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::compare_command

@@ -20,9 +20,9 @@ namespace {
 
 // Sizes in pixels of the PNG; the other formats scale.
 constexpr int kRowHeight = 34;
-constexpr int kTop = 100;
-constexpr int kBottom = 86;
-constexpr int kRight = 24;
+constexpr int kLadderTop = 100;
+constexpr int kLadderBottom = 86;
+constexpr int kLadderRight = 24;
 constexpr double kGap = 14.0;  // from a point to its text
 constexpr int kTitleWidth = 52;
 
@@ -99,7 +99,7 @@ class Layout {
     return line.label + " " + three_digits(line.milliseconds);
   }
 
-  [[nodiscard]] int height() const { return kTop + kBottom + kRowHeight * lines_; }
+  [[nodiscard]] int height() const { return kLadderTop + kLadderBottom + kRowHeight * lines_; }
   [[nodiscard]] int lines() const { return lines_; }
   [[nodiscard]] double left() const { return left_; }
   [[nodiscard]] double low() const { return low_; }
@@ -111,7 +111,7 @@ class Layout {
   }
 
  private:
-  [[nodiscard]] double plot_width() const { return kPlotWidth - kRight - left_; }
+  [[nodiscard]] double plot_width() const { return kPlotWidth - kLadderRight - left_; }
   void note(const std::string& text, double at) { texts_.emplace_back(text, at); }
 
   std::vector<std::pair<std::string, double>> texts_;
@@ -122,9 +122,9 @@ class Layout {
 };
 
 /// Collects the program's text: settings first, data and the plot command last.
-class Writer {
+class LadderWriter {
  public:
-  Writer(const Ladder& ladder, const Layout& layout, PlotFormat format)
+  LadderWriter(const Ladder& ladder, const Layout& layout, PlotFormat format)
       : ladder_(ladder),
         layout_(layout),
         scale_(font_scale(format)),
@@ -136,9 +136,9 @@ class Writer {
                          .x_title = ladder_.axis,
                          .height = layout_.height(),
                          .left = layout_.left(),
-                         .right = kRight,
-                         .top = kTop,
-                         .bottom = kBottom},
+                         .right = kLadderRight,
+                         .top = kLadderTop,
+                         .bottom = kLadderBottom},
                         format, output)
           << "unset ytics\nset logscale x 10\nset xrange [" << layout_.low() << ":"
           << layout_.high() << "]\nset yrange [" << layout_.lines() << ":0]\n";
@@ -269,7 +269,7 @@ class Writer {
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
                          const std::filesystem::path& output) {
   const Layout layout(ladder);
-  return Writer(ladder, layout, format).write(format, output);
+  return LadderWriter(ladder, layout, format).write(format, output);
 }
 
 std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder) {

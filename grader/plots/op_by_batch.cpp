@@ -13,11 +13,11 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr int kLeft = 130;
-constexpr int kTop = 90;
-constexpr int kBottom = 86;
+constexpr int kBatchesLeft = 130;
+constexpr int kBatchesTop = 90;
+constexpr int kBatchesBottom = 86;
 constexpr int kLeastHeight = 760;
-constexpr double kLabelHeight = 22.0;
+constexpr double kBatchesLabelHeight = 22.0;
 constexpr double kLeader = 38.0;  // from the last point to its label
 constexpr int kNameWidth = 44;
 // Filled symbols first, then the same shapes empty.
@@ -32,9 +32,9 @@ Line& line_named(std::vector<Line>& lines, const std::string& name, const std::s
   return lines.emplace_back(Line{.name = name, .family = family, .places = {}});
 }
 
-class Writer {
+class OpByBatchWriter {
  public:
-  Writer(const OpByBatch& plot, PlotFormat format) : plot_(plot), format_(format) {
+  OpByBatchWriter(const OpByBatch& plot, PlotFormat format) : plot_(plot), format_(format) {
     int longest_name = 0;
     for (const auto* lines : {&plot.stages, &plot.references}) {
       for (const Line& line : *lines) {
@@ -48,8 +48,8 @@ class Writer {
     }
     right_ = 24.0 + kLeader + kNameCharacterWidth * longest_name;
     const auto labels = static_cast<double>(plot.stages.size() + plot.references.size());
-    height_ =
-        std::max(kLeastHeight, kTop + kBottom + static_cast<int>(1.5 * kLabelHeight * labels));
+    height_ = std::max(kLeastHeight, kBatchesTop + kBatchesBottom +
+                                         static_cast<int>(1.5 * kBatchesLabelHeight * labels));
     x_low_ = *batches_.begin() / 1.15;
     x_high_ = *batches_.rbegin() * 1.08;
     y_low_ /= 1.8;
@@ -62,10 +62,10 @@ class Writer {
                          .x_title = "batch, images (log scale)",
                          .y_title = "op time, milliseconds (log scale)",
                          .height = height_,
-                         .left = kLeft,
+                         .left = kBatchesLeft,
                          .right = right_,
-                         .top = kTop,
-                         .bottom = kBottom},
+                         .top = kBatchesTop,
+                         .bottom = kBatchesBottom},
                         format_, output)
           << "set logscale xy 10\nunset mxtics\nset xrange [" << x_low_ << ":" << x_high_
           << "]\nset yrange [" << y_low_ << ":" << y_high_ << "]\n";
@@ -87,10 +87,10 @@ class Writer {
   };
 
   [[nodiscard]] double decades_per_pixel_x() const {
-    return std::log10(x_high_ / x_low_) / (kPlotWidth - kLeft - right_);
+    return std::log10(x_high_ / x_low_) / (kPlotWidth - kBatchesLeft - right_);
   }
   [[nodiscard]] double decades_per_pixel_y() const {
-    return std::log10(y_high_ / y_low_) / (height_ - kTop - kBottom);
+    return std::log10(y_high_ / y_low_) / (height_ - kBatchesTop - kBatchesBottom);
   }
 
   // A tick for each batch, with its number if there is room.
@@ -156,7 +156,7 @@ class Writer {
     std::vector<double> heights;
     heights.reserve(labels.size());
     for (const Label& label : labels) heights.push_back(std::log10(label.place.time.median));
-    heights = spread_labels(heights, kLabelHeight * decades_per_pixel_y());
+    heights = spread_labels(heights, kBatchesLabelHeight * decades_per_pixel_y());
     const auto beside = [&](double at, double pixels) {
       return at * std::pow(10.0, pixels * decades_per_pixel_x());
     };
@@ -214,7 +214,7 @@ std::optional<OpByBatch> make_op_by_batch(const std::vector<Result>& results,
 
 std::string gnuplot_text(const OpByBatch& plot, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(plot, format).write(output);
+  return OpByBatchWriter(plot, format).write(output);
 }
 
 std::vector<std::filesystem::path> draw(const OpByBatch& plot,

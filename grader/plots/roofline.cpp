@@ -34,11 +34,11 @@ void add_points(Roofline& roofline, const RunResult& run, const std::string& nam
   }
 }
 
-constexpr int kLeft = 96;
-constexpr int kRight = 130;  // the names of the ceilings
-constexpr int kTop = 90;
-constexpr int kBottom = 86;
-constexpr double kLabelHeight = 22.0;
+constexpr int kRooflineLeft = 96;
+constexpr int kRooflineRight = 130;  // the names of the ceilings
+constexpr int kRooflineTop = 90;
+constexpr int kRooflineBottom = 86;
+constexpr double kRooflineLabelHeight = 22.0;
 constexpr double kLabelOffset = 44.0;  // from a point to its label
 
 std::string tera_text(double per_second) {
@@ -54,16 +54,16 @@ struct Axes {
   int height;  // of the picture, in pixels
 
   [[nodiscard]] double decades_per_pixel_y() const {
-    return std::log10(y_high / y_low) / (height - kTop - kBottom);
+    return std::log10(y_high / y_low) / (height - kRooflineTop - kRooflineBottom);
   }
   [[nodiscard]] double decades_per_pixel_x() const {
-    return std::log10(x_high / x_low) / (kPlotWidth - kLeft - kRight);
+    return std::log10(x_high / x_low) / (kPlotWidth - kRooflineLeft - kRooflineRight);
   }
 };
 
-class Writer {
+class RooflineWriter {
  public:
-  Writer(const Roofline& roofline, PlotFormat format)
+  RooflineWriter(const Roofline& roofline, PlotFormat format)
       : roofline_(roofline),
         axes_(axes_of(roofline)),
         scale_(font_scale(format)),
@@ -75,10 +75,10 @@ class Writer {
                          .x_title = "operations for each byte that must be moved (log scale)",
                          .y_title = "TFLOP/s (log scale)",
                          .height = axes_.height,
-                         .left = kLeft,
-                         .right = kRight,
-                         .top = kTop,
-                         .bottom = kBottom},
+                         .left = kRooflineLeft,
+                         .right = kRooflineRight,
+                         .top = kRooflineTop,
+                         .bottom = kRooflineBottom},
                         format, output)
           << "set logscale xy 10\nset xrange [" << axes_.x_low << ":" << axes_.x_high
           << "]\nset yrange [" << axes_.y_low * 1e-12 << ":" << axes_.y_high * 1e-12 << "]\n";
@@ -108,7 +108,8 @@ class Writer {
     }
     constexpr int kLeast = 760;
     const int height = std::max(
-        kLeast, kTop + kBottom + static_cast<int>(kLabelHeight * static_cast<double>(labels + 4)));
+        kLeast, kRooflineTop + kRooflineBottom +
+                    static_cast<int>(kRooflineLabelHeight * static_cast<double>(labels + 4)));
     // Room for the name of the slope, and for the labels beside the last layer.
     return {smallest / 14.0, largest * 9.0, least / 2.5, most * 2.0, height};
   }
@@ -139,7 +140,7 @@ class Writer {
     const double fp16 = has_fp16 ? limits.fp16_per_second : peak * 100.0;
     const std::vector<double> heights =
         spread_labels({std::log10(fp16), std::log10(limits.fp32_per_second)},
-                      kLabelHeight * axes_.decades_per_pixel_y());
+                      kRooflineLabelHeight * axes_.decades_per_pixel_y());
     ceiling(limits.fp32_per_second, std::pow(10.0, heights[1]), "fp32", "#333333", false);
     if (has_fp16) ceiling(fp16, std::pow(10.0, heights[0]), "fp16", "#777777", true);
     // The name of the slope stands along it.
@@ -188,7 +189,7 @@ class Writer {
     std::vector<double> heights;
     heights.reserve(points.size());
     for (const auto& point : points) heights.push_back(std::log10(point.operations_per_second));
-    heights = spread_labels(heights, kLabelHeight * axes_.decades_per_pixel_y());
+    heights = spread_labels(heights, kRooflineLabelHeight * axes_.decades_per_pixel_y());
     const bool to_the_left = index == 0 && !has_room_on_the_right(points);
     const double side = to_the_left ? -1.0 : 1.0;
     const auto beside = [&](double pixels) {
@@ -260,7 +261,7 @@ std::optional<Roofline> make_roofline(const std::vector<Result>& results,
 
 std::string gnuplot_text(const Roofline& roofline, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(roofline, format).write(format, output);
+  return RooflineWriter(roofline, format).write(format, output);
 }
 
 std::vector<std::filesystem::path> draw(const Roofline& roofline,
