@@ -148,7 +148,8 @@ std::string percent_text(const std::optional<double>& percent) {
 
 std::string ratio_text(double ratio) {
   constexpr double kSlow = 0.1;
-  if (ratio < kSlow) return three_digits(ratio);
+  constexpr double kFast = 100.0;
+  if (ratio < kSlow || ratio >= kFast) return three_digits(ratio);
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f", ratio);
   return text.data();
@@ -186,7 +187,7 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
           if (each.stage == run.stage.id && each.batch == batch) stage.counters = each.counters;
         }
       }
-      comparison.caption = caption_of(drawn, network);
+      comparison.caption = caption_of(drawn, network, "");
       comparisons.push_back(std::move(comparison));
     }
   }
@@ -276,7 +277,7 @@ Table table_of(const std::vector<Comparison>& comparisons) {
 
 std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons) {
   Ladder ladder{.title = "How many times as fast",
-                .axis = "times as fast as the one named behind the number (log scale)",
+                .axis = "times as fast as the second of the two stages (log scale; bars: 95 %)",
                 .file_stem = "compare",
                 .caption = {},
                 .origin = 1.0,
@@ -286,10 +287,10 @@ std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons) {
     for (const ComparedStage& stage : comparison.stages) {
       if (!stage.speed) continue;
       const ComparedSpeed& speed = *stage.speed;
-      panel.rows.push_back({.title = stage.name,
+      panel.rows.push_back({.title = stage.name + " over " + speed.against,
                             .layers = {},
                             .sum = {speed.ratio, speed.low, speed.high},
-                            .text = ratio_text(speed.ratio) + "× " + speed.against});
+                            .text = ratio_text(speed.ratio)});
       panel.rows.back().layers = {panel.rows.back().sum};
     }
     ladder.caption = comparison.caption;

@@ -50,7 +50,7 @@ while ((killed < kills)); do
     ((killed / 4 % 2 == 0)) || signal=INT
     # Half of the kills come while the grader reads and begins, the others while it grades.
     longest=(600 600 6000 40000)
-    delay=$((RANDOM % longest[killed % 4] + 1))
+    delay=$((RANDOM % longest[RANDOM % 4] + 1))
     status=0
     grade timeout --foreground --signal=$signal "$(printf '%d.%03d' $((delay / 1000)) $((delay % 1000)))" ||
       status=$?
