@@ -24,6 +24,9 @@ Finding explain(const BuildProblem& problem) {
         found.cause = "A kernel is called without <<<grid, block>>>, as a function of the host.";
         found.next = "Launch it: kernel<<<grid, block>>>(…).";
       }
+      if (problem.message.find("cannot be emulated") != std::string::npos) {
+        found = finding("E-unsupported", problem.message);
+      }
       return found;
     }
     case BuildProblem::Kind::kTakesTooLong:
