@@ -278,6 +278,16 @@ class CudaSession final : public DeviceSession {
     cudaEventSynchronize(stop_.get());
     return emulation::has_pending_work();
   }
+#else
+  void choose_settings(const std::vector<std::string>& settings) override {
+    const auto asks = [&](const std::string& mode) {
+      return std::find(settings.begin(), settings.end(), kGpuMemorySetting + mode) !=
+             settings.end();
+    };
+    choose_allocation_mode(asks("guarded") ? AllocationMode::kGuarded
+                           : asks("poisoned") ? AllocationMode::kPoisoned
+                                              : AllocationMode::kUsual);
+  }
 #endif
 
   void start_profile() override {

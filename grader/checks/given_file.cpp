@@ -16,8 +16,16 @@ namespace {
 Finding explain(const BuildProblem& problem) {
   const std::string file = printable_line(problem.file);
   switch (problem.kind) {
-    case BuildProblem::Kind::kDoesNotCompile:
-      return finding("E-build", problem.message);
+    case BuildProblem::Kind::kDoesNotCompile: {
+      Finding found = finding("E-build", problem.message);
+      // Emulated it compiles, and fails when it runs.
+      if (problem.message.find("must be configured") != std::string::npos) {
+        found = finding("E-device-pointer", problem.message);
+        found.cause = "A kernel is called without <<<grid, block>>>, as a function of the host.";
+        found.next = "Launch it: kernel<<<grid, block>>>(…).";
+      }
+      return found;
+    }
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build",
                      file + ": the compiler did not come to an end; " + problem.message + ".");

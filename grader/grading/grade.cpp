@@ -9,6 +9,7 @@
 #include "common/error/error.hpp"
 #include "common/result/add_device.hpp"
 #include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/find_precision.hpp"
 #include "grader/checks/graded_network.hpp"
@@ -276,18 +277,39 @@ class Grading {
                                    const std::optional<Finding>& found) {
     if (found && !may_be_luck(*found)) return found;
     observer_.announce(stage.id + ": the same on an emulated device");
-    const std::vector<ElementCase> cases = with_few_images(plan.repeated);
-    const auto emulated = rehearse(request_.build_emulated, stage, cases, seed);
-    if (!emulated || !may_be_luck(*emulated)) return found;
-    const bool outside = emulated->id == "E-outside";
+    auto emulated =
+        rehearse(request_.build_emulated, SourceText(request_.sources), stage, plan, seed);
+    if (emulated && !may_be_luck(*emulated)) emulated.reset();
+    const bool certain = emulated && holds_everywhere(*emulated);
     // A GPU's error code says less than these.
-    if (found) return outside || emulated->id == "E-misaligned" ? emulated : found;
-    const auto luck = find_luck(request_.build_emulated, stage, cases, seed, *emulated);
-    if (!luck && !outside) return std::nullopt;  // emulation has limits of its own
+    if (found) return certain ? emulated : found;
+    if (!emulated) emulated = guarded(stage, plan, seed);
+    if (!emulated) return std::nullopt;
+    const auto luck =
+        find_luck(request_.build_emulated, stage, with_few_images(plan.repeated), seed, *emulated);
+    if (!luck && !holds_everywhere(*emulated)) return std::nullopt;  // a limit of the emulation
     const Finding& told = luck ? luck->finding : *emulated;
     if (rules() == Rules::kWorkbook) return told;
     warn(stage, told);
     return std::nullopt;
+  }
+
+  // On a GPU: what touches memory beyond an allocation, where usually a neighbour forgives it.
+  std::optional<Finding> guarded(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    observer_.announce(stage.id + ": with nothing behind its arrays");
+    submission_.set_gpu_memory("guarded");
+    std::optional<Finding> found;
+    for (const ElementCase& test : plan.repeated) {
+      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
+      if (!outcome.finding) continue;
+      if (outcome.finding->id == "E-outside") {
+        found = look_closer(stage, test, seed, *outcome.finding);
+      }
+      break;
+    }
+    submission_.set_gpu_memory("usual");
+    submission_.restart();
+    return found;
   }
 
   // Not for findings that no order of lanes and no neighbouring memory can bring about.
@@ -340,20 +362,18 @@ class Grading {
     emulated.set_sources(SourceText(request_.sources));
     std::vector<StageInfo> stages;
     if (emulated.list_stages(stages)) return found;
-    std::optional<Finding> closer = run_case(emulated, stage, test, seed).finding;
+    // Few images are quick, and mostly enough.
+    std::optional<Finding> closer =
+        run_case(emulated, stage, with_few_images({test}).front(), seed).finding;
+    if (!closer) closer = run_case(emulated, stage, test, seed).finding;
     if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return found;
     closer->seen +=
         "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
     return *closer;
   }
 
-  // From the first case to the last batch; the finding that ends it.
-  std::optional<Finding> check(const StageInfo& stage, const CasePlan& plan,
-                               const std::vector<int>& batches, std::uint64_t seed,
-                               GradedNetwork& network) {
-    const Announce announce = [&](const std::string& what) {
-      observer_.announce(stage.id + ": " + what);
-    };
+  std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
+                                     std::uint64_t seed, const Announce& announce) {
     std::size_t done = 0;
     for (const ElementCase& test : plan.cases) {
       if (auto late = time_is_up()) return late;
@@ -364,7 +384,27 @@ class Grading {
       if (outcome.finding) return look_closer(stage, test, seed + done, *outcome.finding);
     }
     observer_.cases_passed(stage, done);
+    return std::nullopt;
+  }
+
+  // From the first case to the last batch; the finding that ends it.
+  std::optional<Finding> check(const StageInfo& stage, const CasePlan& plan,
+                               const std::vector<int>& batches, std::uint64_t seed,
+                               GradedNetwork& network) {
+    const Announce announce = [&](const std::string& what) {
+      observer_.announce(stage.id + ": " + what);
+    };
+    // Nothing is timed here, so the GPU's memory may hold what shows in the output.
+    submission_.set_gpu_memory("poisoned");
+    std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
+    submission_.set_gpu_memory("usual");
+    if (wrong) return wrong;
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
+    if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
+      // The course never asked for it.
+      if (plan.rules == Rules::kWorkbook) return leak;
+      warn(stage, *leak);
+    }
     network.load(announce);
     const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
       return time_layer(submission_, stage, layer, result);

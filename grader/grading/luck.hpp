@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "grader/checks/element_cases.hpp"
+#include "grader/checks/rules.hpp"
 #include "grader/result/finding.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
@@ -34,10 +35,14 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
                               const std::vector<ElementCase>& cases, std::uint64_t seed,
                               const Finding& found);
 
-/// The first finding of the emulated program in these cases; none if they are right, or if there is
-/// no such program.
-std::optional<Finding> rehearse(const BuildEmulated& build, const StageInfo& stage,
-                                const std::vector<ElementCase>& cases, std::uint64_t seed);
+/// The first finding of the emulated program: in these cases, in another order of its threads and
+/// streams, or in what it leaves allocated. None if there is none, or no such program.
+/// @param sources  of the program, whose lines and names the finding quotes
+std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
+                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+
+/// Whether CUDA's rules make it a mistake wherever it runs, also where the result is right.
+bool holds_everywhere(const Finding& finding);
 
 /// The same cases with so few images that emulation is quick.
 std::vector<ElementCase> with_few_images(std::vector<ElementCase> cases);

@@ -390,6 +390,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   // Settings come with each request, because what a constructor finds in memory it may change.
   ServeRequest whole = request;
+  whole.settings.push_back(kGpuMemorySetting + gpu_memory_);
   for (const std::string& each : environment) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }
