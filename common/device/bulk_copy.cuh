@@ -182,10 +182,11 @@ __device__ inline void block_store(void* global, const void* shared, std::uint32
 #endif
 }
 
-/// Waits until the stores have read `shared`.
-__device__ inline void block_store_wait() {
+/// Waits until all but the last Pending stores have read their `shared`.
+template <int Pending = 0>
+__device__ void block_store_wait() {
 #if CONVLAB_BULK_COPY
-  if (threadIdx.x == 0) bulk_wait_read<0>();
+  if (threadIdx.x == 0) bulk_wait_read<Pending>();
 #endif
   __syncthreads();
 }
