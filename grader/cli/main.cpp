@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -22,9 +25,32 @@ constexpr const char* kExamples =
     "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
     "3 the environment is at fault.";
 
+// After each parallel region OpenMP's threads look out for more work for some milliseconds, on
+// processors that the submission needs by then: a tenth to a third of the grader's time. OpenMP
+// reads how long (GCC's library the first variable, clang's the second) before main, so the program
+// starts once more. What it starts itself gets none of these variables.
+void let_idle_threads_sleep(char** argv) {
+  struct Variable {
+    const char* name;
+    const char* value;
+  };
+  constexpr Variable kVariables[] = {
+      {"GOMP_SPINCOUNT", "0"}, {"KMP_BLOCKTIME", "0"}, {"CONVLAB_GRADER_STARTED", "1"}};
+  if (std::getenv("CONVLAB_GRADER_STARTED") != nullptr) {
+    for (const Variable& variable : kVariables) ::unsetenv(variable.name);
+    return;
+  }
+  for (const char* own : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"}) {
+    if (std::getenv(own) != nullptr) return;
+  }
+  for (const Variable& variable : kVariables) ::setenv(variable.name, variable.value, 1);
+  ::execv("/proc/self/exe", argv);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  let_idle_threads_sleep(argv);
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
   app.formatter(std::make_shared<convlab::grader::HelpFormatter>());
