@@ -5,9 +5,9 @@
 #     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | lockstep]
 #         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
 #         lockstep: emulated, each access to memory calls common/emulation/lockstep
-#     build_given_file.sh precompile BUILD DEVICE
+#     build_given_file.sh precompile BUILD DEVICE [lockstep]
 #         makes BUILD/given_file/stages-DEVICE.hpp.gch: the headers that every stage includes, for gcc,
-#         which reads them so in a third of the time
+#         which reads them so in a third of the time; lockstep: for files that are compiled so
 #     build_given_file.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
 #         implements the course's interface ('' if not); LIBRARY: of the GPU, such as cublas
@@ -22,8 +22,6 @@ step=$1 build=$2 device=$3
 commands=$build/given_file
 # For tests that compile many files: -O1.
 optimise=${CONVLAB_SUBMISSION_OPTIMISE:-}
-# A precompiled header is one for the flags that it was made with.
-stages=$commands/stages-$device$optimise.hpp
 
 # Names of record_command.sh, as they are for this file.
 source=
@@ -95,6 +93,18 @@ run_recorded() {
   "$@"
 }
 
+# What comes behind the device: of a file to compile the file and the folder come first.
+variant=
+case $step in
+  precompile) variant=${4:-} ;;
+  compile) variant=${6:-} ;;
+esac
+if [ "$variant" = lockstep ]; then lockstep=yes; else capability=$variant; fi
+# A precompiled header is one for the flags that it was made with. In lockstep it is always -O1.
+stages=$commands/stages-$device${lockstep:+-lockstep}
+[ -n "$lockstep" ] || stages=$stages$optimise
+stages=$stages.hpp
+
 case $step in
   precompile)
     file=$stages source=$stages object=$stages.gch
@@ -102,7 +112,6 @@ case $step in
     ;;
   compile)
     file=$4 folder=$5
-    if [ "${6:-}" = lockstep ]; then lockstep=yes; else capability=${6:-}; fi
     source=$file object=$folder/source.o
     if [ "$device" = emulated ]; then
       source=$folder/rewritten.cpp
@@ -116,7 +125,7 @@ case $step in
     fi
     words=$folder/words
     # What fails is compiled again without the header: its messages are then those of any compiler.
-    if [ -z "$lockstep$capability" ] && [ -f "$stages.gch" ] &&
+    if [ -z "$capability" ] && [ -f "$stages.gch" ] &&
       grep -q '^ *# *include *"common/stage/' "$file"; then
       precompiled=$stages
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
