@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "common/device/guarded_memory.hpp"
+#include "common/device/guarded_memory.cuh"
 
 namespace convlab {
 

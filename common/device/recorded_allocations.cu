@@ -11,7 +11,7 @@
 #include <map>
 #include <mutex>
 
-#include "common/device/guarded_memory.hpp"
+#include "common/device/guarded_memory.cuh"
 #include "common/device/recorded_allocations.hpp"
 
 namespace convlab {

@@ -24,6 +24,9 @@ Finding explain(const BuildProblem& problem) {
         found.cause = "A kernel is called without <<<grid, block>>>, as a function of the host.";
         found.next = "Launch it: kernel<<<grid, block>>>(…).";
       }
+      if (problem.message.find("cannot be emulated") != std::string::npos) {
+        found = finding("E-unsupported", problem.message);
+      }
       return found;
     }
     case BuildProblem::Kind::kTakesTooLong:
@@ -89,7 +92,8 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(
         submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
-    return emulated.problem ? std::filesystem::path() : emulated.program;
+    if (emulated.problem) return EmulatedProgram{.refused = explain(*emulated.problem)};
+    return EmulatedProgram{.program = emulated.program, .warnings = emulated.warnings};
   };
   return given;
 }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <iostream>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "common/text/printable.hpp"
@@ -32,13 +31,6 @@ double total_points(const std::string& milestone) {
     score.items.push_back({.stage = rule.stage, .points = rule.points});
   }
   return score.total();
-}
-
-// For a submission that cannot be read its name may tell.
-std::string milestone_in(const std::string& name) {
-  static const std::regex kMilestone(R"((^|[^a-z0-9])(m[1-9])([^0-9]|$))");
-  std::smatch parts;
-  return std::regex_search(name, parts, kMilestone) ? parts[2].str() : "?";
 }
 
 std::string duration_text(double seconds) {
@@ -168,9 +160,11 @@ class ClassGrading {
 
   void refuse(std::int64_t student, const FoundSubmission& found, const std::string& sentence,
               SubmissionState state) {
-    const std::string milestone = !request_.milestone.empty()
-                                      ? request_.milestone
-                                      : milestone_in(found.place.filename().string());
+    // For a submission that cannot be read its name may tell.
+    const std::string named = milestone_in(found.place.filename().string());
+    const std::string milestone = !request_.milestone.empty() ? request_.milestone
+                                  : !named.empty()            ? named
+                                                              : "?";
     const std::int64_t id =
         database_.add_submission(student, milestone, "unread " + found.place.string(), found);
     const Outcome outcome{.state = state, .sentence = printable_line(sentence)};

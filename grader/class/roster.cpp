@@ -13,6 +13,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/text/printable.hpp"
 #include "grader/class/submitted_files.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
@@ -132,40 +133,9 @@ std::vector<fs::path> parts_of(const fs::path& entry) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name) {
-  std::vector<std::vector<std::string>> rows(1, {""});
-  bool quoted = false;
-  std::size_t line = 1;
-  std::size_t opened = 0;
-  const std::string mark = "\xef\xbb\xbf";  // what Excel writes first
-  for (std::size_t i = text.starts_with(mark) ? mark.size() : 0; i < text.size(); ++i) {
-    const char c = text[i];
-    std::string& field = rows.back().back();
-    if (c == '\n') ++line;
-    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
-      field += c;
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-      opened = line;
-    } else if (quoted) {
-      field += c;
-    } else if (c == ',') {
-      rows.back().emplace_back();
-    } else if (c == '\n') {
-      rows.push_back({""});
-    } else if (c != '\r') {
-      field += c;
-    }
-  }
-  if (quoted) refuse(name, opened, "a quotation mark is opened and not closed.");
-  std::erase_if(rows, [](const auto& row) { return row.size() == 1 && row.front().empty(); });
-  return rows;
-}
-
 std::vector<Student> read_roster(const fs::path& file) {
   const std::string name = file.string();
-  const auto rows = parse_csv(read_text(file), name);
+  const auto rows = parse_csv(read_text(file), "The roster " + name);
   if (rows.empty()) throw UsageError("The roster " + name + " is empty.");
   std::vector<std::string Student::*> columns;
   std::size_t first = rows[0].size();

@@ -25,9 +25,6 @@ struct Student {
 ///   quote that does not end, two students of one name, number or file
 std::vector<Student> read_roster(const std::filesystem::path& file);
 
-/// The rows of a CSV text. @throws UsageError with the line of a quote that does not end
-std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name);
-
 /// Something handed in, before anybody looked into it.
 struct FoundSubmission {
   std::filesystem::path place{};  ///< an archive, a source, or a folder

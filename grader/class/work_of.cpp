@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <regex>
 
 #include "common/error/error.hpp"
 #include "common/process/run_process.hpp"
@@ -11,6 +12,8 @@
 namespace convlab::grader {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// A milestone with its files as they were handed out.
 struct HandedOut {
@@ -88,15 +91,22 @@ std::string names_of(const std::vector<SubmittedFile>& files) {
 }
 
 // Files that lie in no folder of the workbook: a single one for the course's interface, say.
-MilestoneWork loose_work(const std::vector<SubmittedFile>& files, const std::string& milestone,
+MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string milestone,
                          const std::vector<HandedOut>& all) {
   std::vector<SubmittedFile> sources;
   for (const SubmittedFile& file : files) {
     if (is_compiled(file.path)) sources.push_back(file);
   }
+  if (milestone.empty() && sources.size() == 1) {
+    milestone = milestone_in(fs::path(sources.front().path).filename().string());
+    const auto is_named = [&](const HandedOut& each) { return each.milestone.id == milestone; };
+    if (std::none_of(all.begin(), all.end(), is_named)) milestone.clear();
+    if (milestone.empty() && !is_cuda(sources.front().path)) milestone = "m1";
+  }
   if (milestone.empty()) {
-    if (sources.size() == 1 && !is_cuda(sources.front().path)) return {"m1", sources};
-    throw RefusedSubmission("It does not say which milestone it is of; grade it with --milestone.");
+    throw RefusedSubmission(
+        "It does not say which milestone it is of: name it like doejane-m2.cu, or grade it with "
+        "--milestone.");
   }
   const auto wanted = std::find_if(all.begin(), all.end(), [&](const HandedOut& each) {
     return each.milestone.id == milestone;
@@ -117,6 +127,12 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, const std::str
 }
 
 }  // namespace
+
+std::string milestone_in(const std::string& name) {
+  static const std::regex kMilestone(R"((^|[^a-z0-9])(m[1-9])([^0-9]|$))");
+  std::smatch parts;
+  return std::regex_search(name, parts, kMilestone) ? parts[2].str() : "";
+}
 
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
                                    const std::string& milestone) {

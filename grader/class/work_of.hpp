@@ -16,11 +16,16 @@ struct MilestoneWork {
 
 /// The milestones that a submission is about, with the files that the student changed.
 /// @param files      of read_submitted_files
-/// @param milestone  the only one that is wanted; empty: those whose files differ from the hand-out
+/// @param milestone  the only one that is wanted; empty: those whose files differ from the
+/// hand-out,
+///   and of a single file the one in its name
 /// @throws RefusedSubmission if nothing in it belongs to the milestone, or everything is as handed
 ///   out, or it is not clear which of several files is meant
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
                                    const std::string& milestone);
+
+/// "m2" of "doejane-m2.cu" or "doejane_1_m2-submission.tar.gz"; empty if the name tells none.
+std::string milestone_in(const std::string& name);
 
 /// The same work has the same digest, whatever it was packed in. SHA-256, hexadecimal.
 std::string digest_of(const MilestoneWork& work);

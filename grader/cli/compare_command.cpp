@@ -10,7 +10,7 @@
 #include "grader/plots/plotted_runs.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::compare_command {
 
 namespace {
 
@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> files;
   std::string stage;
   bool by_file = false;
+  std::vector<std::string> counters;
   std::string format = "text";
   std::string output;
   std::string plot;
@@ -25,7 +26,6 @@ struct Options {
 
 std::string text_of(const Comparison& comparison, const std::string& format) {
   const Table table = table_of(comparison);
-  if (format == "csv") return csv_table(table);
   const std::string title =
       "network " + comparison.network + ", batch " + std::to_string(comparison.batch);
   if (format == "markdown") {
@@ -45,15 +45,20 @@ ExitCode run(const Options& options) {
   if (options.by_file && results.size() < 2) {
     throw UsageError("--by-file compares results with the first one; name two or more.");
   }
-  const auto comparisons =
-      compare(results, names, {.stage = options.stage, .by_file = options.by_file});
+  ComparedWith with{.stage = options.stage, .by_file = options.by_file};
+  for (const std::string& each : options.counters) with.counters.push_back(read_counters(each));
+  const auto comparisons = compare(results, names, with);
   if (comparisons.empty()) {
     std::cout << "There is nothing to compare: these results hold no op time of a stage that "
                  "passed.\n";
     return ExitCode::kFallsShort;
   }
   std::string text;
-  for (const Comparison& comparison : comparisons) text += text_of(comparison, options.format);
+  if (options.format == "csv") {
+    text = csv_table(table_of(comparisons));
+  } else {
+    for (const Comparison& comparison : comparisons) text += text_of(comparison, options.format);
+  }
   if (options.output.empty()) {
     std::cout << text;
   } else {
@@ -73,7 +78,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compare", "Compares stages, or the same stage in files");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
@@ -83,6 +88,9 @@ void add_compare(CLI::App& app, ExitCode& exit_code) {
       ->add_flag("--by-file", options->by_file,
                  "The same stage in the first file: two versions, or two machines")
       ->excludes(stage);
+  command->add_option("--ncu", options->counters,
+                      "STAGE@BATCH=FILE: shares of SM, memory and L1, and the occupancy, from the "
+                      "CSV of Nsight Compute");
   command->add_option("--format", options->format, "text, markdown, csv, latex")
       ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
       ->capture_default_str();
@@ -90,12 +98,15 @@ void add_compare(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--plot", options->plot, "Folder: draws the ratios as SVG, PDF and PNG");
   command->footer(
       "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
-      "side of 1, else undecided (docs/results.md).\n\n"
+      "side of 1, else undecided (docs/results.md).\n"
+      "A profile for --ncu:\n"
+      "  ncu --set full --csv --page details build/bin/m4 10000 --stage half > half.csv\n\n"
       "Examples:\n"
       "  build/bin/grader compare build/results/m4-student.json\n"
       "  build/bin/grader compare before.json after.json --by-file\n"
-      "  build/bin/grader compare build/results/m4-*.json --format latex");
+      "  build/bin/grader compare build/results/m4-*.json --format latex\n"
+      "  build/bin/grader compare build/results/m4-student.json --ncu half@10000=half.csv");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::compare_command

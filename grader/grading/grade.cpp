@@ -104,12 +104,16 @@ class Grading {
     return false;
   }
 
+  [[nodiscard]] std::string warnings() const {
+    if (!request_.warnings.empty() || !request_.build_emulated) return request_.warnings;
+    return request_.build_emulated(false).warnings;
+  }
+
   // Keeps a finding and tells it; false if there is one.
   bool passes(const StageInfo& stage, const std::optional<Finding>& finding) {
     if (!finding) return true;
     // What does not compile has shown its errors.
-    check_.findings.push_back(request_.unbuilt ? *finding
-                                               : with_warnings(*finding, request_.warnings));
+    check_.findings.push_back(request_.unbuilt ? *finding : with_warnings(*finding, warnings()));
     check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
     observer_.found(stage, check_.findings.back());
@@ -280,13 +284,15 @@ class Grading {
     auto emulated =
         rehearse(request_.build_emulated, SourceText(request_.sources), stage, plan, seed);
     if (emulated && !may_be_luck(*emulated)) emulated.reset();
-    const bool certain = emulated && holds_everywhere(*emulated);
-    // A GPU's error code says less than these.
-    if (found) return certain ? emulated : found;
-    if (!emulated) emulated = guarded(stage, plan, seed);
-    if (!emulated) return std::nullopt;
+    if (!emulated && !found) emulated = guarded(stage, plan, seed);
+    if (!emulated) return found;
     const auto luck =
         find_luck(request_.build_emulated, stage, with_few_images(plan.repeated), seed, *emulated);
+    if (found) {
+      if (luck) return luck->finding;
+      // A GPU's error code says less than these.
+      return !looked_closer_ && holds_everywhere(*emulated) ? emulated : found;
+    }
     if (!luck && !holds_everywhere(*emulated)) return std::nullopt;  // a limit of the emulation
     const Finding& told = luck ? luck->finding : *emulated;
     if (rules() == Rules::kWorkbook) return told;
@@ -303,7 +309,7 @@ class Grading {
       const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
       if (!outcome.finding) continue;
       if (outcome.finding->id == "E-outside") {
-        found = look_closer(stage, test, seed, *outcome.finding);
+        found = closer(stage, test, seed, *outcome.finding);
       }
       break;
     }
@@ -352,24 +358,14 @@ class Grading {
     check_.generality.push_back(std::move(generality));
   }
 
-  // A GPU tells that something went wrong, its emulation where: it runs the case once more.
-  Finding look_closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
-                      const Finding& found) {
+  // What the GPU found, in the words of the emulated device where that knows more.
+  Finding closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
+                 const Finding& found) {
     if (submission_.device().device != Device::kGpu || !request_.build_emulated) return found;
-    const auto program = request_.build_emulated(false);
-    if (program.empty()) return found;
-    Submission emulated(program);
-    emulated.set_sources(SourceText(request_.sources));
-    std::vector<StageInfo> stages;
-    if (emulated.list_stages(stages)) return found;
-    // Few images are quick, and mostly enough.
-    std::optional<Finding> closer =
-        run_case(emulated, stage, with_few_images({test}).front(), seed).finding;
-    if (!closer) closer = run_case(emulated, stage, test, seed).finding;
-    if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return found;
-    closer->seen +=
-        "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
-    return *closer;
+    auto told = look_closer(request_.build_emulated, SourceText(request_.sources), stage, test,
+                            seed, found);
+    looked_closer_ = told.has_value();
+    return told.value_or(found);
   }
 
   std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
@@ -381,7 +377,7 @@ class Grading {
                ", " + test.name);
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
       check_.cases.push_back(outcome.result);
-      if (outcome.finding) return look_closer(stage, test, seed + done, *outcome.finding);
+      if (outcome.finding) return closer(stage, test, seed + done, *outcome.finding);
     }
     observer_.cases_passed(stage, done);
     return std::nullopt;
@@ -394,6 +390,7 @@ class Grading {
     const Announce announce = [&](const std::string& what) {
       observer_.announce(stage.id + ": " + what);
     };
+    looked_closer_ = false;
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
     submission_.set_gpu_memory("poisoned");
     std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
@@ -483,6 +480,7 @@ class Grading {
   const GradeObserver& observer_;
   Submission submission_;
   CheckResult check_;
+  bool looked_closer_ = false;  ///< the last wrong case was explained by the emulated device
   std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

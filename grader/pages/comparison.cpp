@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "common/device/device_limits.hpp"
 #include "common/error/error.hpp"
@@ -66,29 +68,51 @@ ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const s
   return speed;
 }
 
-const NamedRun* other_of(const std::vector<NamedRun>& runs, std::size_t index,
-                         const ComparedWith& with) {
-  const NamedRun& own = runs[index];
-  const NamedRun* found = nullptr;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const NamedRun& other = runs[i];
-    const RunResult& a = *own.item.run;
-    const RunResult& b = *other.item.run;
-    if (i == index || a.batch != b.batch || a.layers.size() != b.layers.size()) continue;
-    const bool same_stage =
-        a.stage.id == b.stage.id && own.item.result->milestone == other.item.result->milestone;
-    if (with.by_file) {
-      if (same_stage && other.file == 0 && own.file > 0) return &other;
-    } else if (!with.stage.empty()) {
-      if (b.stage.id == with.stage) return &other;
-    } else if (i < index && own.item.result->solution == other.item.result->solution &&
-               (a.stage.baseline.empty() ||
-                (b.stage.id == a.stage.baseline && b.device == a.device))) {
-      found = &other;  // the nearest one before it
+/// Which run each one is compared with.
+class Others {
+ public:
+  Others(const std::vector<NamedRun>& runs, const ComparedWith& with) : runs_(runs), with_(with) {
+    // There may be many thousands of these.
+    for (const NamedRun& each : runs) {
+      if (with.by_file && each.file == 0) first_file_.emplace(key_of(each), &each);
     }
   }
-  return found;
-}
+
+  [[nodiscard]] const NamedRun* of(std::size_t index) const {
+    const NamedRun& own = runs_[index];
+    if (with_.by_file) {
+      const auto found = first_file_.find(key_of(own));
+      return found == first_file_.end() || own.file == 0 ? nullptr : found->second;
+    }
+    const RunResult& a = *own.item.run;
+    const NamedRun* found = nullptr;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      const NamedRun& other = runs_[i];
+      const RunResult& b = *other.item.run;
+      if (i == index || a.batch != b.batch || a.layers.size() != b.layers.size()) continue;
+      if (!with_.stage.empty()) {
+        if (b.stage.id == with_.stage) return &other;
+      } else if (i < index && own.item.result->solution == other.item.result->solution &&
+                 (a.stage.baseline.empty() ||
+                  (b.stage.id == a.stage.baseline && b.device == a.device))) {
+        found = &other;  // the nearest one before it
+      }
+    }
+    return found;
+  }
+
+ private:
+  using Key = std::tuple<int, std::string, std::string, std::size_t>;
+
+  static Key key_of(const NamedRun& named) {
+    const RunResult& run = *named.item.run;
+    return {run.batch, named.item.result->milestone, run.stage.id, run.layers.size()};
+  }
+
+  const std::vector<NamedRun>& runs_;
+  const ComparedWith& with_;
+  std::map<Key, const NamedRun*> first_file_;
+};
 
 ComparedStage stage_of(const NamedRun& named) {
   const RunResult& run = *named.item.run;
@@ -124,7 +148,8 @@ std::string percent_text(const std::optional<double>& percent) {
 
 std::string ratio_text(double ratio) {
   constexpr double kSlow = 0.1;
-  if (ratio < kSlow) return three_digits(ratio);
+  constexpr double kFast = 100.0;
+  if (ratio < kSlow || ratio >= kFast) return three_digits(ratio);
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2f", ratio);
   return text.data();
@@ -140,80 +165,119 @@ const char* ComparedSpeed::verdict() const {
 std::vector<Comparison> compare(const std::vector<Result>& results,
                                 const std::vector<std::string>& names, const ComparedWith& with) {
   std::vector<Comparison> comparisons;
-  std::set<std::string> stages;
+  std::set<std::string> known;
   for (const std::string& network : networks_of(results)) {
     const auto runs = named_runs(results, names, network, with.by_file);
-    std::vector<PlottedRun> of_batch;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const RunResult& run = *runs[i].item.run;
-      stages.insert(run.stage.id);
-      auto place = std::find_if(comparisons.begin(), comparisons.end(), [&](const auto& each) {
-        return each.network == network && each.batch == run.batch;
-      });
-      if (place == comparisons.end()) {
-        of_batch.clear();
-        comparisons.push_back({.network = network, .batch = run.batch});
-        place = comparisons.end() - 1;
+    const Others others(runs, with);
+    std::map<int, std::vector<std::size_t>> batches;
+    for (std::size_t i = 0; i < runs.size(); ++i) batches[runs[i].item.run->batch].push_back(i);
+    for (const auto& [batch, members] : batches) {
+      Comparison comparison{.network = network, .batch = batch};
+      std::vector<PlottedRun> drawn;
+      for (const std::size_t i : members) {
+        const RunResult& run = *runs[i].item.run;
+        known.insert({run.stage.id, run.stage.id + "@" + std::to_string(batch)});
+        drawn.push_back(runs[i].item);
+        comparison.stages.push_back(stage_of(runs[i]));
+        ComparedStage& stage = comparison.stages.back();
+        if (const NamedRun* other = others.of(i)) {
+          stage.speed = compare_runs(*other->item.run, run, other->name);
+        }
+        for (const StageCounters& each : with.counters) {
+          if (each.stage == run.stage.id && each.batch == batch) stage.counters = each.counters;
+        }
       }
-      of_batch.push_back(runs[i].item);
-      place->caption = caption_of(of_batch, network);
-      place->stages.push_back(stage_of(runs[i]));
-      if (const NamedRun* other = other_of(runs, i, with)) {
-        place->stages.back().speed = compare_runs(*other->item.run, run, other->name);
-      }
+      comparison.caption = caption_of(drawn, network, "");
+      comparisons.push_back(std::move(comparison));
     }
   }
-  if (!with.stage.empty() && stages.count(with.stage) == 0) {
-    std::string known;
-    for (const std::string& stage : stages) known += (known.empty() ? "" : ", ") + stage;
-    throw UsageError("These results hold no stage '" + with.stage +
-                     "' with times; they hold: " + known + ".");
+  const auto require = [&](const std::string& wanted) {
+    if (wanted.empty() || known.count(wanted) != 0) return;
+    std::string list;
+    for (const std::string& name : known) {
+      if ((name.find('@') == std::string::npos) != (wanted.find('@') == std::string::npos))
+        continue;
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    throw UsageError("These results hold no stage '" + wanted + "' with times; they hold: " + list +
+                     ".");
+  };
+  require(with.stage);
+  for (const StageCounters& each : with.counters) {
+    require(each.stage + "@" + std::to_string(each.batch));
   }
   return comparisons;
 }
 
 Table table_of(const Comparison& comparison) {
+  Table table = table_of(std::vector<Comparison>{comparison});
+  // The title says network and batch.
+  const auto shorten = [](std::vector<std::string>& row) {
+    row.erase(row.begin(), row.begin() + 2);
+  };
+  shorten(table.heading);
+  std::for_each(table.rows.begin(), table.rows.end(), shorten);
+  return table;
+}
+
+Table table_of(const std::vector<Comparison>& comparisons) {
   std::size_t layers = 0;
   bool percents = false;
+  bool counters = false;
   bool speeds = false;
-  for (const ComparedStage& stage : comparison.stages) {
-    layers = std::max(layers, stage.op_ms.size());
-    percents = percents || stage.compute_percent || stage.memory_percent;
-    speeds = speeds || stage.speed;
+  for (const Comparison& comparison : comparisons) {
+    for (const ComparedStage& stage : comparison.stages) {
+      layers = std::max(layers, stage.op_ms.size());
+      percents = percents || stage.compute_percent || stage.memory_percent;
+      counters = counters || stage.counters;
+      speeds = speeds || stage.speed;
+    }
   }
-  Table table{.heading = {"stage"}};
+  Table table{.heading = {"network", "batch", "stage"}};
+  const auto add_columns = [&](std::initializer_list<const char*> names) {
+    table.heading.insert(table.heading.end(), names.begin(), names.end());
+  };
   for (std::size_t i = 0; i < layers; ++i) {
     table.heading.push_back("op " + std::to_string(i + 1) + " ms");
   }
-  table.heading.insert(table.heading.end(), {"op time ms", "layer time ms"});
-  if (percents) table.heading.insert(table.heading.end(), {"compute %", "memory %"});
-  if (speeds) table.heading.insert(table.heading.end(), {"ratio", "95 %", "verdict", "against"});
-  for (const ComparedStage& stage : comparison.stages) {
-    std::vector<std::string> row = {stage.name};
-    for (std::size_t i = 0; i < layers; ++i) {
-      row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
+  add_columns({"op time ms", "layer time ms"});
+  if (percents) add_columns({"compute %", "memory %"});
+  if (counters) add_columns({"SM % (ncu)", "memory % (ncu)", "L1 % (ncu)", "occupancy % (ncu)"});
+  if (speeds) add_columns({"ratio", "95 %", "verdict", "against"});
+  for (const Comparison& comparison : comparisons) {
+    for (const ComparedStage& stage : comparison.stages) {
+      std::vector<std::string> row = {comparison.network, std::to_string(comparison.batch),
+                                      stage.name};
+      for (std::size_t i = 0; i < layers; ++i) {
+        row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
+      }
+      row.insert(row.end(), {three_digits(stage.sum_ms), three_digits(stage.layer_ms)});
+      if (percents) {
+        row.insert(row.end(),
+                   {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
+      }
+      if (counters) {
+        const Counters counted = stage.counters.value_or(Counters{});
+        row.insert(row.end(), {percent_text(counted.compute), percent_text(counted.memory),
+                               percent_text(counted.l1), percent_text(counted.occupancy)});
+      }
+      if (stage.speed) {
+        const ComparedSpeed& speed = *stage.speed;
+        row.insert(row.end(),
+                   {ratio_text(speed.ratio),
+                    speed.known ? ratio_text(speed.low) + "–" + ratio_text(speed.high) : "",
+                    speed.verdict(), speed.against});
+      }
+      row.resize(table.heading.size());
+      table.rows.push_back(std::move(row));
     }
-    row.push_back(three_digits(stage.sum_ms));
-    row.push_back(three_digits(stage.layer_ms));
-    if (percents) {
-      row.push_back(percent_text(stage.compute_percent));
-      row.push_back(percent_text(stage.memory_percent));
-    }
-    if (speeds && stage.speed) {
-      const ComparedSpeed& speed = *stage.speed;
-      row.push_back(ratio_text(speed.ratio));
-      row.push_back(speed.known ? ratio_text(speed.low) + "–" + ratio_text(speed.high) : "");
-      row.insert(row.end(), {speed.verdict(), speed.against});
-    }
-    row.resize(table.heading.size());
-    table.rows.push_back(std::move(row));
   }
   return table;
 }
 
 std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons) {
   Ladder ladder{.title = "How many times as fast",
-                .axis = "times as fast as the one named behind the number (log scale)",
+                .axis = "times as fast as the second of the two stages (log scale; bars: 95 %)",
                 .file_stem = "compare",
                 .caption = {},
                 .origin = 1.0,
@@ -223,10 +287,10 @@ std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons) {
     for (const ComparedStage& stage : comparison.stages) {
       if (!stage.speed) continue;
       const ComparedSpeed& speed = *stage.speed;
-      panel.rows.push_back({.title = stage.name,
+      panel.rows.push_back({.title = stage.name + " over " + speed.against,
                             .layers = {},
                             .sum = {speed.ratio, speed.low, speed.high},
-                            .text = ratio_text(speed.ratio) + "× " + speed.against});
+                            .text = ratio_text(speed.ratio)});
       panel.rows.back().layers = {panel.rows.back().sum};
     }
     ladder.caption = comparison.caption;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/result/result.hpp"
+#include "grader/pages/counters.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/report/table.hpp"
 
@@ -30,6 +31,7 @@ struct ComparedStage {
   double layer_ms = 0.0;                    ///< sum over the convolutions, with copies
   std::optional<double> compute_percent{};  ///< of the machine's arithmetic peak in that precision
   std::optional<double> memory_percent{};   ///< of its bandwidth, by the compulsory traffic
+  std::optional<Counters> counters{};
   std::optional<ComparedSpeed> speed{};
 };
 
@@ -45,18 +47,22 @@ struct Comparison {
 struct ComparedWith {
   std::string stage{};   ///< every stage with this one; empty: with its step on the ladder
   bool by_file = false;  ///< the same stage in the first result, instead of another stage
+  std::vector<StageCounters> counters{};  ///< shown beside their stages
 };
 
 /// Compares stages: by default each with the one before it on the ladder (its `baseline`).
 /// @param names  of the results, for rows where several results hold the same stage
 /// @return one for each network and batch that has times; emulated and failed runs have none
-/// @throws UsageError if `with.stage` is in no result; lists those that are
+/// @throws UsageError if `with.stage` or counters name what is in no result; lists those that are
 std::vector<Comparison> compare(const std::vector<Result>& results,
                                 const std::vector<std::string>& names, const ComparedWith& with);
 
 /// The rows: op time of each convolution and their sum, layer time, percents where known, ratio
 /// with its interval and verdict.
 Table table_of(const Comparison& comparison);
+
+/// All of them in one table, with network and batch as the first columns.
+Table table_of(const std::vector<Comparison>& comparisons);
 
 /// The ratios as a plot; nothing if there is none.
 std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons);

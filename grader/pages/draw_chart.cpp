@@ -10,8 +10,6 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr int kHeight = 720;
-
 std::string program_of(const Chart& chart, const std::string& caption, PlotFormat format,
                        const std::filesystem::path& output) {
   std::ostringstream text;
@@ -23,14 +21,13 @@ std::string program_of(const Chart& chart, const std::string& caption, PlotForma
     longest_key = std::max(longest_key, display_width(line.label));
   }
   constexpr double kSample = 110.0;  // of a line in the key
-  const double bottom = longest == 0 ? 86.0 : 84.0 + kCharacterWidth * longest;
+  const double bottom = longest == 0 ? 86.0 : 84.0 + kCharacter * 14.0 * longest;
   text << frame_text({.title = chart.title,
                       .caption = caption,
                       .x_title = chart.x_title,
                       .y_title = chart.y_title,
-                      .height = kHeight,
                       .left = 110.0,
-                      .right = 24.0 + kSample + kCharacterWidth * longest_key,
+                      .right = 24.0 + kSample + kCharacter * 14.0 * longest_key,
                       .bottom = bottom},
                      format, output)
        << "set datafile missing '?'\nset key at screen 0.985,screen 0.86 right top\n";

@@ -1,15 +1,15 @@
 // Writes a ladder as a gnuplot program and lets gnuplot draw it.
 //
-// All rows share one y axis that counts downwards: a heading line for each panel, a line for the
-// label of each reference line, then the stages. This file chooses all positions, so that nothing
-// overlaps: texts stand to the right of their points, and the x axis ends after the longest text.
+// A slide: the panels stand side by side and share their rows, whose names stand once, at the left.
+// Each panel counts its rows downwards from 1; above them lies a line for the label of each
+// reference. The more rows, the smaller the letters.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <sstream>
 
+#include "common/error/error.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/report/terminal.hpp"
@@ -18,13 +18,10 @@ namespace convlab::grader {
 
 namespace {
 
-// Sizes in pixels of the PNG; the other formats scale.
-constexpr int kRowHeight = 34;
-constexpr int kTop = 100;
-constexpr int kBottom = 86;
-constexpr int kRight = 24;
-constexpr double kGap = 14.0;  // from a point to its text
-constexpr int kTitleWidth = 52;
+constexpr std::size_t kMostRows = 60;   // more cannot be read
+constexpr std::size_t kMostPanels = 4;  // of one picture
+constexpr int kTitleWidth = 64;
+constexpr double kGap = 30.0;  // between panels, in pixels
 
 struct Style {
   const char* symbol;
@@ -37,247 +34,237 @@ constexpr std::array<Style, 4> kLayerStyles = {{{"●", 7, kPlotColours[0]},
                                                 {"▼", 11, kPlotColours[3]}}};
 constexpr Style kSumStyle = {"▲", 9, "#111111"};
 
-std::string title_of(const LadderRow& row) {
-  return shortened(row.title, kTitleWidth);
+const Style& style(std::size_t layer) {
+  return kLayerStyles[layer % kLayerStyles.size()];
 }
 
-PlottedPoint extent_of(const LadderRow& row) {
-  PlottedPoint extent = row.sum;
-  for (const PlottedPoint& point : row.layers) {
-    extent.low = std::min(extent.low, point.low);
-    extent.high = std::max(extent.high, point.high);
-  }
-  return extent;
-}
-
-/// The positions of everything.
-class Layout {
+/// Names of the rows of all panels, in order. A name that a panel has twice (two solutions) is
+/// there twice.
+class RowNames {
  public:
-  explicit Layout(const Ladder& ladder) {
-    double smallest = HUGE_VAL;
-    double largest = 0.0;
-    int longest_title = 0;
+  explicit RowNames(const Ladder& ladder) {
     for (const LadderPanel& panel : ladder.panels) {
-      lines_ += heading_lines(panel) + static_cast<int>(panel.rows.size());
+      std::size_t next = 0;
       for (const LadderRow& row : panel.rows) {
-        longest_title = std::max(longest_title, display_width(title_of(row)));
-        const PlottedPoint extent = extent_of(row);
-        note(row.text, extent.high);
-        smallest = std::min(smallest, extent.low);
-        largest = std::max(largest, extent.high);
-      }
-      for (const LadderPanel::Line& line : panel.lines) {
-        note(label(line), line.milliseconds);
-        smallest = std::min(smallest, line.milliseconds);
-        largest = std::max(largest, line.milliseconds);
-      }
-    }
-    if (ladder.origin > 0.0) {
-      smallest = std::min(smallest, ladder.origin);
-      largest = std::max(largest, ladder.origin);
-    }
-    left_ = 36.0 + kNameCharacterWidth * longest_title;
-    low_ = smallest / 1.6;
-    high_ = largest * 1.2;
-    // A wider axis shifts the texts, so this takes a few rounds.
-    for (int round = 0; round < 20; ++round) {
-      for (const auto& [text, at] : texts_) {
-        const double decades_per_pixel = std::log10(high_ / low_) / plot_width();
-        const double end =
-            std::log10(at) + (kDigitWidth * display_width(text) + 2 * kGap) * decades_per_pixel;
-        high_ = std::max(high_, std::pow(10.0, end));
+        auto found =
+            std::find(names_.begin() + static_cast<std::ptrdiff_t>(next), names_.end(), row.title);
+        if (found == names_.end()) {
+          found = names_.insert(names_.begin() + static_cast<std::ptrdiff_t>(next), row.title);
+        }
+        next = static_cast<std::size_t>(found - names_.begin()) + 1;
       }
     }
   }
 
-  /// The panel's name stands beside the first of its reference labels.
-  static int heading_lines(const LadderPanel& panel) {
-    return std::max(1, static_cast<int>(panel.lines.size()));
-  }
+  [[nodiscard]] const std::vector<std::string>& all() const { return names_; }
 
-  static std::string label(const LadderPanel::Line& line) {
-    return line.label + " " + three_digits(line.milliseconds);
-  }
-
-  [[nodiscard]] int height() const { return kTop + kBottom + kRowHeight * lines_; }
-  [[nodiscard]] int lines() const { return lines_; }
-  [[nodiscard]] double left() const { return left_; }
-  [[nodiscard]] double low() const { return low_; }
-  [[nodiscard]] double high() const { return high_; }
-
-  /// A place `pixels` to the right of `at`.
-  [[nodiscard]] double beside(double at, double pixels) const {
-    return at * std::pow(high_ / low_, pixels / plot_width());
+  /// The lines of a panel's rows, from 1.
+  [[nodiscard]] std::vector<std::size_t> lines_of(const LadderPanel& panel) const {
+    std::vector<std::size_t> lines;
+    std::size_t next = 0;
+    for (const LadderRow& row : panel.rows) {
+      while (names_[next] != row.title) ++next;
+      lines.push_back(++next);
+    }
+    return lines;
   }
 
  private:
-  [[nodiscard]] double plot_width() const { return kPlotWidth - kRight - left_; }
-  void note(const std::string& text, double at) { texts_.emplace_back(text, at); }
-
-  std::vector<std::pair<std::string, double>> texts_;
-  int lines_ = 0;
-  double left_ = 0.0;
-  double low_ = 0.0;
-  double high_ = 0.0;
+  std::vector<std::string> names_;
 };
 
-/// Collects the program's text: settings first, data and the plot command last.
-class Writer {
+class LadderWriter {
  public:
-  Writer(const Ladder& ladder, const Layout& layout, PlotFormat format)
-      : ladder_(ladder),
-        layout_(layout),
-        scale_(font_scale(format)),
-        point_scale_(point_scale(format)) {}
-
-  std::string write(PlotFormat format, const std::filesystem::path& output) {
-    text_ << frame_text({.title = ladder_.title,
-                         .caption = ladder_.caption,
-                         .x_title = ladder_.axis,
-                         .height = layout_.height(),
-                         .left = layout_.left(),
-                         .right = kRight,
-                         .top = kTop,
-                         .bottom = kBottom},
-                        format, output)
-          << "unset ytics\nset logscale x 10\nset xrange [" << layout_.low() << ":"
-          << layout_.high() << "]\nset yrange [" << layout_.lines() << ":0]\n";
-    legend();
-    if (ladder_.origin > 0.0) {
-      text_ << "set arrow from first " << ladder_.origin << ",0 to first " << ladder_.origin << ","
-            << layout_.lines() << " nohead lc rgb '#888888' lw 1.5 back\n";
+  LadderWriter(const Ladder& ladder, PlotFormat format)
+      : ladder_(ladder), names_(ladder), format_(format) {
+    double largest = ladder.origin;
+    low_ = ladder.origin > 0.0 ? ladder.origin : HUGE_VAL;
+    const auto note = [&](double low, double high) {
+      low_ = std::min(low_, low);
+      largest = std::max(largest, high);
+    };
+    for (const LadderPanel& panel : ladder.panels) {
+      references_ = std::max(references_, panel.lines.size());
+      for (const LadderPanel::Line& line : panel.lines) note(line.milliseconds, line.milliseconds);
+      for (const LadderRow& row : panel.rows) {
+        note(row.sum.low, row.sum.high);
+        for (const PlottedPoint& point : row.layers) note(point.low, point.high);
+        longest_text_ = std::max(longest_text_, display_width(row.text));
+        layers_ = std::max(layers_, row.layers.size());
+      }
     }
-    double line = 0.5;
-    for (const LadderPanel& panel : ladder_.panels) this->panel(panel, line);
-    plot();
+    int longest_name = 0;
+    for (const std::string& name : names_.all()) {
+      longest_name = std::max(longest_name, display_width(shortened(name, kTitleWidth)));
+    }
+    frame_ = {.title = ladder.title, .caption = ladder.caption, .x_title = ladder.axis, .top = 108};
+    const auto lines = static_cast<double>(names_.all().size() + references_);
+    font_ = label_font(frame_.inner_height() / lines);
+    frame_.left = 40.0 + kCharacter * font_ * longest_name;
+    const auto panels = static_cast<double>(ladder.panels.size());
+    width_ = (frame_.inner_width() - kGap * (panels - 1.0)) / panels;
+    // The axis goes on after the largest point until its text has room.
+    low_ /= 1.3;
+    const double text = std::min(0.5, (kDigit * font_ * longest_text_ + 14.0) / width_);
+    high_ = largest * std::pow(largest / low_, text / (1.0 - text)) * 1.1;
+  }
+
+  std::string write(const std::filesystem::path& output) {
+    text_ << frame_text(frame_, format_, output) << "set multiplot\nset logscale x 10\nset xrange ["
+          << low_ << ":" << high_ << "]\nset yrange [" << names_.all().size() + 1 << ":"
+          << -static_cast<double>(references_) << "]\nset xtics font '," << size(10.0) << "'\n";
+    // A decade in less than this has no room for its number.
+    constexpr double kRoom = 46.0;
+    if (width_ / std::log10(high_ / low_) < kRoom) text_ << "set xtics 100\nunset mxtics\n";
+    legend();
+    for (std::size_t i = 0; i < ladder_.panels.size(); ++i) panel(i);
+    text_ << "unset multiplot\n";
     return text_.str();
   }
 
  private:
+  [[nodiscard]] double size(double size) const { return size * font_scale(format_); }
+
   void legend() {
-    double x = 396.0;
+    if (layers_ < 2) return;  // one kind of point needs no name
+    constexpr double kEntry = 90.0;
+    double x = kPlotWidth - 24.0 - kEntry * static_cast<double>(layers_ + 1);
     const auto entry = [&](const Style& style, const std::string& name) {
-      text_ << screen_label(std::string(style.symbol) + " " + name, x, 28.0, layout_.height(),
-                            15.0 * scale_, style.colour);
-      x += 95.0;
+      text_ << screen_label(std::string(style.symbol) + " " + name, x, 28.0, size(14.0),
+                            style.colour);
+      x += kEntry;
     };
-    const std::size_t layers = layer_count();
-    if (layers < 2) return;  // one kind of point needs no name
-    for (std::size_t i = 0; i < layers; ++i) entry(style(i), "op " + std::to_string(i + 1));
+    for (std::size_t i = 0; i < layers_; ++i) entry(style(i), "op " + std::to_string(i + 1));
     entry(kSumStyle, "sum");
   }
 
-  void row_label(const std::string& text, double line, const char* font) {
-    text_ << "set label " << quoted(text) << " at graph 0,first " << line << " right offset -1.2,0 "
-          << font << " textcolor rgb '#222222'\n";
+  void panel(std::size_t index) {
+    const LadderPanel& panel = ladder_.panels[index];
+    const double left = frame_.left + static_cast<double>(index) * (width_ + kGap);
+    text_ << "set lmargin at screen " << left / kPlotWidth << "\nset rmargin at screen "
+          << (left + width_) / kPlotWidth << "\nset ytics scale 0 font '," << size(font_) << "' (";
+    for (std::size_t row = 0; row < names_.all().size(); ++row) {
+      text_ << (row == 0 ? "" : ", ")
+            << quoted(index == 0 ? shortened(names_.all()[row], kTitleWidth) : "") << " "
+            << row + 1;
+    }
+    text_ << ")\nset grid xtics ytics lc rgb '#e8e8e8' lt 1\nset label "
+          << quoted("batch " + grouped(panel.batch)) << " at graph 1,1 right offset 0,0.7 font ',"
+          << size(14.0) << "' textcolor rgb '#111111'\n";
+    const auto rows = static_cast<double>(names_.all().size());
+    if (ladder_.origin > 0.0) vertical(ladder_.origin, 0.3, rows, "'#888888' lw 1.5");
+    for (std::size_t i = 0; i < panel.lines.size(); ++i) {
+      const LadderPanel::Line& line = panel.lines[i];
+      const double height = static_cast<double>(i) - static_cast<double>(references_) + 0.7;
+      const bool floor = line.kind == "floor";
+      const std::string colour = floor ? "'#2b7a3d'" : "'#7a5b2b'";
+      vertical(line.milliseconds, height, rows, colour + " lw 2 dt " + (floor ? "2" : "3"));
+      const bool on_the_left = line.milliseconds > std::sqrt(low_ * high_);
+      text_ << "set label " << quoted(line.label + " " + three_digits(line.milliseconds))
+            << " at first " << line.milliseconds << "," << height
+            << (on_the_left ? " right offset -0.5,0" : " left offset 0.5,0") << " front font ',"
+            << size(font_) << "' textcolor rgb " << colour << "\n";
+    }
+    data(panel);
+    text_ << "unset label\nunset arrow\n";
   }
 
-  void text_beside(const std::string& text, double x, double line, const char* colour) {
-    text_ << "set label " << quoted(text) << " at first " << layout_.beside(x, kGap) << ",first "
-          << line << " left front boxed textcolor rgb '" << colour << "'\n";
+  void vertical(double x, double from, double rows, const std::string& look) {
+    text_ << "set arrow from first " << x << "," << from << " to first " << x << "," << rows + 1.0
+          << " nohead lc rgb " << look << " back\n";
   }
 
-  void panel(const LadderPanel& panel, double& line) {
-    text_ << "set label " << quoted("batch " + grouped(panel.batch)) << " at graph 0,first " << line
-          << " right offset -1.2,0 font '," << 17 * scale_ << "' textcolor rgb '#111111'\n";
-    if (line > 1.0) {  // a rule above every panel but the first
-      text_ << "set arrow from screen 0.02,first " << line - 0.5 << " to graph 1,first "
-            << line - 0.5 << " nohead lc rgb '#dddddd' lw 1 back\n";
+  void data(const LadderPanel& panel) {
+    std::ostringstream spans;
+    std::ostringstream sums;
+    std::ostringstream texts;
+    std::array<std::ostringstream, kLayerStyles.size()> layers;
+    const std::vector<std::size_t> lines = names_.lines_of(panel);
+    for (std::size_t i = 0; i < panel.rows.size(); ++i) {
+      const LadderRow& row = panel.rows[i];
+      const auto point = [&](std::ostringstream& to, const PlottedPoint& at) {
+        to << at.median << " " << lines[i] << " " << at.low << " " << at.high << "\n";
+      };
+      double least = row.sum.median;
+      double end = row.sum.high;
+      for (std::size_t layer = 0; layer < row.layers.size(); ++layer) {
+        point(layers[layer % layers.size()], row.layers[layer]);
+        least = std::min(least, row.layers[layer].median);
+        end = std::max(end, row.layers[layer].high);
+      }
+      if (row.layers.size() > 1) point(sums, row.sum);
+      const double begin = ladder_.origin > 0.0 ? ladder_.origin : least;
+      spans << begin << " " << lines[i] << " " << row.sum.median - begin << " 0\n";
+      texts << end << " " << lines[i] << " \"" << row.text << "\"\n";
     }
-    const double first_row = line + Layout::heading_lines(panel);
-    const double end = first_row - 0.5 + static_cast<double>(panel.rows.size());
-    for (const LadderPanel::Line& reference : panel.lines) {
-      const bool floor = reference.kind == "floor";
-      const char* colour = floor ? "#2b7a3d" : "#7a5b2b";
-      text_ << "set arrow from first " << reference.milliseconds << "," << line - 0.2
-            << " to first " << reference.milliseconds << "," << end << " nohead lc rgb '" << colour
-            << "' lw 2 dt " << (floor ? 2 : 3) << " back\n";
-      text_beside(Layout::label(reference), layout_.beside(reference.milliseconds, -6.0), line,
-                  colour);
-      line += 1.0;
-    }
-    line = first_row;
-    for (const LadderRow& row : panel.rows) {
-      row_label(title_of(row), line, "");
-      text_beside(row.text, extent_of(row).high, line, kSumStyle.colour);
-      this->row(row, line);
-      line += 1.0;
-    }
-  }
-
-  void row(const LadderRow& row, double line) {
-    double least = row.sum.median;
-    for (std::size_t i = 0; i < row.layers.size(); ++i) {
-      point(layers_[i], row.layers[i], line);
-      least = std::min(least, row.layers[i].median);
-    }
-    if (row.layers.size() > 1) point(sums_, row.sum, line);
-    const double begin = ladder_.origin > 0.0 ? ladder_.origin : least;
-    if (begin != row.sum.median) {
-      spans_ << begin << " " << line << " " << row.sum.median - begin << " 0\n";
-    }
-  }
-
-  static void point(std::ostringstream& data, const PlottedPoint& point, double line) {
-    data << point.median << " " << line << " " << point.low << " " << point.high << "\n";
-  }
-
-  void plot() {
     std::string commands;
-    const auto add = [&](const std::string& name, const std::ostringstream& data,
+    const auto add = [&](const std::string& name, const std::ostringstream& rows,
                          const std::string& how) {
-      if (data.str().empty()) return;
-      text_ << "$" << name << " << EOD\n" << data.str() << "EOD\n";
-      commands += (commands.empty() ? "plot " : ", ") + std::string("$") + name + " " + how;
+      if (rows.str().empty()) return;
+      text_ << "$" << name << " << EOD\n" << rows.str() << "EOD\n";
+      commands += (commands.empty() ? "plot $" : ", $") + name + " using " + how;
     };
-    const auto marks = [this](const Style& style, double size) {
+    const auto marks = [&](const Style& style, double larger) {
       std::ostringstream how;
-      how << "using 1:2:3:4 with xerrorbars pt " << style.point_type << " ps "
-          << size * point_scale_ << " lw 2 lc rgb '" << style.colour << "'";
+      how << "1:2:3:4 with xerrorbars pt " << style.point_type << " ps "
+          << larger * std::min(1.0, font_ / 11.0) * point_scale(format_) << " lw 1.5 lc rgb '"
+          << style.colour << "'";
       return how.str();
     };
-    add("spans", spans_, "using 1:2:3:4 with vectors nohead lw 2 lc rgb '#d0d0d0'");
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      add("layer" + std::to_string(i + 1), layers_[i], marks(style(i), 1.3));
+    add("spans", spans, "1:2:3:4 with vectors nohead lw 2 lc rgb '#d0d0d0'");
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      add("layer" + std::to_string(i + 1), layers[i], marks(style(i), 1.2));
     }
-    add("sums", sums_, marks(kSumStyle, 1.6));
+    add("sums", sums, marks(kSumStyle, 1.5));
+    std::ostringstream how;
+    how << "1:2:3 with labels left offset 0.9,0 font '," << size(font_)
+        << "' textcolor rgb '#111111'";
+    add("texts", texts, how.str());
     text_ << commands << "\n";
   }
 
-  static const Style& style(std::size_t layer) { return kLayerStyles[layer % kLayerStyles.size()]; }
-
-  [[nodiscard]] std::size_t layer_count() const {
-    std::size_t count = 0;
-    for (const LadderPanel& panel : ladder_.panels) {
-      for (const LadderRow& row : panel.rows) count = std::max(count, row.layers.size());
-    }
-    return count;
-  }
-
   const Ladder& ladder_;
-  const Layout& layout_;
-  double scale_;        // of fonts
-  double point_scale_;  // SVG's points are larger than those of the others
+  RowNames names_;
+  PlotFormat format_;
+  Frame frame_;
+  std::size_t references_ = 0;
+  std::size_t layers_ = 0;
+  int longest_text_ = 0;
+  double font_ = 0.0;
+  double width_ = 0.0;  // of a panel
+  double low_ = 0.0;
+  double high_ = 0.0;
   std::ostringstream text_;
-  std::ostringstream spans_;
-  std::array<std::ostringstream, kLayerStyles.size()> layers_;
-  std::ostringstream sums_;
 };
 
 }  // namespace
 
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
                          const std::filesystem::path& output) {
-  const Layout layout(ladder);
-  return Writer(ladder, layout, format).write(format, output);
+  return LadderWriter(ladder, format).write(output);
 }
 
 std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder) {
-  return draw_plot(
-      [&](PlotFormat format, const std::filesystem::path& output) {
-        return gnuplot_text(ladder, format, output);
-      },
-      ladder.file_stem, folder);
+  if (const std::size_t rows = RowNames(ladder).all().size(); rows > kMostRows) {
+    throw UsageError("A picture holds " + std::to_string(kMostRows) + " stages, not " +
+                     std::to_string(rows) + "; name fewer results.");
+  }
+  std::vector<std::filesystem::path> files;
+  for (std::size_t first = 0; first < ladder.panels.size(); first += kMostPanels) {
+    Ladder part = ladder;
+    part.panels.assign(ladder.panels.begin() + static_cast<std::ptrdiff_t>(first),
+                       ladder.panels.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                   first + kMostPanels, ladder.panels.size())));
+    if (first > 0) part.file_stem += "-" + std::to_string(first / kMostPanels + 1);
+    for (auto& file : draw_plot(
+             [&](PlotFormat format, const std::filesystem::path&output) {
+               return gnuplot_text(part, format, output);
+             },
+             part.file_stem, folder)) {
+      files.push_back(std::move(file));
+    }
+  }
+  return files;
 }
 
 }  // namespace convlab::grader

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <future>
 #include <sstream>
@@ -88,11 +89,17 @@ std::string grouped(int number) {
   return text;
 }
 
-std::string screen_label(const std::string& text, double x, double y, int height, double size,
+double label_font(double line_height) {
+  constexpr double kUsual = 14.0;
+  constexpr double kLine = 22.0;
+  return kUsual * std::min(1.0, line_height / kLine);
+}
+
+std::string screen_label(const std::string& text, double x, double y, double size,
                          const char* colour) {
   std::ostringstream line;
   line << "set label " << quoted(text) << " at screen " << x / kPlotWidth << ",screen "
-       << 1.0 - y / height << " font '," << size << "' textcolor rgb '" << colour << "'\n";
+       << 1.0 - y / kPlotHeight << " font '," << size << "' textcolor rgb '" << colour << "'\n";
   return line.str();
 }
 
@@ -100,21 +107,21 @@ namespace {
 
 enum class Axis { kX, kY };
 
-std::string terminal_text(PlotFormat format, int height, const std::filesystem::path& output) {
+std::string terminal_text(PlotFormat format, const std::filesystem::path& output) {
   std::ostringstream text;
   constexpr double kInch = 100.0;  // pixels to an inch of the PDF
   text << "set terminal ";
   switch (format) {
     case PlotFormat::kSvg:
-      text << "svg noenhanced size " << kPlotWidth << "," << height
+      text << "svg noenhanced size " << kPlotWidth << "," << kPlotHeight
            << " dynamic standalone background rgb 'white' font 'DejaVu Sans," << 14 * kPixel << "'";
       break;
     case PlotFormat::kPng:
-      text << "pngcairo noenhanced size " << kPlotWidth << "," << height
+      text << "pngcairo noenhanced size " << kPlotWidth << "," << kPlotHeight
            << " font 'DejaVu Sans,14'";
       break;
     case PlotFormat::kPdf:
-      text << "pdfcairo noenhanced size " << kPlotWidth / kInch << "in," << height / kInch
+      text << "pdfcairo noenhanced size " << kPlotWidth / kInch << "in," << kPlotHeight / kInch
            << "in font 'DejaVu Sans," << 14 * kPoint << "' linewidth " << kPoint << " fontscale 1";
       break;
   }
@@ -129,19 +136,17 @@ std::string heading(const Frame& frame, PlotFormat format) {
   const double width = kUsual * kPerPoint * display_width(frame.caption);
   const double size = std::min(kUsual, kUsual * (kPlotWidth - 2 * kMargin) / width);
   const double scale = font_scale(format);
-  return screen_label(frame.title, kMargin, 28.0, frame.height, 20.0 * scale, "#111111") +
-         screen_label(frame.caption, kMargin, 58.0, frame.height, size * scale, "#666666");
+  return screen_label(frame.title, kMargin, 28.0, 20.0 * scale, "#111111") +
+         screen_label(frame.caption, kMargin, 58.0, size * scale, "#666666");
 }
 
 // gnuplot's own titles have another distance in each format, and may fall out of the picture.
-std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format,
-                       const Frame& frame) {
-  const int height = frame.height;
+std::string axis_title(Axis axis, const std::string& text, double centre, PlotFormat format) {
   const bool along_x = axis == Axis::kX;
   const double edge = along_x ? 18.0 : 24.0;
   std::ostringstream line;
   line << "set label " << quoted(text) << " at screen " << (along_x ? centre : edge) / kPlotWidth
-       << ",screen " << 1.0 - (along_x ? height - edge : centre) / height << " center"
+       << ",screen " << 1.0 - (along_x ? kPlotHeight - edge : centre) / kPlotHeight << " center"
        << (along_x ? "" : " rotate by 90") << " font '," << 14 * font_scale(format)
        << "' textcolor rgb '#333333'\n";
   return line.str();
@@ -150,29 +155,36 @@ std::string axis_title(Axis axis, const std::string& text, double centre, PlotFo
 }  // namespace
 
 std::string frame_text(const Frame& frame, PlotFormat format, const std::filesystem::path& output) {
-  const double height = frame.height;
   const bool has_y = !frame.y_title.empty();
   std::ostringstream text;
-  text << terminal_text(format, frame.height, output) << "unset key\nset border " << (has_y ? 3 : 1)
+  text << terminal_text(format, output) << "unset key\nset border " << (has_y ? 3 : 1)
        << " lc rgb '#888888'\nset tics nomirror out textcolor rgb '#333333'\nset format '%g'\n"
        << "set grid " << (has_y ? "" : "x ") << "lc rgb '#e8e8e8' lt 1\nset errorbars 0.6\n"
        << "set lmargin at screen " << frame.left / kPlotWidth << "\nset rmargin at screen "
-       << 1.0 - frame.right / kPlotWidth << "\nset tmargin at screen " << 1.0 - frame.top / height
-       << "\nset bmargin at screen " << frame.bottom / height
+       << 1.0 - frame.right / kPlotWidth << "\nset tmargin at screen "
+       << 1.0 - frame.top / kPlotHeight << "\nset bmargin at screen " << frame.bottom / kPlotHeight
        << "\n"
        // What lies behind a label must not be read as a part of it.
        << "set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb 'white'\n"
        << heading(frame, format)
-       << axis_title(Axis::kX, frame.x_title, frame.left + frame.inner_width() / 2, format, frame);
+       << axis_title(Axis::kX, frame.x_title, frame.left + frame.inner_width() / 2, format);
   if (has_y) {
-    text << axis_title(Axis::kY, frame.y_title, frame.top + frame.inner_height() / 2, format,
-                       frame);
+    text << axis_title(Axis::kY, frame.y_title, frame.top + frame.inner_height() / 2, format);
   }
   return text.str();
 }
 
-// Labels that are too close push each other apart, in several rounds.
-std::vector<double> spread_labels(std::vector<double> heights, double distance) {
+double LogAxes::beside(double x, double pixels) const {
+  return x * std::pow(x_high / x_low, pixels / frame.inner_width());
+}
+
+double LogAxes::above(double y, double pixels) const {
+  return y * std::pow(y_high / y_low, pixels / frame.inner_height());
+}
+
+// Labels that are too close push each other apart, in several rounds; the ends push back.
+std::vector<double> spread_labels(std::vector<double> heights, double distance, double lowest,
+                                  double highest) {
   for (int round = 0; round < 200; ++round) {
     for (std::size_t i = 0; i + 1 < heights.size(); ++i) {
       const double missing = distance - (heights[i] - heights[i + 1]);
@@ -181,7 +193,47 @@ std::vector<double> spread_labels(std::vector<double> heights, double distance) 
       heights[i + 1] -= missing / 2;
     }
   }
+  for (std::size_t i = heights.size(); i-- > 0;) {
+    const bool is_last = i + 1 == heights.size();
+    heights[i] = std::max(heights[i], is_last ? lowest : heights[i + 1] + distance);
+  }
+  for (std::size_t i = 0; i < heights.size(); ++i) {
+    heights[i] = std::min(heights[i], i == 0 ? highest : heights[i - 1] - distance);
+  }
   return heights;
+}
+
+double label_line(const Frame& frame, std::size_t labels) {
+  constexpr double kLine = 22.0;
+  return std::min(kLine,
+                  frame.inner_height() / static_cast<double>(std::max<std::size_t>(labels, 1)));
+}
+
+std::string point_labels(std::vector<PointLabel> labels, const LogAxes& axes, double column,
+                         bool to_the_left, double line_height, PlotFormat format) {
+  std::stable_sort(labels.begin(), labels.end(),
+                   [](const PointLabel& a, const PointLabel& b) { return a.y > b.y; });
+  const double height = axes.frame.inner_height();
+  std::vector<double> heights;
+  for (const PointLabel& label : labels) {
+    heights.push_back(height * std::log(label.y / axes.y_low) / std::log(axes.y_high / axes.y_low));
+  }
+  heights =
+      spread_labels(std::move(heights), line_height, line_height / 2, height - line_height / 2);
+  const double side = to_the_left ? -1.0 : 1.0;
+  std::ostringstream text;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const PointLabel& label = labels[i];
+    const double at = axes.above(axes.y_low, heights[i]);
+    text << "set arrow from first " << axes.beside(label.x, 9.0 * side) << "," << label.y
+         << " to first " << axes.beside(column, -6.0 * side) << "," << at
+         << " nohead lc rgb '#bbbbbb' lw 1 back\n"
+         << "set label " << quoted(label.text) << " at first " << column << "," << at
+         << (to_the_left ? " right" : " left") << " front boxed font ',"
+         << label_font(line_height) * font_scale(format) << "' textcolor rgb '" << label.colour
+         << "'\n";
+  }
+  return text.str();
 }
 
 std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const std::string& name,

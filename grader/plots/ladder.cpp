@@ -88,7 +88,7 @@ std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std:
 std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   Ladder ladder{.title = "What each step bought",
-                .axis = "times as fast as the stage named behind the number (log scale)",
+                .axis = "times as fast as the second of the two stages (log scale)",
                 .file_stem = "speed-up-" + network,
                 .caption = {},
                 .origin = 1.0,
@@ -99,14 +99,14 @@ std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::
     const PlottedTimes before = times_of(*baseline->run);
     const PlottedTimes own = times_of(*runs[i].run);
     if (before.layers.size() != own.layers.size()) continue;
-    LadderRow row{.title = title_of(*runs[i].run),
+    LadderRow row{.title = short_name(runs[i], runs) + " over " + short_name(*baseline, runs),
                   .layers = {},
                   .sum = ratio(before.sum, own.sum),
                   .text = {}};
     for (std::size_t layer = 0; layer < own.layers.size(); ++layer) {
       row.layers.push_back(ratio(before.layers[layer], own.layers[layer]));
     }
-    row.text = three_digits(row.sum.median) + "× " + short_name(*baseline, runs);
+    row.text = three_digits(row.sum.median);
     panel_of(ladder, runs[i].run->batch).rows.push_back(std::move(row));
   }
   if (ladder.panels.empty()) return std::nullopt;

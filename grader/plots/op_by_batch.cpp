@@ -13,16 +13,8 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr int kLeft = 130;
-constexpr int kTop = 90;
-constexpr int kBottom = 86;
-constexpr int kLeastHeight = 760;
-constexpr double kLabelHeight = 22.0;
 constexpr double kLeader = 38.0;  // from the last point to its label
 constexpr int kNameWidth = 44;
-// Filled symbols first, then the same shapes empty.
-constexpr std::array<int, 10> kPointTypes = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
-
 using Line = OpByBatch::Line;
 
 Line& line_named(std::vector<Line>& lines, const std::string& name, const std::string& family) {
@@ -32,76 +24,59 @@ Line& line_named(std::vector<Line>& lines, const std::string& name, const std::s
   return lines.emplace_back(Line{.name = name, .family = family, .places = {}});
 }
 
-class Writer {
+class OpByBatchWriter {
  public:
-  Writer(const OpByBatch& plot, PlotFormat format) : plot_(plot), format_(format) {
+  OpByBatchWriter(const OpByBatch& plot, PlotFormat format) : plot_(plot), format_(format) {
     int longest_name = 0;
+    double least = HUGE_VAL;
+    double most = 0.0;
     for (const auto* lines : {&plot.stages, &plot.references}) {
       for (const Line& line : *lines) {
         longest_name = std::max(longest_name, display_width(shortened(line.name, kNameWidth)));
         for (const OpByBatch::Place& place : line.places) {
           batches_.insert(place.batch);
-          y_low_ = std::min(y_low_, place.time.low);
-          y_high_ = std::max(y_high_, place.time.high);
+          least = std::min(least, place.time.low);
+          most = std::max(most, place.time.high);
         }
       }
     }
-    right_ = 24.0 + kLeader + kNameCharacterWidth * longest_name;
-    const auto labels = static_cast<double>(plot.stages.size() + plot.references.size());
-    height_ =
-        std::max(kLeastHeight, kTop + kBottom + static_cast<int>(1.5 * kLabelHeight * labels));
-    x_low_ = *batches_.begin() / 1.15;
-    x_high_ = *batches_.rbegin() * 1.08;
-    y_low_ /= 1.8;
-    y_high_ *= 1.8;
+    axes_ = {.frame = {.title = "Op time against batch",
+                       .caption = plot_.caption,
+                       .x_title = "batch, images (log scale)",
+                       .y_title = "op time, milliseconds (log scale)",
+                       .left = 130.0},
+             .x_low = *batches_.begin() / 1.15,
+             .x_high = *batches_.rbegin() * 1.08,
+             .y_low = least / 1.8,
+             .y_high = most * 1.8};
+    line_height_ = label_line(axes_.frame, plot.stages.size() + plot.references.size());
+    axes_.frame.right = 24.0 + kLeader + kCharacter * label_font(line_height_) * longest_name;
   }
 
   std::string write(const std::filesystem::path& output) {
-    text_ << frame_text({.title = "Op time against batch",
-                         .caption = plot_.caption,
-                         .x_title = "batch, images (log scale)",
-                         .y_title = "op time, milliseconds (log scale)",
-                         .height = height_,
-                         .left = kLeft,
-                         .right = right_,
-                         .top = kTop,
-                         .bottom = kBottom},
-                        format_, output)
-          << "set logscale xy 10\nunset mxtics\nset xrange [" << x_low_ << ":" << x_high_
-          << "]\nset yrange [" << y_low_ << ":" << y_high_ << "]\n";
+    text_ << frame_text(axes_.frame, format_, output)
+          << "set logscale xy 10\nunset mxtics\nset xrange [" << axes_.x_low << ":" << axes_.x_high
+          << "]\nset yrange [" << axes_.y_low << ":" << axes_.y_high << "]\n";
     tics();
-    std::vector<Label> labels;
+    std::vector<PointLabel> labels;
     std::string commands;
     for (std::size_t i = 0; i < plot_.stages.size(); ++i) stage(i, labels, commands);
     for (std::size_t i = 0; i < plot_.references.size(); ++i) reference(i, labels, commands);
-    write_labels(std::move(labels));
-    text_ << "plot " << commands << "\n";
+    text_ << point_labels(std::move(labels), axes_, axes_.beside(axes_.x_high, kLeader), false,
+                          line_height_, format_)
+          << "plot " << commands << "\n";
     return text_.str();
   }
 
  private:
-  struct Label {
-    OpByBatch::Place place;
-    std::string text;
-    std::string colour;
-  };
-
-  [[nodiscard]] double decades_per_pixel_x() const {
-    return std::log10(x_high_ / x_low_) / (kPlotWidth - kLeft - right_);
-  }
-  [[nodiscard]] double decades_per_pixel_y() const {
-    return std::log10(y_high_ / y_low_) / (height_ - kTop - kBottom);
-  }
-
   // A tick for each batch, with its number if there is room.
   void tics() {
     constexpr double kRoom = 70.0;
     std::string list;
     double next = HUGE_VAL;
     for (auto batch = batches_.rbegin(); batch != batches_.rend(); ++batch) {
-      const double at = std::log10(*batch);
-      const bool fits = at + kRoom * decades_per_pixel_x() <= next;
-      if (fits) next = at;
+      const bool fits = axes_.beside(*batch, kRoom) <= next;
+      if (fits) next = *batch;
       list += (list.empty() ? "" : ", ") + quoted(fits ? grouped(*batch) : "") + " " +
               std::to_string(*batch);
     }
@@ -116,7 +91,7 @@ class Writer {
     text_ << "EOD\n";
   }
 
-  void stage(std::size_t index, std::vector<Label>& labels, std::string& commands) {
+  void stage(std::size_t index, std::vector<PointLabel>& labels, std::string& commands) {
     const Line& line = plot_.stages[index];
     std::set<std::string> families;  // their names are in order: m1, m2, …
     std::size_t in_family = 0;
@@ -134,10 +109,10 @@ class Writer {
         << kPointTypes[in_family % kPointTypes.size()] << " ps " << 1.3 * point_scale(format_)
         << " lw 1.5 lc rgb '" << colour << "'";
     commands += how.str();
-    labels.push_back({line.places.back(), line.name, colour});
+    labels.push_back(label_of(line, colour));
   }
 
-  void reference(std::size_t index, std::vector<Label>& labels, std::string& commands) {
+  void reference(std::size_t index, std::vector<PointLabel>& labels, std::string& commands) {
     const Line& line = plot_.references[index];
     const bool floor = line.family == "floor";
     const char* colour = floor ? "#2b7a3d" : "#7a5b2b";
@@ -145,43 +120,20 @@ class Writer {
     data(name, line);
     commands += (commands.empty() ? "" : ", ") + name + " using 1:2 with lines lw 2 dt " +
                 (floor ? "2" : "3") + " lc rgb '" + colour + "'";
-    labels.push_back({line.places.back(), line.name, colour});
+    labels.push_back(label_of(line, colour));
   }
 
-  // Labels stand at the right of the picture, each as near to the end of its line as possible.
-  void write_labels(std::vector<Label> labels) {
-    std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
-      return a.place.time.median > b.place.time.median;
-    });
-    std::vector<double> heights;
-    heights.reserve(labels.size());
-    for (const Label& label : labels) heights.push_back(std::log10(label.place.time.median));
-    heights = spread_labels(heights, kLabelHeight * decades_per_pixel_y());
-    const auto beside = [&](double at, double pixels) {
-      return at * std::pow(10.0, pixels * decades_per_pixel_x());
-    };
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const Label& label = labels[i];
-      const double height = std::pow(10.0, heights[i]);
-      const double end = beside(x_high_, kLeader - 6.0);
-      text_ << "set arrow from first " << beside(label.place.batch, 9.0) << ","
-            << label.place.time.median << " to first " << end << "," << height
-            << " nohead lc rgb '#bbbbbb' lw 1 back\n"
-            << "set label " << quoted(shortened(label.text, kNameWidth)) << " at first "
-            << beside(x_high_, kLeader) << "," << height << " left textcolor rgb '" << label.colour
-            << "'\n";
-    }
+  static PointLabel label_of(const Line& line, const char* colour) {
+    const OpByBatch::Place& end = line.places.back();
+    return {static_cast<double>(end.batch), end.time.median, shortened(line.name, kNameWidth),
+            colour};
   }
 
   const OpByBatch& plot_;
   PlotFormat format_;
   std::set<int> batches_;
-  double right_ = 0.0;
-  int height_ = kLeastHeight;
-  double x_low_ = 0.0;
-  double x_high_ = 0.0;
-  double y_low_ = HUGE_VAL;
-  double y_high_ = 0.0;
+  LogAxes axes_;
+  double line_height_ = 0.0;
   std::ostringstream text_;
 };
 
@@ -214,7 +166,7 @@ std::optional<OpByBatch> make_op_by_batch(const std::vector<Result>& results,
 
 std::string gnuplot_text(const OpByBatch& plot, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(plot, format).write(output);
+  return OpByBatchWriter(plot, format).write(output);
 }
 
 std::vector<std::filesystem::path> draw(const OpByBatch& plot,

@@ -39,11 +39,11 @@ std::string machine_text(const MachineInfo& machine) {
          (machine.cores == 1 ? " core" : " cores");
 }
 
-std::string samples_text(const std::set<std::size_t>& counts) {
+std::string samples_text(const std::set<std::size_t>& counts, const std::string& bars) {
   if (*counts.rbegin() == 1) return "one sample";
   std::string text = "median of ";
   if (counts.size() > 1) text += std::to_string(*counts.begin()) + " to ";
-  return text + std::to_string(*counts.rbegin()) + ", bars: middle half";
+  return text + std::to_string(*counts.rbegin()) + (bars.empty() ? "" : ", bars: " + bars);
 }
 
 }  // namespace
@@ -126,7 +126,8 @@ std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& run
   return twice ? name + " (" + run.result->solution + ")" : name;
 }
 
-std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network) {
+std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network,
+                       const std::string& bars) {
   std::set<std::string> machines;
   std::set<std::string> compilers;
   std::set<std::string> commits;
@@ -141,7 +142,7 @@ std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& n
     for (const LayerResult& layer : item.run->layers) samples.insert(layer.op_ms.size());
   }
   return joined(machines) + " · " + joined(compilers) + " · network " + network + " · " +
-         samples_text(samples) + " · commit " + joined(commits) + " · " + joined(dates);
+         samples_text(samples, bars) + " · commit " + joined(commits) + " · " + joined(dates);
 }
 
 }  // namespace convlab::grader

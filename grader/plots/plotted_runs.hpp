@@ -48,6 +48,8 @@ PlottedTimes times_of(const RunResult& run);
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs);
 
 /// What a reader needs to trust the numbers: machines, compilers, samples, commits, dates.
-std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network);
+/// @param bars  what the bars of a picture mean; empty where there are none
+std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network,
+                       const std::string& bars = "middle half");
 
 }  // namespace convlab::grader

@@ -34,197 +34,144 @@ void add_points(Roofline& roofline, const RunResult& run, const std::string& nam
   }
 }
 
-constexpr int kLeft = 96;
-constexpr int kRight = 130;  // the names of the ceilings
-constexpr int kTop = 90;
-constexpr int kBottom = 86;
-constexpr double kLabelHeight = 22.0;
+constexpr double kTera = 1e-12;
 constexpr double kLabelOffset = 44.0;  // from a point to its label
 
-std::string tera_text(double per_second) {
+std::string tera_text(double tera) {
   std::array<char, 32> text{};
-  const double tera = per_second * 1e-12;
   std::snprintf(text.data(), text.size(), "%.*f", tera < 10.0 ? 2 : 1, tera);
   return text.data();
 }
 
-/// Axes in decades, and their pixels.
-struct Axes {
-  double x_low, x_high, y_low, y_high;
-  int height;  // of the picture, in pixels
-
-  [[nodiscard]] double decades_per_pixel_y() const {
-    return std::log10(y_high / y_low) / (height - kTop - kBottom);
-  }
-  [[nodiscard]] double decades_per_pixel_x() const {
-    return std::log10(x_high / x_low) / (kPlotWidth - kLeft - kRight);
-  }
-};
-
-class Writer {
+// Speeds are in TFLOP/s from here on, and the bandwidth in TB/s.
+class RooflineWriter {
  public:
-  Writer(const Roofline& roofline, PlotFormat format)
+  RooflineWriter(const Roofline& roofline, PlotFormat format)
       : roofline_(roofline),
-        axes_(axes_of(roofline)),
-        scale_(font_scale(format)),
-        point_scale_(point_scale(format)) {}
+        format_(format),
+        slope_(roofline.limits.bytes_per_second * kTera),
+        fp32_(roofline.limits.fp32_per_second * kTera),
+        fp16_(roofline.limits.fp16_per_second * kTera) {
+    double least = fp32_;
+    double smallest = HUGE_VAL;
+    double largest = 0.0;
+    std::size_t labels = 0;
+    for (const RooflineLayer& layer : roofline.layers) {
+      smallest = std::min(smallest, layer.intensity);
+      largest = std::max(largest, layer.intensity);
+      labels = std::max(labels, layer.points.size());
+      for (const RooflineLayer::Point& point : layer.points) {
+        least = std::min(least, point.operations_per_second * kTera);
+      }
+    }
+    // Room for the name of the slope, and for the labels beside the last layer.
+    axes_ = {.frame = {.title = "Roofline",
+                       .caption = roofline_.caption,
+                       .x_title = "operations for each byte that must be moved (log scale)",
+                       .y_title = "TFLOP/s (log scale)",
+                       .right = 130.0},  // the names of the ceilings
+             .x_low = smallest / 14.0,
+             .x_high = largest * 9.0,
+             .y_low = least / 2.5,
+             .y_high = std::max(fp32_, fp16_) * 2.0};
+    line_height_ = label_line(axes_.frame, labels + 2);  // the names of the layers stand below
+  }
 
-  std::string write(PlotFormat format, const std::filesystem::path& output) {
-    text_ << frame_text({.title = "Roofline",
-                         .caption = roofline_.caption,
-                         .x_title = "operations for each byte that must be moved (log scale)",
-                         .y_title = "TFLOP/s (log scale)",
-                         .height = axes_.height,
-                         .left = kLeft,
-                         .right = kRight,
-                         .top = kTop,
-                         .bottom = kBottom},
-                        format, output)
-          << "set logscale xy 10\nset xrange [" << axes_.x_low << ":" << axes_.x_high
-          << "]\nset yrange [" << axes_.y_low * 1e-12 << ":" << axes_.y_high * 1e-12 << "]\n";
+  std::string write(const std::filesystem::path& output) {
+    text_ << frame_text(axes_.frame, format_, output) << "set logscale xy 10\nset xrange ["
+          << axes_.x_low << ":" << axes_.x_high << "]\nset yrange [" << axes_.y_low << ":"
+          << axes_.y_high << "]\n";
     roof();
-    for (std::size_t i = 0; i < roofline_.layers.size(); ++i) layer(i);
-    plot();
+    std::string commands;
+    for (std::size_t i = 0; i < roofline_.layers.size(); ++i) layer(i, commands);
+    text_ << "plot " << commands << "\n";
     return text_.str();
   }
 
  private:
-  static Axes axes_of(const Roofline& roofline) {
-    double least = roofline.limits.fp32_per_second;
-    double smallest = HUGE_VAL;
-    double largest = 0.0;
-    for (const RooflineLayer& layer : roofline.layers) {
-      smallest = std::min(smallest, layer.intensity);
-      largest = std::max(largest, layer.intensity);
-      for (const RooflineLayer::Point& point : layer.points) {
-        least = std::min(least, point.operations_per_second);
-      }
-    }
-    const double most = std::max(roofline.limits.fp32_per_second, roofline.limits.fp16_per_second);
-    // Every stage has a label of its own, and none stands on another.
-    std::size_t labels = 0;
-    for (const RooflineLayer& layer : roofline.layers) {
-      labels = std::max(labels, layer.points.size());
-    }
-    constexpr int kLeast = 760;
-    const int height = std::max(
-        kLeast, kTop + kBottom + static_cast<int>(kLabelHeight * static_cast<double>(labels + 4)));
-    // Room for the name of the slope, and for the labels beside the last layer.
-    return {smallest / 14.0, largest * 9.0, least / 2.5, most * 2.0, height};
-  }
-
   void line(double x0, double y0, double x1, double y1, const std::string& how) {
-    text_ << "set arrow from first " << x0 << "," << y0 * 1e-12 << " to first " << x1 << ","
-          << y1 * 1e-12 << " nohead " << how << "\n";
+    text_ << "set arrow from first " << x0 << "," << y0 << " to first " << x1 << "," << y1
+          << " nohead " << how << " back\n";
   }
 
   // Its name stands in the margin, where no stage has a label; `height` is near its own.
-  void ceiling(double peak, double height, const std::string& name, const char* colour,
-               bool dashed) {
-    const double slope = roofline_.limits.bytes_per_second;
-    const std::string how =
-        std::string("lc rgb '") + colour + "' lw 2.5" + (dashed ? " dt 2" : "") + " back";
-    line(peak / slope, peak, axes_.x_high, peak, how);
-    text_ << "set label " << quoted(name + " " + tera_text(peak)) << " at graph 1,first "
-          << height * 1e-12 << " left offset 0.7,0 textcolor rgb '" << colour << "'\n";
+  void ceiling(double peak, double height, const std::string& name, const std::string& look) {
+    line(peak / slope_, peak, axes_.x_high, peak, "lc rgb " + look);
+    text_ << "set label " << quoted(name + " " + tera_text(peak)) << " at graph 1,first " << height
+          << " left offset 0.7,0 textcolor rgb '#333333'\n";
   }
 
   void roof() {
-    const DeviceLimits& limits = roofline_.limits;
-    const double peak = std::max(limits.fp32_per_second, limits.fp16_per_second);
-    const double slope = limits.bytes_per_second;
-    const double left = std::max(axes_.x_low, axes_.y_low / slope);
-    line(left, left * slope, peak / slope, peak, "lc rgb '#333333' lw 2.5 back");
-    const bool has_fp16 = limits.fp16_per_second > 0.0;
-    const double fp16 = has_fp16 ? limits.fp16_per_second : peak * 100.0;
-    const std::vector<double> heights =
-        spread_labels({std::log10(fp16), std::log10(limits.fp32_per_second)},
-                      kLabelHeight * axes_.decades_per_pixel_y());
-    ceiling(limits.fp32_per_second, std::pow(10.0, heights[1]), "fp32", "#333333", false);
-    if (has_fp16) ceiling(fp16, std::pow(10.0, heights[0]), "fp16", "#777777", true);
+    const double peak = std::max(fp32_, fp16_);
+    const double left = std::max(axes_.x_low, axes_.y_low / slope_);
+    line(left, left * slope_, peak / slope_, peak, "lc rgb '#333333' lw 2.5");
+    ceiling(fp32_, fp32_, "fp32", "'#333333' lw 2.5");
+    if (fp16_ > 0.0) {
+      constexpr double kLine = 22.0;
+      const double height = std::max(fp16_, axes_.above(fp32_, kLine));
+      ceiling(fp16_, height, "fp16", "'#777777' lw 2.5 dt 2");
+    }
     // The name of the slope stands along it.
-    const double angle = std::atan(axes_.decades_per_pixel_x() / axes_.decades_per_pixel_y()) *
-                         180.0 / 3.14159265358979;
-    const double x = left * std::pow(10.0, 10 * axes_.decades_per_pixel_x());
-    text_ << "set label " << quoted("memory " + tera_text(slope) + " TB/s") << " at first " << x
-          << "," << x * slope * 1e-12 * std::pow(10.0, 14 * axes_.decades_per_pixel_y())
-          << " left rotate by " << angle << " textcolor rgb '#333333'\n";
-  }
-
-  static std::string label(const RooflineLayer::Point& point) {
-    return point.stage + "  " + tera_text(point.operations_per_second);
+    const double angle =
+        std::atan2(std::log(axes_.x_high / axes_.x_low) * axes_.frame.inner_height(),
+                   std::log(axes_.y_high / axes_.y_low) * axes_.frame.inner_width());
+    const double x = axes_.beside(left, 10.0);
+    text_ << "set label " << quoted("memory " + tera_text(slope_) + " TB/s") << " at first " << x
+          << "," << axes_.above(x * slope_, 14.0) << " left rotate by "
+          << angle * 180.0 / 3.14159265358979 << " textcolor rgb '#333333'\n";
   }
 
   // Whether the labels of the first layer end before the second layer.
-  [[nodiscard]] bool has_room_on_the_right(const std::vector<RooflineLayer::Point>& points) const {
+  [[nodiscard]] bool has_room_on_the_right(const std::vector<PointLabel>& labels) const {
     if (roofline_.layers.size() < 2) return true;
-    const double gap = std::log10(roofline_.layers[1].intensity / roofline_.layers[0].intensity) /
-                       axes_.decades_per_pixel_x();
-    return std::all_of(points.begin(), points.end(), [&](const auto& point) {
-      const double end = kLabelOffset + kNameCharacterWidth * display_width(label(point));
-      return gap < 0.0 || end < gap;
-    });
+    const double first = roofline_.layers[0].intensity;
+    const double second = roofline_.layers[1].intensity;
+    return second < first ||
+           std::all_of(labels.begin(), labels.end(), [&](const PointLabel& label) {
+             const double width = kCharacter * label_font(line_height_) * display_width(label.text);
+             return axes_.beside(first, kLabelOffset + width) < second;
+           });
   }
 
-  void layer(std::size_t index) {
+  void layer(std::size_t index, std::string& commands) {
     const RooflineLayer& layer = roofline_.layers[index];
-    const char* colour = kPlotColours[index % kPlotColours.size()];
-    const double roof =
-        std::min(layer.intensity * roofline_.limits.bytes_per_second,
-                 std::max(roofline_.limits.fp32_per_second, roofline_.limits.fp16_per_second));
+    const std::string colour = kPlotColours[index % kPlotColours.size()];
+    const double roof = std::min(layer.intensity * slope_, std::max(fp32_, fp16_));
     constexpr double kNameHeight = 34.0;
-    const double above_name =
-        axes_.y_low * std::pow(10.0, kNameHeight * axes_.decades_per_pixel_y());
-    line(layer.intensity, above_name, layer.intensity, roof,
-         std::string("lc rgb '") + colour + "' lw 1 dt 3 back");
+    line(layer.intensity, axes_.above(axes_.y_low, kNameHeight), layer.intensity, roof,
+         "lc rgb '" + colour + "' lw 1 dt 3");
     text_ << "set label " << quoted("op " + std::to_string(index + 1)) << " at first "
-          << layer.intensity << "," << axes_.y_low * 1e-12 << " center offset 0,0.8 textcolor rgb '"
-          << colour << "' font '," << 16 * scale_ << "'\n";
-
-    std::vector<RooflineLayer::Point> points = layer.points;
-    std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
-      return a.operations_per_second > b.operations_per_second;
-    });
-    std::vector<double> heights;
-    heights.reserve(points.size());
-    for (const auto& point : points) heights.push_back(std::log10(point.operations_per_second));
-    heights = spread_labels(heights, kLabelHeight * axes_.decades_per_pixel_y());
-    const bool to_the_left = index == 0 && !has_room_on_the_right(points);
-    const double side = to_the_left ? -1.0 : 1.0;
-    const auto beside = [&](double pixels) {
-      return layer.intensity * std::pow(10.0, side * pixels * axes_.decades_per_pixel_x());
-    };
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const double speed = points[i].operations_per_second;
-      const double height = std::pow(10.0, heights[i]);
-      data_[index % data_.size()] << layer.intensity << " " << speed * 1e-12 << "\n";
-      line(beside(9), speed, beside(38), height, "lc rgb '#bbbbbb' lw 1 back");
-      text_ << "set label " << quoted(label(points[i])) << " at first " << beside(kLabelOffset)
-            << "," << height * 1e-12 << (to_the_left ? " right" : " left")
-            << " front boxed textcolor rgb '" << colour << "'\n";
+          << layer.intensity << "," << axes_.y_low << " center offset 0,0.8 textcolor rgb '"
+          << colour << "' font '," << 16 * font_scale(format_) << "'\n";
+    std::vector<PointLabel> labels;
+    const std::string name = "$layer" + std::to_string(index + 1);
+    std::ostringstream data;
+    for (const RooflineLayer::Point& point : layer.points) {
+      const double speed = point.operations_per_second * kTera;
+      data << layer.intensity << " " << speed << "\n";
+      labels.push_back({layer.intensity, speed, point.stage + "  " + tera_text(speed), colour});
     }
-  }
-
-  void plot() {
-    std::string commands;
-    for (std::size_t i = 0; i < data_.size(); ++i) {
-      if (data_[i].str().empty()) continue;
-      const std::string name = "$layer" + std::to_string(i + 1);
-      text_ << name << " << EOD\n" << data_[i].str() << "EOD\n";
-      std::ostringstream how;
-      how << (commands.empty() ? "plot " : ", ") << name << " using 1:2 with points pt 7 ps "
-          << 1.3 * point_scale_ << " lc rgb '" << kPlotColours[i] << "'";
-      commands += how.str();
-    }
-    text_ << commands << "\n";
+    const bool to_the_left = index == 0 && !has_room_on_the_right(labels);
+    text_ << point_labels(std::move(labels), axes_,
+                          axes_.beside(layer.intensity, to_the_left ? -kLabelOffset : kLabelOffset),
+                          to_the_left, line_height_, format_)
+          << name << " << EOD\n"
+          << data.str() << "EOD\n";
+    std::ostringstream how;
+    how << (commands.empty() ? "" : ", ") << name << " using 1:2 with points pt "
+        << kPointTypes[index % kPointTypes.size()] << " ps " << 1.1 * point_scale(format_)
+        << " lc rgb '" << colour << "'";
+    commands += how.str();
   }
 
   const Roofline& roofline_;
-  Axes axes_;
-  double scale_;
-  double point_scale_;
+  PlotFormat format_;
+  double slope_;
+  double fp32_;
+  double fp16_;
+  LogAxes axes_;
+  double line_height_ = 0.0;
   std::ostringstream text_;
-  std::array<std::ostringstream, kPlotColours.size()> data_;
 };
 
 }  // namespace
@@ -260,7 +207,7 @@ std::optional<Roofline> make_roofline(const std::vector<Result>& results,
 
 std::string gnuplot_text(const Roofline& roofline, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(roofline, format).write(format, output);
+  return RooflineWriter(roofline, format).write(output);
 }
 
 std::vector<std::filesystem::path> draw(const Roofline& roofline,

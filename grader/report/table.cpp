@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "common/error/error.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -98,6 +99,40 @@ std::string csv_line(const std::vector<std::string>& fields) {
                   return "\"" + escaped(field, {{'"', "\"\""}}) + "\"";
                 }) +
          "\n";
+}
+
+std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name) {
+  std::vector<std::vector<std::string>> rows(1, {""});
+  bool quoted = false;
+  std::size_t line = 1;
+  std::size_t opened = 0;
+  const std::string mark = "\xef\xbb\xbf";  // what Excel writes first
+  for (std::size_t i = text.starts_with(mark) ? mark.size() : 0; i < text.size(); ++i) {
+    const char c = text[i];
+    std::string& field = rows.back().back();
+    if (c == '\n') ++line;
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      field += c;
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+      opened = line;
+    } else if (quoted) {
+      field += c;
+    } else if (c == ',') {
+      rows.back().emplace_back();
+    } else if (c == '\n') {
+      rows.push_back({""});
+    } else if (c != '\r') {
+      field += c;
+    }
+  }
+  if (quoted) {
+    throw UsageError(name + ", line " + std::to_string(opened) +
+                     ": a quotation mark is opened and not closed.");
+  }
+  std::erase_if(rows, [](const auto& row) { return row.size() == 1 && row.front().empty(); });
+  return rows;
 }
 
 std::string csv_table(const Table& table) {

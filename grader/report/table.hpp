@@ -23,6 +23,9 @@ std::string html_table(const Table& table);
 /// a formula gets an apostrophe first.
 std::string csv_line(const std::vector<std::string>& fields);
 
+/// The rows of a CSV text. @throws UsageError with the line of a quote that does not end
+std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name);
+
 /// Text between the tags of a page.
 std::string html_text(const std::string& text);
 

@@ -164,7 +164,6 @@ std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const 
                         .caption = caption,
                         .x_title = columns.name,
                         .y_title = rows.name,
-                        .height = 640,
                         .left = 110.0,
                         .right = 160.0,  // the colour box
                         .top = 100.0,

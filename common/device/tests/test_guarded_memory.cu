@@ -1,7 +1,7 @@
 // Reads beyond the end of an allocation, which a GPU forgives where its neighbour begins.
 #include <cuda_runtime.h>
 
-#include "common/device/guarded_memory.hpp"
+#include "common/device/guarded_memory.cuh"
 #include "common/device/recorded_allocations.hpp"
 #include "common/testing/catch.hpp"
 

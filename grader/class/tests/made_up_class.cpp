@@ -5,6 +5,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <string_view>
 
 #include "common/file/whole_file.hpp"
 
@@ -60,9 +61,12 @@ constexpr std::array kKinds = {Kind{"controls/double_sums.cpp", "passed"},
                                Kind{"controls/chatty.cpp", "passed"},
                                Kind{"endless_loop.cpp", "E-timeout"},
                                Kind{"", "refused"},
-                               Kind{"transposed_weights.cpp", "E-transposed-weights"}};
+                               Kind{"transposed_weights.cpp", "E-transposed-weights"},
+                               Kind{"controls/plain_kernel.cu", "passed"},
+                               Kind{"gpu_reads_beyond.cu", "E-outside"}};
 
 constexpr const char* kPlace = "milestones/m1_cpu_baseline/conv_forward.cpp";
+constexpr const char* kKernelPlace = "milestones/m2_gpu_baseline/conv_forward.cu";
 
 // A source of the corpus in one piece: what several of them share stands in headers beside them,
 // which a submission does not have.
@@ -125,20 +129,23 @@ std::vector<std::pair<std::string, std::string>> make_class(const fs::path& fold
     }
     // Every student writes another text.
     const std::string text = text_of(exploits, kind.source) + "// by " + name + "\n";
-    const std::string packed = "m1-submission/" + std::string(kPlace);
+    const bool is_kernel = std::string_view(kind.source).ends_with(".cu");
+    const std::string milestone = is_kernel ? "m2" : "m1";
+    const std::string place = is_kernel ? kKernelPlace : kPlace;
+    const std::string packed = milestone + "-submission/" + place;
     switch (i % 4) {
       case 0:
         write_archive(folder / (name + ".tar.gz"),
-                      {{"m1-submission", "", AE_IFDIR}, {packed, text}});
+                      {{milestone + "-submission", "", AE_IFDIR}, {packed, text}});
         break;
       case 1:
-        write_atomically(folder / (name + ".cpp"), text);
+        write_atomically(folder / (name + (is_kernel ? "-m2.cu" : ".cpp")), text);
         break;
       case 2:
-        write_atomically(folder / name / kPlace, text);
+        write_atomically(folder / name / place, text);
         break;
       default:
-        write_archive(folder / (name + "_m1-submission.zip"), {{packed, text}});
+        write_archive(folder / (name + "_" + milestone + "-submission.zip"), {{packed, text}});
     }
   }
   return expected;

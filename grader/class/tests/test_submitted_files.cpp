@@ -125,6 +125,9 @@ TEST_CASE("work of a submission: only what was changed, and only if it is clear"
   CHECK(said_of({{kPlace, handed_out + "//\n"}}, "") == "work of m1");
   CHECK(said_of({{"a.cpp", "x"}}, "") == "work of m1");
   CHECK(contains(said_of({{"a.cu", "x"}}, ""), "--milestone"));
+  CHECK(said_of({{"doejane-m2.cu", "x"}}, "") == "work of m2");
+  CHECK(said_of({{"doejane-m9.cpp", "x"}}, "") == "work of m1");
+  CHECK(contains(said_of({{"doejane-m2.cpp", "x"}}, ""), "no .cu file"));
   CHECK(said_of({{"a.cu", "x"}}, "m2") == "work of m2");
   CHECK(contains(said_of({{"a.cpp", "x"}}, "m2"), "no .cu file"));
   CHECK(contains(said_of({{"a.cpp", "x"}, {"b.cpp", "y"}}, "m1"), "2 .cpp files (a.cpp, b.cpp)"));

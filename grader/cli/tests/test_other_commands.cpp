@@ -151,7 +151,7 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   }
   CHECK_FALSE(std::filesystem::exists(plots / "roofline-fa23.svg"));  // no GPU
   CHECK_FALSE(std::filesystem::exists(folder.path() / "ran"));
-  CHECK(contains(read_text(plots / "speed-up-fa23.svg"), "1.00× m1 baseline"));
+  CHECK(contains(read_text(plots / "speed-up-fa23.svg"), " over m1 baseline"));
   const auto as_json = nlohmann::json::parse(
       run_program("grader", "plot --json " + file.string() + " --output " + plots.string()).output);
   CHECK(as_json["files"].size() >= 6);

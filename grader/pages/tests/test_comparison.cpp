@@ -66,3 +66,39 @@ TEST_CASE("comparison: one sample decides nothing; results without times compare
   CHECK(std::string(comparisons[0].stages[1].speed->verdict()) == "undecided");
   CHECK(compare({plotted_result({})}, {"x"}, {}).empty());
 }
+
+TEST_CASE("comparison: counters stand beside their stage and batch, and nowhere else") {
+  const Result result =
+      plotted_result({plotted_run("a", 1, 100, kFour, kFour), plotted_run("b", 2, 100, kTwo, kTwo),
+                      plotted_run("b", 2, 1000, kTwo, kTwo)});
+  const StageCounters counters{.stage = "b", .batch = 100, .counters = {.l1 = 41.3}};
+  const auto comparisons = compare({result}, {"x"}, {.counters = {counters}});
+  REQUIRE(comparisons.size() == 2);
+  const Table table = table_of(comparisons[0]);
+  CHECK(table.heading[7] == "L1 % (ncu)");
+  CHECK(table.rows[0][7].empty());
+  CHECK(table.rows[1][7] == "41");
+  CHECK(table.rows[1][8].empty());  // no occupancy in that profile
+  CHECK(table_of(comparisons[1]).heading[5] != "SM % (ncu)");
+  const Table both = table_of(comparisons);
+  REQUIRE(both.rows.size() == 3);
+  CHECK(both.heading[9] == "L1 % (ncu)");
+  CHECK(both.rows[2][1] == "1000");
+  CHECK(both.rows[2][9].empty());
+  CHECK_THROWS_AS(compare({result}, {"x"}, {.counters = {{.stage = "a", .batch = 1000}}}),
+                  UsageError);
+}
+
+TEST_CASE("comparison: by file, each batch names the machines of its own results") {
+  Result other =
+      plotted_result({plotted_run("a", 1, 100, kTwo, kTwo), plotted_run("a", 1, 1000, kTwo, kTwo)});
+  other.machine.commit = "later";
+  const Result first = plotted_result(
+      {plotted_run("a", 1, 100, kFour, kFour), plotted_run("a", 1, 1000, kFour, kFour)});
+  const auto files = compare({first, other}, {"first", "other"}, {.by_file = true});
+  REQUIRE(files.size() == 2);
+  for (const Comparison& comparison : files) {
+    CHECK(comparison.stages[1].speed->ratio == 2.0);
+    CHECK(comparison.caption.find("abc1234, later") != std::string::npos);
+  }
+}

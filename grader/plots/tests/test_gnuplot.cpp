@@ -17,10 +17,12 @@ TEST_CASE("gnuplot: numbers and names fit their places") {
   CHECK(shortened("4×4 outputs", 3) == "4×…");
 }
 
-TEST_CASE("gnuplot: labels keep their distance and their order") {
-  const std::vector<double> heights = spread_labels({1.0, 0.99, 0.98, 0.0}, 0.1);
-  for (std::size_t i = 0; i + 2 < heights.size(); ++i) {
-    CHECK(heights[i] - heights[i + 1] > 0.099);
+TEST_CASE("gnuplot: labels keep their distance and their order, and stay in the picture") {
+  const std::vector<double> heights = spread_labels({100, 99, 98, 0}, 10, 0, 1000);
+  for (std::size_t i = 0; i + 1 < heights.size(); ++i) {
+    CHECK(heights[i] - heights[i + 1] >= 9.99);
   }
-  CHECK(heights[3] == 0.0);
+  CHECK(heights[3] == 0);
+  CHECK(spread_labels({3, 2, 1}, 10, 5, 25) == std::vector<double>{25, 15, 5});
+  CHECK(spread_labels({99, 98, 97}, 10, 5, 25) == std::vector<double>{25, 15, 5});
 }

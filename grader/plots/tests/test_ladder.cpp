@@ -1,4 +1,6 @@
+#include "common/error/error.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/temporary_folder.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/plots/tests/plotted_result.hpp"
 
@@ -73,17 +75,20 @@ TEST_CASE("steps: each stage against its named baseline, or the one before it") 
   REQUIRE(steps);
   REQUIRE(steps->panels.size() == 1);
   REQUIRE(steps->panels[0].rows.size() == 3);  // nothing precedes m1; the orphan's is unknown
-  CHECK(steps->panels[0].rows[0].text == "25.0× m1 baseline");
+  CHECK(steps->panels[0].rows[0].title == "m2 baseline over m1 baseline");
+  CHECK(steps->panels[0].rows[0].text == "25.0");
   CHECK(steps->panels[0].rows[0].layers[0].median == 50);
-  CHECK(steps->panels[0].rows[1].text == "0.500× m2 baseline");
+  CHECK(steps->panels[0].rows[1].title == "m3 tiled over m2 baseline");
+  CHECK(steps->panels[0].rows[1].text == "0.500");
   const grader::LadderRow& last = steps->panels[0].rows[2];
-  CHECK(last.text == "4.00× m3 tiled");
+  CHECK(last.title == "m3 unrolled over m3 tiled");
+  CHECK(last.text == "4.00");
   CHECK(last.layers[0].median == 2);
   CHECK(last.layers[0].low == Approx(4 / 2.5));
   CHECK(last.layers[0].high == Approx(4 / 1.5));
   CHECK(last.layers[1].median == 5);
   const std::string text = grader::gnuplot_text(*steps, grader::PlotFormat::kSvg, "/tmp/s.svg");
-  CHECK(text.find("4.00× m3 tiled") != std::string::npos);
+  CHECK(text.find("m3 unrolled over m3 tiled") != std::string::npos);
 }
 
 TEST_CASE("steps: batches apart, never a CPU's stage for a GPU's baseline, none for one stage") {
@@ -107,8 +112,35 @@ TEST_CASE("steps: a solution is compared with its own baseline, and names tell s
                                         "fa23");
   REQUIRE(steps);
   std::vector<std::string> texts;
-  for (const grader::LadderRow& row : steps->panels.at(0).rows) texts.push_back(row.text);
+  for (const grader::LadderRow& row : steps->panels.at(0).rows) {
+    texts.push_back(row.text + " " + row.title);
+  }
   // Sorted by stage, then solution: the baselines first, of which neither has one itself.
-  CHECK(texts ==
-        std::vector<std::string>{"2.00× m1 baseline (reference)", "8.00× m1 baseline (student)"});
+  CHECK(texts == std::vector<std::string>{"2.00 m1 faster (reference) over m1 baseline (reference)",
+                                          "8.00 m1 faster (student) over m1 baseline (student)"});
+}
+
+TEST_CASE("ladder: panels share their rows, also where a stage has no time at one batch") {
+  const auto ladder = grader::make_ladder(
+      {plotted_result({plotted_run("a", 1, 100, {1}, {1}), plotted_run("c", 3, 100, {1}, {1}),
+                       plotted_run("a", 1, 1000, {1}, {1}), plotted_run("b", 2, 1000, {1}, {1}),
+                       plotted_run("c", 3, 1000, {1}, {1})})},
+      "fa23");
+  REQUIRE(ladder);
+  const std::string text = grader::gnuplot_text(*ladder, grader::PlotFormat::kSvg, "/tmp/s.svg");
+  CHECK(text.find("('Stage a' 1, 'Stage b' 2, 'Stage c' 3)") != std::string::npos);
+  CHECK(text.find("$sums << EOD\n2 1 2 2\n2 3 2 2\nEOD") != std::string::npos);
+  CHECK(text.find("$sums << EOD\n2 1 2 2\n2 2 2 2\n2 3 2 2\nEOD") != std::string::npos);
+}
+
+TEST_CASE("ladder: more batches than a slide holds make several, more stages are refused") {
+  const convlab::testing::TemporaryFolder folder;
+  std::vector<RunResult> runs;
+  for (int batch = 1; batch <= 5; ++batch) runs.push_back(plotted_run("a", 1, batch, {1}, {1}));
+  const auto batches = grader::make_ladder({plotted_result(runs)}, "fa23");
+  CHECK(grader::draw(*batches, folder.path()).size() == 6);
+  for (int i = 0; i < 100; ++i)
+    runs.push_back(plotted_run("s" + std::to_string(i), i, 1, {1}, {1}));
+  CHECK_THROWS_AS(grader::draw(*grader::make_ladder({plotted_result(runs)}, "fa23"), folder.path()),
+                  UsageError);
 }

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/result/result.hpp"
+
+namespace convlab::grader {
+
+/// What Nsight Compute counted, in percent of what the unit can sustain; a mean over the kernels,
+/// weighted by how long each ran. Nothing where the file does not say.
+struct Counters {
+  std::optional<double> compute{};    ///< "Compute (SM) Throughput"
+  std::optional<double> memory{};     ///< "Memory Throughput"
+  std::optional<double> l1{};         ///< "L1/TEX Cache Throughput"
+  std::optional<double> occupancy{};  ///< "Achieved Occupancy"
+};
+
+/// The counters of one stage at one batch.
+struct StageCounters {
+  std::string stage{};
+  int batch = 0;
+  Counters counters{};
+};
+
+/// Reads what `ncu --csv --page details` printed; lines of the profiled program may stand between.
+/// @param name  of the file, for messages
+/// @throws UsageError if the text holds no such table, or none of these counters
+Counters parse_counters(const std::string& text, const std::string& name);
+
+/// Reads "STAGE@BATCH=FILE". @throws UsageError if the form is another, or the file no profile
+StageCounters read_counters(const std::string& argument);
+
+}  // namespace convlab::grader
