@@ -105,7 +105,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader compare build/results/m4-student.json\n"
       "  build/bin/grader compare before.json after.json --by-file\n"
       "  build/bin/grader compare build/results/m4-*.json --format latex\n"
-      "  build/bin/grader compare build/results/m4-student.json --ncu half@10000=half.csv");
+      "  build/bin/grader compare build/m4.json --ncu half@10000=half.csv");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
