@@ -250,25 +250,12 @@ class Fp32Split final : public convlab::DeviceConvolution {
     return true;
   }
 
-  // Code for other GPUs is bounded to one thread.
-  template <class Layer>
-  static bool has_warpgroup_code() {
-#if CONVLAB_EMULATED
-    return false;
-#else
-    cudaFuncAttributes attributes = {};
-    CONVLAB_CUDA_CHECK(
-        cudaFuncGetAttributes(&attributes, by_warpgroups::convolve_sixteen_maps<Layer>));
-    return attributes.maxThreadsPerBlock >= by_warpgroups::kThreads;
-#endif
-  }
-
   template <class Layer>
   bool launch_sixteen_maps(float* output, const float* input, const float* weights,
                            const ConvShape& shape) {
-    if (!Layer::fits(shape) || !has_warpgroup_code<Layer>()) return false;
-    const int batch = shape.batch;
     const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
+    if (!Layer::fits(shape) || !convlab::has_warpgroup_code(kernel)) return false;
+    const int batch = shape.batch;
     constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
     CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             most_shared_bytes_));
