@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
@@ -66,6 +67,12 @@ int run_program(CLI::App& app, int argc, const char* const* argv,
   } catch (const Error& error) {
     complain(error.what());
     exit_code = error.exit_code();
+  } catch (const std::filesystem::filesystem_error& error) {
+    // Its own text repeats both paths in brackets.
+    const auto& place = error.path2().empty() ? error.path1() : error.path2();
+    const bool full = error.code() == std::errc::no_space_on_device;
+    complain(place.string() + ": " + error.code().message() +
+             (full ? "; free some space, then run this again." : "."));
   } catch (const std::bad_alloc&) {
     complain("There is not enough memory; take a smaller batch.");
   } catch (const std::exception& error) {

@@ -104,7 +104,9 @@ Chart by_attempt(const Timed& timed, const std::vector<SpeedRow>& rows) {
   for (const SpeedRow& row : rows) attempts[row.attempt].push_back(row.speed);
   std::vector<std::vector<double>> groups;
   for (auto& [attempt, values] : attempts) {
-    chart.x.push_back(attempt);
+    // A name, because there is nothing between two attempts.
+    chart.x.push_back(static_cast<double>(chart.places.size()));
+    chart.places.push_back(std::to_string(attempt));
     groups.push_back(std::move(values));
   }
   add_quartiles(chart, groups);

@@ -135,7 +135,11 @@ std::vector<fs::path> parts_of(const fs::path& entry) {
 
 std::vector<Student> read_roster(const fs::path& file) {
   const std::string name = file.string();
-  const auto rows = parse_csv(read_text(file), "The roster " + name);
+  const std::string text = read_text(file);
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
+    throw UsageError("The roster " + name + " is UTF-16; save it as \"CSV UTF-8\".");
+  }
+  const auto rows = parse_csv(text, "The roster " + name);
   if (rows.empty()) throw UsageError("The roster " + name + " is empty.");
   std::vector<std::string Student::*> columns;
   std::size_t first = rows[0].size();

@@ -64,14 +64,17 @@ std::string profile_of(const fs::path& program, const std::string& stage, int ba
   if (!run.succeeded()) {
     return "No profile: " + trimmed_end(run.output.substr(0, run.output.find('\n'))) + ".";
   }
-  return trimmed_end(run.output);
+  // Before it stands what the program always prints.
+  const auto begin = run.output.find("\nKernels");
+  return trimmed_end(begin == std::string::npos ? run.output : run.output.substr(begin + 1));
 }
 
 void add_profiles(const Options& options, ReportSource& source) {
   std::set<std::string> stages;
   for (const Result& result : source.results) {
+    if (result.milestone != options.milestone) continue;
     for (const RunResult& run : result.runs) {
-      if (run.verdict == Verdict::kPassed) stages.insert(run.stage.id);
+      if (run.verdict != Verdict::kFailed) stages.insert(run.stage.id);
     }
   }
   ProgressLine progress;

@@ -21,7 +21,9 @@ std::string program_of(const Chart& chart, const std::string& caption, PlotForma
     longest_key = std::max(longest_key, display_width(line.label));
   }
   constexpr double kSample = 110.0;  // of a line in the key
-  const double bottom = longest == 0 ? 86.0 : 84.0 + kCharacter * 14.0 * longest;
+  constexpr int kShort = 3;
+  const bool upright = longest > kShort;
+  const double bottom = upright ? 84.0 + kCharacter * 14.0 * longest : 86.0;
   text << frame_text({.title = chart.title,
                       .caption = caption,
                       .x_title = chart.x_title,
@@ -37,8 +39,8 @@ std::string program_of(const Chart& chart, const std::string& caption, PlotForma
     // As many names as have room.
     constexpr std::size_t kNames = 40;
     const std::size_t step = (chart.places.size() + kNames - 1) / kNames;
-    text << "set xrange [-0.5:" << static_cast<double>(chart.places.size()) - 0.5
-         << "]\nset xtics rotate by 90 right (";
+    text << "set xrange [-0.5:" << static_cast<double>(chart.places.size()) - 0.5 << "]\nset xtics "
+         << (upright ? "rotate by 90 right (" : "(");
     for (std::size_t i = 0; i < chart.places.size(); i += step) {
       text << (i == 0 ? "" : ", ") << quoted(chart.places[i]) << " " << i;
     }

@@ -4,6 +4,7 @@
 #include <regex>
 #include <set>
 
+#include "common/process/run_process.hpp"
 #include "common/timing/statistics.hpp"
 #include "grader/pages/comparison.hpp"
 #include "grader/plots/plotted_runs.hpp"
@@ -214,10 +215,14 @@ std::vector<std::string> questions_of(const std::string& ladder_page) {
   const auto begin = ladder_page.find("## Questions");
   if (begin == std::string::npos) return questions;
   const std::string text = ladder_page.substr(begin);
-  static const std::regex kSummary("<summary>([^<]*)</summary>");
-  for (auto it = std::sregex_iterator(text.begin(), text.end(), kSummary);
+  // "1. Why?" before its answer, or a summary that is the question itself.
+  static const std::regex kQuestion(R"(\n\d+\. ([^<]+)<details>|<summary>([^<]*)</summary>)");
+  static const std::regex kSpaces(R"(\s+)");
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), kQuestion);
        it != std::sregex_iterator(); ++it) {
-    questions.push_back((*it)[1]);
+    const std::string found = (*it)[1].matched ? (*it)[1].str() : (*it)[2].str();
+    if (found == "Answer") continue;
+    questions.push_back(trimmed_end(std::regex_replace(found, kSpaces, " ")));
   }
   return questions;
 }

@@ -18,8 +18,10 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr std::size_t kMostRows = 60;   // more cannot be read
-constexpr std::size_t kMostPanels = 4;  // of one picture
+// Of one picture: more cannot be read.
+constexpr std::size_t kMostRows = 48;
+constexpr std::size_t kMostPanels = 4;
+constexpr std::size_t kMostSlides = 20;
 constexpr int kTitleWidth = 64;
 constexpr double kGap = 30.0;  // between panels, in pixels
 
@@ -244,25 +246,51 @@ std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
   return LadderWriter(ladder, format).write(output);
 }
 
+namespace {
+
+// The ladders that fit on a picture each: at most kMostPanels batches, and kMostRows stages.
+std::vector<Ladder> slides_of(const Ladder& ladder) {
+  const RowNames names(ladder);
+  const std::size_t all = names.all().size();
+  std::vector<Ladder> slides;
+  for (std::size_t panel = 0; panel < ladder.panels.size(); panel += kMostPanels) {
+    const std::size_t end = std::min(panel + kMostPanels, ladder.panels.size());
+    for (std::size_t row = 0; row < all; row += kMostRows) {
+      Ladder slide = ladder;
+      slide.panels.clear();
+      for (std::size_t i = panel; i < end; ++i) {
+        LadderPanel part = ladder.panels[i];
+        part.rows.clear();
+        const std::vector<std::size_t> lines = names.lines_of(ladder.panels[i]);
+        for (std::size_t line = 0; line < lines.size(); ++line) {
+          const bool here = lines[line] > row && lines[line] <= row + kMostRows;
+          if (here) part.rows.push_back(ladder.panels[i].rows[line]);
+        }
+        if (!part.rows.empty()) slide.panels.push_back(std::move(part));
+      }
+      if (slide.panels.empty()) continue;
+      if (!slides.empty()) slide.file_stem += "-" + std::to_string(slides.size() + 1);
+      slides.push_back(std::move(slide));
+    }
+  }
+  return slides;
+}
+
+}  // namespace
+
 std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder) {
-  if (const std::size_t rows = RowNames(ladder).all().size(); rows > kMostRows) {
-    throw UsageError("A picture holds " + std::to_string(kMostRows) + " stages, not " +
-                     std::to_string(rows) + "; name fewer results.");
+  const std::vector<Ladder> slides = slides_of(ladder);
+  if (slides.size() > kMostSlides) {
+    throw UsageError("This would be " + std::to_string(slides.size()) +
+                     " pictures, and nobody looks at more than " + std::to_string(kMostSlides) +
+                     "; name fewer results.");
   }
   std::vector<std::filesystem::path> files;
-  for (std::size_t first = 0; first < ladder.panels.size(); first += kMostPanels) {
-    Ladder part = ladder;
-    part.panels.assign(ladder.panels.begin() + static_cast<std::ptrdiff_t>(first),
-                       ladder.panels.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                   first + kMostPanels, ladder.panels.size())));
-    if (first > 0) part.file_stem += "-" + std::to_string(first / kMostPanels + 1);
-    for (auto& file : draw_plot(
-             [&](PlotFormat format, const std::filesystem::path&output) {
-               return gnuplot_text(part, format, output);
-             },
-             part.file_stem, folder)) {
-      files.push_back(std::move(file));
-    }
+  for (const Ladder& slide : slides) {
+    const auto program = [&](PlotFormat format, const std::filesystem::path& output) {
+      return gnuplot_text(slide, format, output);
+    };
+    for (auto& file : draw_plot(program, slide.file_stem, folder)) files.push_back(std::move(file));
   }
   return files;
 }

@@ -59,9 +59,9 @@ std::vector<LadderPanel::Line> reference_lines(const std::vector<Result>& result
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
                          const std::filesystem::path& output);
 
-/// Draws it as SVG, PDF and PNG, FOLDER/STEM.*.
-/// @return the three files
-/// @throws EnvironmentError if gnuplot is missing or fails
+/// Draws it as SVG, PDF and PNG, FOLDER/STEM.*; what does not fit on one slide goes onto STEM-2.*.
+/// @return the files
+/// @throws EnvironmentError if gnuplot is missing or fails; UsageError if it would be dozens
 std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder);
 
 }  // namespace convlab::grader

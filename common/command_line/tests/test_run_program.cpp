@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <sstream>
@@ -111,4 +112,10 @@ TEST_CASE("run_program: an exception is a sentence and its exit code") {
   const Outcome other = run({}, []() -> ExitCode { throw std::runtime_error("It rains."); });
   CHECK(other.exit_code == 3);
   CHECK(other.err == "sheep: It rains.\n");
+  const Outcome full = run({}, []() -> ExitCode {
+    throw std::filesystem::filesystem_error("cannot copy file", "from", "to",
+                                            std::make_error_code(std::errc::no_space_on_device));
+  });
+  CHECK(full.exit_code == 3);
+  CHECK(full.err == "sheep: to: No space left on device; free some space, then run this again.\n");
 }

@@ -5,7 +5,7 @@
 #
 #     grader/class/tests/class_killed.sh BUILD [COUNT] [KILLS] [SEED]
 #
-# 20 submissions and 50 kills take about 10 minutes of two cores.
+# 20 submissions and 50 kills take about 8 minutes.
 set -euo pipefail
 
 build=${1:?the build folder}

@@ -66,7 +66,7 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
   CHECK(distribution.lines.at(0).values == std::vector<std::optional<double>>{1.0, 4.0});
   CHECK(distribution.lines.at(1).values.at(0) == 2.0);
   CHECK(distribution.lines.at(2).label == "floor");
-  CHECK(pictures[2].chart.x == std::vector<double>{1.0, 2.0});
+  CHECK(pictures[2].chart.places == std::vector<std::string>{"1", "2"});
   CHECK(pictures[3].chart.places.size() == 3);
   CHECK(pictures[3].chart.lines.at(0).values.at(2) == 2.0);
   const std::string page = markdown_of(class_dashboard(some_rows(), some_speeds(), false));

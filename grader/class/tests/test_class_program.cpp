@@ -2,6 +2,7 @@
 // that they see only what the class does with its answers.
 #include <chrono>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
@@ -9,6 +10,7 @@
 #include "common/process/run_process.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
+#include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/result/check_result.hpp"
 
@@ -213,4 +215,57 @@ TEST_CASE("grader class grade: a made-up class through the grader that checks") 
     INFO(student);
     CHECK(contains(list.substr(at, list.find('\n', at) - at), becomes));
   }
+}
+
+TEST_CASE("gradescope: its folders in, a results.json of documented fields out") {
+  const convlab::testing::TemporaryFolder folder;
+  const fs::path base = folder.path() / "autograder";
+  fs::create_directories(base / "source" / "convlab" / "build");
+  fs::create_directory_symlink(CONVLAB_BINARY_DIR, base / "source/convlab/build/bin");
+  write_atomically(base / "source/settings",
+                   "MILESTONE=m1\nHIDE=cases\nOPTIONS=(--no-speed --batches 3)\n");
+  const auto results_of = [&](const fs::path& submission) {
+    fs::remove_all(base / "submission");
+    fs::remove_all(base / "results");
+    if (fs::is_directory(submission)) {
+      fs::copy(submission, base / "submission", fs::copy_options::recursive);
+    } else {
+      fs::create_directories(base / "submission");
+      fs::copy(submission, base / "submission");
+    }
+    const FinishedProcess run = run_process(
+        {.words = {CONVLAB_SOURCE_DIR "/grader/class/gradescope/run_autograder"},
+         .environment = {"AUTOGRADER=" + base.string(), "CONVLAB_SUBMISSION_OPTIMISE=-O1"},
+         .output = Command::Output::kTogether});
+    INFO(run.output);
+    REQUIRE(fs::exists(base / "results/results.json"));
+    auto results = nlohmann::json::parse(read_text(base / "results/results.json"));
+    CHECK(grader::testing::undocumented(results).empty());
+    return results;
+  };
+  // An archive, one file, a tree that Gradescope has unpacked, and nothing at all.
+  grader::testing::make_class(folder.path() / "class", CONVLAB_SOURCE_DIR "/grader/exploits", 3);
+  const auto right = results_of(folder.path() / "class/student000.tar.gz");
+  CHECK(right["score"] == 50.0);
+  REQUIRE(right["tests"].size() == 2);
+  CHECK(right["tests"][0]["visibility"] == "visible");
+  CHECK(right["tests"][1]["visibility"] == "after_published");
+  CHECK(results_of(folder.path() / "class/student001.cpp")["score"] == 50.0);
+  const auto wrong = results_of(folder.path() / "class/student002");
+  CHECK(wrong["score"] < 50.0);
+  CHECK(contains(wrong["output"].get<std::string>(), "E-stride"));
+  CHECK(wrong["tests"][1]["status"] == "failed");
+  fs::create_directories(folder.path() / "nothing");
+  const auto nothing = results_of(folder.path() / "nothing");
+  CHECK(nothing["score"] == 0.0);
+  CHECK_FALSE(nothing["output"].get<std::string>().empty());
+}
+
+TEST_CASE("gradescope: a field that is not documented is noticed") {
+  CHECK(grader::testing::undocumented({{"score", 1}, {"tests", nlohmann::json::array()}}).empty());
+  CHECK(contains(grader::testing::undocumented({{"score", "1"}}), "score"));
+  CHECK(contains(grader::testing::undocumented({{"score", 1}, {"points", 1}}), "points"));
+  CHECK(contains(grader::testing::undocumented({{"tests", {{{"status", "good"}}}}}), "status"));
+  CHECK(contains(grader::testing::undocumented({{"score", 1}, {"leaderboard", {{{"name", "x"}}}}}),
+                 "no one"));
 }

@@ -7,6 +7,7 @@
 #include "grader/class/database.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/task.hpp"
+#include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/grading/grade.hpp"
 
 using namespace convlab;
@@ -189,6 +190,7 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
 TEST_CASE("gradebook: the fields that Gradescope documents") {
   const GradescopeSettings settings{.hidden = {"speed"}, .seconds = 3.0};
   const auto json = nlohmann::json::parse(gradescope_results(graded(50), settings));
+  CHECK(grader::testing::undocumented(json).empty());
   CHECK(json["score"] == 50.0);
   CHECK(json["execution_time"] == 3.0);
   CHECK(json["visibility"] == "visible");

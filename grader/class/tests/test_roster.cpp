@@ -55,6 +55,7 @@ TEST_CASE("roster: what is wrong is told with its line") {
   CHECK(contains(complaint("a,b\n1,2\n"), "line 1: there is no column 'name'"));
   CHECK(contains(complaint("name,file\nJane\n"), "line 2: it has 1 fields, the first line 2"));
   CHECK(contains(complaint("name\n\"Jane\n"), "line 2: a quotation mark"));
+  CHECK(contains(complaint("\xff\xfen"), "UTF-16; save it as"));
   CHECK(contains(complaint("name\nJane\njane\n"), "two students with the name 'jane'"));
   CHECK(contains(complaint("name,number\nA,1\nB,1\n"), "two students with the number '1'"));
 }

@@ -82,4 +82,7 @@ TEST_CASE("report: the questions of a ladder page") {
       "<summary>not this</summary>\n## Questions\n<details>\n<summary>Why?</summary>\nBecause.\n";
   CHECK(questions_of(text) == std::vector<std::string>{"Why?"});
   CHECK(questions_of("nothing").empty());
+  CHECK(questions_of("## Questions\n\n1. Why\n   not?\n<details><summary>Answer</summary>\n\nIt "
+                     "is.\n</details>\n\n2. And?\n<details><summary>Answer</summary>\n") ==
+        std::vector<std::string>{"Why not?", "And?"});
 }

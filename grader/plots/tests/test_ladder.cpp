@@ -133,14 +133,23 @@ TEST_CASE("ladder: panels share their rows, also where a stage has no time at on
   CHECK(text.find("$sums << EOD\n2 1 2 2\n2 2 2 2\n2 3 2 2\nEOD") != std::string::npos);
 }
 
-TEST_CASE("ladder: more batches than a slide holds make several, more stages are refused") {
+TEST_CASE("ladder: more batches or stages than a slide holds make several") {
   const convlab::testing::TemporaryFolder folder;
   std::vector<RunResult> runs;
   for (int batch = 1; batch <= 5; ++batch) runs.push_back(plotted_run("a", 1, batch, {1}, {1}));
-  const auto batches = grader::make_ladder({plotted_result(runs)}, "fa23");
-  CHECK(grader::draw(*batches, folder.path()).size() == 6);
-  for (int i = 0; i < 100; ++i)
-    runs.push_back(plotted_run("s" + std::to_string(i), i, 1, {1}, {1}));
-  CHECK_THROWS_AS(grader::draw(*grader::make_ladder({plotted_result(runs)}, "fa23"), folder.path()),
-                  UsageError);
+  const auto draw_them = [&] {
+    return grader::draw(*grader::make_ladder({plotted_result(runs)}, "fa23"), folder.path());
+  };
+  CHECK(draw_them().size() == 6);
+  // These have a time at one batch only.
+  for (int i = 0; i < 60; ++i) runs.push_back(plotted_run("s" + std::to_string(i), i, 1, {1}, {1}));
+  const auto files = draw_them();
+  REQUIRE(files.size() == 9);
+  CHECK(files[0].filename() == "op-time-fa23.svg");
+  CHECK(files[3].filename() == "op-time-fa23-2.svg");
+  CHECK(files[6].filename() == "op-time-fa23-3.svg");
+  for (int i = 0; i < 1000; ++i) {
+    runs.push_back(plotted_run("t" + std::to_string(i), i, 1, {1}, {1}));
+  }
+  CHECK_THROWS_AS(draw_them(), UsageError);
 }

@@ -6,8 +6,8 @@
 //          element is loaded, converted and stored once.
 // Picture  column_pairs.cuh: how a convolution becomes matrix products without shifted copies
 //          half_convolution.cuh: the two kernels, for one channel and for several
-//          whole_image.cuh: a third one, for one channel and many maps
-//          many_maps.cuh: a fourth one, for layers with more weights than registers
+//          many_maps.cuh: a third one, for layers with more weights than registers
+//          many_maps_by_warpgroups.cuh: the same on GPUs whose warpgroups multiply
 // Cost     one load and one store of each element; per block of 4 maps × 2 rows × 16 columns four
 //          matrix operations, of which 49 / 64 are products that count
 // Expect   the time of a copy that moves the same tiles, plus a few per cent. What is left are the
@@ -26,7 +26,7 @@
 #include "general_convolution.cuh"
 #include "half_convolution.cuh"
 #include "many_maps.cuh"
-#include "whole_image.cuh"
+#include "many_maps_by_warpgroups.cuh"
 
 namespace {
 
@@ -48,11 +48,13 @@ class Roofline final : public convlab::DeviceConvolution {
     queue_ = convlab::DeviceBuffer<Queue>(1);
     CONVLAB_CUDA_CHECK(cudaMemset(queue_.data(), 0, sizeof(Queue)));
     launch_ = &Roofline::launch_general;
-    const bool done = choose_strips<OneChannel<4, 7, 86, 16>>() ||  // fa23
+    const bool done = choose_strips<OneChannel<4, 7, 86, 8>>() ||  // fa23
                       choose_sixteen_maps<SixteenMaps<4, 7, 40, 2>>() ||
                       choose_strips<OneChannel<12, 5, 70, 6>>() ||  // fa19
+                      choose_by_warpgroups<WarpgroupMaps<12, 5, 33, 4>>() ||
                       choose_many_maps<ManyMaps<12, 24, 5, 33, 8, 4>>() ||
-                      choose_whole_images<OneChannel<12, 7, 72, 6>>() ||  // fa18
+                      choose_strips<OneChannel<12, 7, 72, 6>>() ||  // fa18
+                      choose_by_warpgroups<WarpgroupMaps<12, 7, 33, 3>>() ||
                       choose_many_maps<ManyMaps<12, 24, 7, 33, 7, 4>>() ||
                       choose_strips<OneChannel<6, 5, 64, 20>>() ||  // sp18
                       choose_sixteen_maps<SixteenMaps<6, 5, 30, 2>>();
@@ -97,19 +99,6 @@ class Roofline final : public convlab::DeviceConvolution {
   }
 
   template <class Layer>
-  bool choose_whole_images() {
-    return choose<Layer, WholeImageShared<Layer>>(convolve_whole_images<Layer>,
-                                                  &Roofline::launch_whole_images<Layer>);
-  }
-  template <class Layer>
-  void launch_whole_images(float* output, const float* input, const float* weights,
-                           const ConvShape& shape) {
-    constexpr std::size_t kBytes = sizeof(WholeImageShared<Layer>);
-    convolve_whole_images<Layer><<<shape.batch, Layer::kThreads, kBytes>>>(output, input, weights);
-    CONVLAB_CUDA_CHECK_LAUNCH(shape.batch, Layer::kThreads, kBytes);
-  }
-
-  template <class Layer>
   bool choose_sixteen_maps() {
     return choose<Layer, SixteenMapsShared<Layer>>(convolve_sixteen_maps<Layer>,
                                                    &Roofline::launch_sixteen_maps<Layer>);
@@ -136,6 +125,23 @@ class Roofline final : public convlab::DeviceConvolution {
     constexpr std::size_t kBytes = sizeof(ManyMapsShared<Layer>);
     const int blocks = std::min(shape.batch, multiprocessors_);
     convolve_many_maps<Layer>
+        <<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
+  }
+
+  template <class Layer>
+  bool choose_by_warpgroups() {
+    const auto kernel = convolve_by_warpgroups<Layer>;
+    return Layer::fits(shape()) && convlab::has_warpgroup_code(kernel) &&
+           choose<Layer, WarpgroupMapsShared<Layer>>(kernel,
+                                                     &Roofline::launch_by_warpgroups<Layer>);
+  }
+  template <class Layer>
+  void launch_by_warpgroups(float* output, const float* input, const float* weights,
+                            const ConvShape& shape) {
+    constexpr std::size_t kBytes = sizeof(WarpgroupMapsShared<Layer>);
+    const int blocks = std::min(shape.batch, multiprocessors_);
+    convolve_by_warpgroups<Layer>
         <<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
   }

@@ -28,7 +28,7 @@ using namespace convlab::column_pairs;
 using convlab::ConvShape;
 
 class SmallBatch final : public convlab::DeviceConvolution {
-  using FirstLayer = OneChannel<4, 7, 86, 16>;
+  using FirstLayer = OneChannel<4, 7, 86, 8>;
   using SecondLayer = SixteenMaps<4, 7, 40, 2>;       // two blocks share a multiprocessor
   using SecondLayerAlone = SixteenMaps<4, 7, 40, 4>;  // a block has one for itself
 
