@@ -211,7 +211,10 @@ std::vector<SourceText::Place> SourceText::lines_with(
   std::vector<Place> places;
   for (const auto& [file, lines] : code_) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const auto stands = [&](const std::string& word) { return has_word(lines[i], word); };
+      // By name: clang 14 lets no lambda capture a structured binding.
+      const auto stands = [&line = lines[i]](const std::string& word) {
+        return has_word(line, word);
+      };
       // A call may go on in the next line.
       const std::string whole =
           lines[i] + (i + 1 < lines.size() && lines[i].find(';') == std::string::npos

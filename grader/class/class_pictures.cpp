@@ -182,7 +182,8 @@ Table overview(const std::vector<SubmissionRow>& rows) {
       most = std::max(most, row.earned);
       passed += row.passed ? 1 : 0;
     }
-    const auto count = [&](SubmissionState state) {
+    // By name: clang 14 lets no lambda capture a structured binding.
+    const auto count = [&all = all](SubmissionState state) {
       return std::to_string(std::count_if(
           all.begin(), all.end(), [&](const SubmissionRow& row) { return row.state == state; }));
     };

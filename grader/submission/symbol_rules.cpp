@@ -177,7 +177,7 @@ std::string readable(const std::string& name) {
 
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed) {
-  using Kind = SymbolProblem::Kind;
+  using SymbolKind = SymbolProblem::Kind;
   std::istringstream lines(symbols);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream fields(line);
@@ -187,14 +187,14 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
     name.erase(std::min(name.find('@'), name.size()));  // "dlsym@GLIBC_2.2.5" is dlsym
     const bool undefined = type == 'U' || type == 'w' || type == 'v';
     if (undefined && begins_with_one(kLibraries, name) && !begins_with_one(allowed, name)) {
-      return SymbolProblem{Kind::kLibrary, readable(name)};
+      return SymbolProblem{SymbolKind::kLibrary, readable(name)};
     }
-    if (undefined && is_refused(name)) return SymbolProblem{Kind::kForbidden, readable(name)};
+    if (undefined && is_refused(name)) return SymbolProblem{SymbolKind::kForbidden, readable(name)};
     if (!undefined && (contains(kOthers, name) || begins_with_one(kOthersBeginnings, name) ||
                        begins_with_one(kInternal, name) || is_cuda_function(name))) {
       // Headers also bring weak symbols, copies of inline functions with mangled names.
       const bool inline_copy = (type == 'W' || type == 'V') && name.rfind("_Z", 0) == 0;
-      if (!inline_copy) return SymbolProblem{Kind::kReplacement, readable(name)};
+      if (!inline_copy) return SymbolProblem{SymbolKind::kReplacement, readable(name)};
     }
   }
   return std::nullopt;

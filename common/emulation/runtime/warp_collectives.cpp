@@ -10,7 +10,9 @@
 
 namespace convlab::emulation {
 
+namespace {
 using State = EmulatedThread::State;
+}  // namespace
 
 void WarpCollectives::begin_grid(std::uint32_t threads) {
   threads_ = threads;
