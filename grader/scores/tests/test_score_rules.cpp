@@ -106,7 +106,8 @@ TEST_CASE("score rules: the best of some stages") {
       {R"({"points": 40, "stage": ["b"]})", "unknown key 'stage'"},
   }));
   CAPTURE(choice);
-  CHECK_THAT(message_of([&] { rules(choice); }), Catch::Matchers::ContainsSubstring(words));
+  CHECK_THAT(message_of([&choice = choice] { rules(choice); }),
+             Catch::Matchers::ContainsSubstring(words));
 }
 
 TEST_CASE("score rules: no JSON, another schema, no file") {
