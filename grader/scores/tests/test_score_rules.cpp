@@ -106,7 +106,7 @@ TEST_CASE("score rules: the best of some stages") {
       {R"({"points": 40, "stage": ["b"]})", "unknown key 'stage'"},
   }));
   CAPTURE(choice);
-  CHECK_THAT(message_of([&choice = choice] { rules(choice); }),
+  CHECK_THAT(message_of([&, &choice = choice] { rules(choice); }),
              Catch::Matchers::ContainsSubstring(words));
 }
 
