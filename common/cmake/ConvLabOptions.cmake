@@ -5,6 +5,7 @@ option(CONVLAB_TESTS "Build the tests (needs Catch2)" ON)
 option(CONVLAB_BENCHMARKS "Build the benchmarks where Google Benchmark is found" ON)
 option(CONVLAB_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(CONVLAB_NATIVE "Compile the CPU stages for exactly this machine's processor" ON)
+option(CONVLAB_UNITY "Compile several files of a library as one, for a fast first build" ON)
 set(CONVLAB_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

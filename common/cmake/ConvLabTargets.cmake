@@ -1,5 +1,17 @@
 # The functions that make the targets of the workbook.
 
+# convlab_compile_together(TARGET)
+#
+# Compiles up to eight files of TARGET as one: most of the time that a file takes to compile is the
+# headers of the standard library, CLI11 and nlohmann-json. So names in the anonymous namespaces of a
+# target must differ. Files with options of their own are compiled alone, and so are all files where
+# CONVLAB_UNITY is off.
+function(convlab_compile_together target)
+  if(CONVLAB_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # convlab_add_library(NAME SOURCES… [LINK LIBRARIES…])
 #
 # A static library under common/, reference/ or grader/. LINK names are public.
@@ -10,6 +22,7 @@ function(convlab_add_library name)
     add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
     target_link_libraries(${name} PUBLIC convlab_options ${arg_LINK})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    convlab_compile_together(${name})
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE convlab_options ${arg_LINK})

@@ -26,6 +26,13 @@
 
 namespace convlab {
 
+/// For how long the L2 cache should keep what is stored: a hint, which only bulk copies' GPUs get.
+enum class Keep {
+  kAsUsual,
+  kShort,  ///< nobody reads it soon: it should push nothing else out
+  kLong,   ///< rather than what was only read: it may still be there when the next kernel wants it
+};
+
 #if CONVLAB_BULK_COPY
 /// The address that PTX wants for shared memory.
 __device__ inline std::uint32_t shared_address(const void* pointer) {
@@ -87,12 +94,33 @@ __device__ inline void bulk_load(void* shared, const void* global, std::uint32_t
       : "memory");
 }
 
+/// What PTX calls a cache policy.
+template <Keep Time>
+__device__ std::uint64_t cache_policy() {
+  std::uint64_t policy = 0;
+  if constexpr (Time == Keep::kShort) {
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  } else if constexpr (Time == Keep::kLong) {
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  }
+  return policy;
+}
+
 /// One thread starts a copy out of shared memory.
-__device__ inline void bulk_store(void* global, const void* shared, std::uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
-                   __cvta_generic_to_global(global)),
-               "r"(shared_address(shared)), "r"(bytes)
-               : "memory");
+template <Keep Time = Keep::kAsUsual>
+__device__ void bulk_store(void* global, const void* shared, std::uint32_t bytes) {
+  if constexpr (Time == Keep::kAsUsual) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                     __cvta_generic_to_global(global)),
+                 "r"(shared_address(shared)), "r"(bytes)
+                 : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(
+            __cvta_generic_to_global(global)),
+        "r"(shared_address(shared)), "r"(bytes), "l"(cache_policy<Time>())
+        : "memory");
+  }
 }
 
 /// One thread asks for global memory to be brought into the L2 cache.
@@ -157,18 +185,34 @@ struct BlockLoad {
   }
 };
 
+/// Stores four floats at once; `global` is aligned to 16 bytes.
+template <Keep Time>
+__device__ void store_four(float* global, float4 four) {
+#if CONVLAB_BULK_COPY
+  static_assert(Time != Keep::kAsUsual);
+  asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(
+                   __cvta_generic_to_global(global)),
+               "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w), "l"(cache_policy<Time>())
+               : "memory");
+#else
+  // The compiler may make four stores of one without a hint.
+  __stcs(reinterpret_cast<float4*>(global), four);
+#endif
+}
+
 /// A store of the whole block: `pieces` pieces of `bytes` each, one after the other in shared
 /// memory and `stride` bytes apart in global memory. All threads call it after they wrote to
 /// `shared`, which is then left alone until block_store_wait.
-__device__ inline void block_store(void* global, const void* shared, std::uint32_t bytes,
-                                   int pieces = 1, std::int64_t stride = 0) {
+template <Keep Time = Keep::kAsUsual>
+__device__ void block_store(void* global, const void* shared, std::uint32_t bytes, int pieces = 1,
+                            std::int64_t stride = 0) {
 #if CONVLAB_BULK_COPY
   fence_shared_for_engines();
   __syncthreads();
   if (threadIdx.x == 0) {
     for (int i = 0; i < pieces; ++i) {
-      bulk_store(static_cast<char*>(global) + i * stride,
-                 static_cast<const char*>(shared) + i * std::int64_t{bytes}, bytes);
+      bulk_store<Time>(static_cast<char*>(global) + i * stride,
+                       static_cast<const char*>(shared) + i * std::int64_t{bytes}, bytes);
     }
     bulk_commit();
   }

@@ -29,6 +29,9 @@ struct MemoryRange {
   bool here = true;  ///< the session's device holds it: neither another one nor the host
 };
 
+/// Of the memory that a given file's program gets on a GPU.
+inline const std::string kGpuMemorySetting = "CONVLAB_GPU_MEMORY=";
+
 /// The open device of a program: a GPU, or its emulation. Through this interface the milestones'
 /// main uses a device without CUDA headers.
 class DeviceSession {
@@ -88,7 +91,8 @@ class DeviceSession {
   virtual void show_host(const std::vector<std::byte*>& /*places*/, const float* /*numbers*/,
                          std::int64_t /*count*/) {}
 
-  /// Settings of the emulation, "CONVLAB_EMU_ORDER=reverse", which the environment need not have.
+  /// Settings that the environment need not have: of the emulation, "CONVLAB_EMU_ORDER=reverse"; of
+  /// a GPU, kGpuMemorySetting with "usual", "poisoned" or "guarded" (recorded_allocations.hpp).
   virtual void choose_settings(const std::vector<std::string>& /*settings*/) {}
 
   /// After an operation that was timed: whether streams still have work that an event on the

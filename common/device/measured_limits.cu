@@ -115,8 +115,8 @@ __global__ void copy_tiles(char* to, const char* from, int read_bytes, int writt
     load.wait(parity);
   }
   for (int at = 0; at < written_bytes; at += kPieceBytes) {
-    block_store(to + std::int64_t{blockIdx.x} * written_bytes + at, piece,
-                min(kPieceBytes, written_bytes - at));
+    block_store<Keep::kLong>(to + std::int64_t{blockIdx.x} * written_bytes + at, piece,
+                             min(kPieceBytes, written_bytes - at));
   }
   block_store_wait();
 }

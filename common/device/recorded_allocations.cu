@@ -7,9 +7,11 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 
+#include "common/device/guarded_memory.cuh"
 #include "common/device/recorded_allocations.hpp"
 
 namespace convlab {
@@ -26,6 +28,21 @@ Record& record() {
   return *instance;
 }
 
+std::atomic<AllocationMode>& mode() {
+  static std::atomic<AllocationMode> chosen = AllocationMode::kUsual;
+  return chosen;
+}
+
+// On a stream of its own: the file's streams need not wait for the default one.
+void poison(void* memory, std::size_t bytes) {
+  constexpr int kPoisonByte = 0xff;
+  cudaStream_t stream = nullptr;
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) return;
+  cudaMemsetAsync(memory, kPoisonByte, bytes, stream);
+  cudaStreamSynchronize(stream);
+  cudaStreamDestroy(stream);
+}
+
 constexpr int kHost = -1;
 
 int current_device() {
@@ -36,6 +53,7 @@ int current_device() {
 
 cudaError_t note(cudaError_t error, void* const* memory, std::size_t bytes, int device) {
   if (error != cudaSuccess || memory == nullptr || *memory == nullptr) return error;
+  if (device != kHost && mode() != AllocationMode::kUsual) poison(*memory, bytes);
   const std::lock_guard<std::mutex> lock(record().mutex);
   record().ranges[*memory] = {static_cast<std::byte*>(*memory), static_cast<std::int64_t>(bytes),
                               device == 0};
@@ -48,6 +66,10 @@ void forget(void* memory) {
 }
 
 }  // namespace
+
+void choose_allocation_mode(AllocationMode chosen) {
+  mode() = chosen;
+}
 
 std::vector<MemoryRange> recorded_allocations() {
   const std::lock_guard<std::mutex> lock(record().mutex);
@@ -62,7 +84,11 @@ std::vector<MemoryRange> recorded_allocations() {
 extern "C" {
 
 cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes) {
-  return convlab::note(cudaMalloc(memory, bytes), memory, bytes, convlab::current_device());
+  const bool guards = convlab::mode() == convlab::AllocationMode::kGuarded;
+  void* const guarded = guards && memory != nullptr ? convlab::allocate_guarded(bytes) : nullptr;
+  if (guarded != nullptr) *memory = guarded;
+  const cudaError_t error = guarded != nullptr ? cudaSuccess : cudaMalloc(memory, bytes);
+  return convlab::note(error, memory, bytes, convlab::current_device());
 }
 
 cudaError_t convlab_recorded_cudaMallocAsync(void** memory, std::size_t bytes,
@@ -99,6 +125,7 @@ cudaError_t convlab_recorded_cudaHostAlloc(void** memory, std::size_t bytes, uns
 
 cudaError_t convlab_recorded_cudaFree(void* memory) {
   convlab::forget(memory);
+  if (convlab::is_guarded(memory)) return convlab::free_guarded(memory);
   return cudaFree(memory);
 }
 

@@ -11,6 +11,16 @@ namespace convlab {
 /// linked.
 std::vector<MemoryRange> recorded_allocations();
 
+/// What memory of a GPU these calls hand out.
+enum class AllocationMode {
+  kUsual,     ///< what CUDA gives
+  kPoisoned,  ///< every word is a NaN, as emulated, so that what nobody wrote shows in the output
+  kGuarded,   ///< poisoned, and what cudaMalloc gives ends where nothing is mapped
+};
+
+/// For the calls from now on; memory that is handed out stays as it is.
+void choose_allocation_mode(AllocationMode mode);
+
 /// Whether this program's file was linked with the calls that record. The workbook's own programs,
 /// such as a reference solution, are not.
 inline bool& allocations_are_recorded() {

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "common/device/bulk_copy.cuh"
+#include "common/device/cuda_check.cuh"
 #include "common/device/matrix_fragments.cuh"
 
 // CONVLAB_WARPGROUP_MULTIPLY: this pass of the compiler makes code for exactly compute
@@ -22,6 +23,23 @@
 #else
 #define CONVLAB_WARPGROUP_MULTIPLY 0
 #endif
+
+namespace convlab {
+
+/// Whether this GPU has code of a kernel for warpgroups. The kernel's launch bounds are one thread
+/// where CONVLAB_WARPGROUP_MULTIPLY is 0.
+template <class Kernel>
+bool has_warpgroup_code([[maybe_unused]] Kernel* kernel) {
+#if CONVLAB_EMULATED
+  return false;
+#else
+  cudaFuncAttributes attributes = {};
+  CONVLAB_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
+  return attributes.maxThreadsPerBlock > 1;
+#endif
+}
+
+}  // namespace convlab
 
 #if CONVLAB_WARPGROUP_MULTIPLY
 
@@ -48,9 +66,10 @@ __device__ inline void multiply_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/// Waits until all groups are done.
-__device__ inline void multiply_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+/// Waits until at most Pending groups are not done.
+template <int Pending = 0>
+__device__ void multiply_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
 
 /// Keeps the compiler from moving an access of `value` across this line.
@@ -74,6 +93,24 @@ __device__ inline void multiply_add_64(float* sums, const HalfPair* left, std::u
         "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]),
         "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]), "+f"(sums[26]),
         "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
+}
+
+/// sums (64 × 48, a quarter per warp) += left (64 × 16) · right (16 × 48). Runs on until
+/// multiply_wait: until then neither `sums` nor `left` may be touched.
+/// @param keep  0: the sums start at zero
+__device__ inline void multiply_add_48(float* sums, const HalfPair* left, std::uint64_t right,
+                                       int keep) {
+  asm volatile(
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %29, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "
+      "%10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, "
+      "%27}, %28, keep, 1, 1, 0;\n}\n"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),
+        "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),
+        "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]),
+        "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]),
+        "+f"(sums[22]), "+f"(sums[23])
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
 }
 

@@ -145,6 +145,14 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   return false;
 }
 
+// Whether the line lies in the part of a kernel that fills shared memory, before its first barrier.
+bool loads_tile(const FaultRecord& fault, const SourceText& sources) {
+  if (fault.writes || sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty()) return false;
+  const auto barriers = sources.lines_of_kernel(fault.kernel, {"__syncthreads"});
+  return !barriers.empty() && barriers.front().file == fault.file && fault.line > 0 &&
+         fault.line < barriers.front().line;
+}
+
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                      const SourceText& sources, FaultWords& words) {
   const FaultMemory& memory = fault.memory;
@@ -240,7 +248,23 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
                      : "Compare the largest index in that line with the size of the tile.";
     return;
   }
-  if (array == "output") {
+  if (array == "input" && loads_tile(fault, sources)) {
+    const auto edge = [&](unsigned threads) {
+      return (static_cast<int>(threads) - 1) * shape->stride + shape->kernel;
+    };
+    const int width = edge(fault.block_size[0]);
+    const int height = edge(fault.block_size[1]);
+    const bool larger = height > shape->height || width > shape->width;
+    words.cause = "The tile that a block of " + std::to_string(fault.block_size[0]) + " x " +
+                  std::to_string(fault.block_size[1]) + " outputs needs, " +
+                  count_text(width, "column") + " and " + count_text(height, "row") + ", " +
+                  (larger ? "is larger than this image of "
+                          : "reaches, at the last block, beyond the image of ") +
+                  count_text(shape->width, "column") + " and " + count_text(shape->height, "row") +
+                  ", and the threads load all of it.";
+    words.next =
+        "Load zeros for what lies outside: row < height && column < width ? input[…] : 0.0f.";
+  } else if (array == "output") {
     words.cause =
         "A thread that has no output writes all the same, or an index of the output is wrong.";
     words.next =

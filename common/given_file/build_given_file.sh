@@ -48,7 +48,7 @@ run_recorded() {
         ;;
       @PROGRAM@) word=$program ;;
       @ADAPTER@*) [ -n "$adapter" ] || continue && word=${word#@ADAPTER@} ;;
-      --generate-code=*) [ -z "$capability" ] || continue ;;
+      --generate-code=* | -arch=*) [ -z "$capability" ] || continue ;;
       -std=*) [ -z "$standard" ] || word=-std=$standard ;;
       c++) if [ "$step" = precompile ]; then word=c++-header; fi ;;
     esac

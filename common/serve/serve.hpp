@@ -48,7 +48,7 @@ struct ServeRequest {
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, where that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
-  /// Of the emulated device, "CONVLAB_EMU_ORDER=reverse", whatever its environment says.
+  /// Of the device, whatever the environment says: see DeviceSession::choose_settings.
   std::vector<std::string> settings{};
 };
 

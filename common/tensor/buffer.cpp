@@ -46,7 +46,8 @@ Buffer::Buffer(std::int64_t size, float fill) : size_(size) {
   if (!data_) out_of_memory(bytes);
   if (alignment == kHugePageBytes) madvise(data_.get(), rounded, MADV_HUGEPAGE);
   float* const values = data_.get();
-#pragma omp parallel for schedule(static)
+  // Small arrays are often scratch of a timed call, which should not wait for other threads.
+#pragma omp parallel for schedule(static) if (bytes > kLargeBytes)
   for (std::int64_t i = 0; i < size; ++i) values[i] = fill;
 }
 

@@ -289,18 +289,20 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   if (wrong.report.unwritten == shape.output_size() && !was_copied(call.notes, "device to host")) {
     return finding("E-not-copied-back", seen);
   }
+  if (auto found = find_elements_as_bytes(wrong, call.notes, sources, seen)) return found;
+
   // Local variables without a value are filled with a mark when a file is compiled for emulation.
   constexpr float kMark = 1e37F;
   if (std::any_of(wrong.arrays.output, wrong.arrays.output + shape.output_size(),
                   [](float value) { return std::isfinite(value) && std::abs(value) > kMark; })) {
     Finding found = finding("E-uninitialised", seen);
+    found.title = "a variable has no start value";
     found.cause = "A local variable is used before it has a value.";
     found.next =
         "Give it one where it is declared: float sum = 0.0f; a fragment of sums gets it by "
         "wmma::fill_fragment(sums, 0.0f).";
     return found;
   }
-  if (auto found = find_elements_as_bytes(wrong, call.notes, sources, seen)) return found;
 
   // One thread of the host, so that two runs in the same order are the same.
   const std::string alone = "CONVLAB_EMU_THREADS=1";
@@ -312,6 +314,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
     found = finding("E-uninitialised",
                     seen + " A second run with the same input gave another result: " +
                         std::to_string(numbered.report.wrong) + " elements are wrong.");
+    found->title = "a variable has no start value";
     found->cause = "A local variable is used before it has a value.";
     found->next = "Give every variable its value where it is declared: float sum = 0.0f;";
   }

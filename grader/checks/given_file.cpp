@@ -16,8 +16,19 @@ namespace {
 Finding explain(const BuildProblem& problem) {
   const std::string file = printable_line(problem.file);
   switch (problem.kind) {
-    case BuildProblem::Kind::kDoesNotCompile:
-      return finding("E-build", problem.message);
+    case BuildProblem::Kind::kDoesNotCompile: {
+      Finding found = finding("E-build", problem.message);
+      // Emulated it compiles, and fails when it runs.
+      if (problem.message.find("must be configured") != std::string::npos) {
+        found = finding("E-device-pointer", problem.message);
+        found.cause = "A kernel is called without <<<grid, block>>>, as a function of the host.";
+        found.next = "Launch it: kernel<<<grid, block>>>(…).";
+      }
+      if (problem.message.find("cannot be emulated") != std::string::npos) {
+        found = finding("E-unsupported", problem.message);
+      }
+      return found;
+    }
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build",
                      file + ": the compiler did not come to an end; " + problem.message + ".");
@@ -81,7 +92,8 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(
         submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
-    return emulated.problem ? std::filesystem::path() : emulated.program;
+    if (emulated.problem) return EmulatedProgram{.refused = explain(*emulated.problem)};
+    return EmulatedProgram{.program = emulated.program, .warnings = emulated.warnings};
   };
   return given;
 }

@@ -12,6 +12,14 @@
 
 namespace convlab::grader {
 
+/// A given file, built for emulation.
+struct EmulatedProgram {
+  std::filesystem::path program{};   ///< empty if it cannot be built
+  std::optional<Finding> refused{};  ///< why not
+  std::string warnings{};            ///< of the compiler, a line each; nvcc is silent about most
+};
+using BuildEmulated = std::function<EmulatedProgram(bool lockstep)>;
+
 /// Sources that were given to be checked, and what became of them.
 struct GivenFile {
   std::filesystem::path program{};
@@ -19,9 +27,8 @@ struct GivenFile {
   FileInterface form = FileInterface::kStages;
   std::string warnings{};                        ///< of the compiler, a line each
   std::vector<std::filesystem::path> sources{};  ///< that were compiled, to quote
-  /// Builds the same file emulated, with warps in lockstep on request; an empty path if it cannot
-  /// be built. Null for the CPU.
-  std::function<std::filesystem::path(bool lockstep)> build_emulated{};
+  /// Builds the same file emulated, with warps in lockstep on request. Null for the CPU.
+  BuildEmulated build_emulated{};
 };
 
 /// The sources behind a name: one file alone, or all of a folder with its headers.

@@ -25,7 +25,7 @@
 #include "grader/result/check_history.hpp"
 #include "grader/submission/submission.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::check_command {
 
 namespace {
 
@@ -417,7 +417,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_check(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Checks a milestone: cases, network, times");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
@@ -469,4 +469,4 @@ void add_check(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::check_command

@@ -7,21 +7,24 @@
 namespace convlab::grader {
 
 // Each command declares its options; when it was named on the command line it runs after parsing
-// and leaves its exit code. What goes wrong is thrown.
+// and leaves its exit code. What goes wrong is thrown. Each has a namespace of its own, because
+// several commands are compiled as one file.
 
-void add_check(CLI::App& app, ExitCode& exit_code);
-void add_watch(CLI::App& app, ExitCode& exit_code);
-void add_list(CLI::App& app, ExitCode& exit_code);
-void add_hint(CLI::App& app, ExitCode& exit_code);
-void add_reset(CLI::App& app, ExitCode& exit_code);
-void add_submit(CLI::App& app, ExitCode& exit_code);
-void add_doctor(CLI::App& app, ExitCode& exit_code);
-void add_explain(CLI::App& app, ExitCode& exit_code);
-void add_handout(CLI::App& app, ExitCode& exit_code);
-void add_lint(CLI::App& app, ExitCode& exit_code);
-void add_compare(CLI::App& app, ExitCode& exit_code);
-void add_report(CLI::App& app, ExitCode& exit_code);
-void add_plot(CLI::App& app, ExitCode& exit_code);
-void add_sweep(CLI::App& app, ExitCode& exit_code);
+// clang-format off
+namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace watch_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace list_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace hint_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace reset_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace submit_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace doctor_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace explain_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace handout_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace lint_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace compare_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace report_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace plot_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace sweep_command { void add(CLI::App& app, ExitCode& exit_code); }
+// clang-format on
 
 }  // namespace convlab::grader

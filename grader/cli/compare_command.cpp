@@ -10,7 +10,7 @@
 #include "grader/plots/plotted_runs.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::compare_command {
 
 namespace {
 
@@ -78,7 +78,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compare", "Compares stages, or the same stage in files");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
@@ -105,8 +105,8 @@ void add_compare(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader compare build/results/m4-student.json\n"
       "  build/bin/grader compare before.json after.json --by-file\n"
       "  build/bin/grader compare build/results/m4-*.json --format latex\n"
-      "  build/bin/grader compare build/results/m4-student.json --ncu half@10000=half.csv");
+      "  build/bin/grader compare build/m4.json --ncu half@10000=half.csv");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::compare_command

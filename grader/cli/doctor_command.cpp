@@ -27,7 +27,7 @@
 #include "grader/submission/shared_segment.hpp"
 #include "grader/submission/submission.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::doctor_command {
 
 namespace {
 
@@ -230,7 +230,7 @@ ExitCode run(bool as_json) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   CLI::App* command = app.add_subcommand("doctor", "Examines the machine and says what is missing");
   auto as_json = std::make_shared<bool>(false);
   command->add_flag("--json", *as_json, "Print JSON instead of text");
@@ -238,4 +238,4 @@ void add_doctor(CLI::App& app, ExitCode& exit_code) {
   command->callback([as_json, &exit_code] { exit_code = run(*as_json); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::doctor_command

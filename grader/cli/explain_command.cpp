@@ -19,7 +19,7 @@
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::explain_command {
 
 namespace {
 
@@ -271,7 +271,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("explain", "Goes through what has passed, with a short quiz");
@@ -299,4 +299,4 @@ void add_explain(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::explain_command

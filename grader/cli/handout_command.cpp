@@ -16,7 +16,7 @@
 #include "grader/cli/course.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::handout_command {
 
 namespace {
 
@@ -273,7 +273,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_handout(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* group = app.add_subcommand("handout", "For instructors: makes what students get");
   group->require_subcommand(1);
@@ -299,4 +299,4 @@ void add_handout(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::handout_command

@@ -12,7 +12,7 @@
 #include "grader/cli/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::hint_command {
 
 namespace {
 
@@ -86,7 +86,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_hint(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("hint", "Shows one more hint each time");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
@@ -99,4 +99,4 @@ void add_hint(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::hint_command

@@ -20,7 +20,7 @@
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::lint_command {
 
 namespace {
 
@@ -352,7 +352,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_lint(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("lint", "For instructors: is the course complete? (also a test in CI)");
@@ -372,4 +372,4 @@ void add_lint(CLI::App& app, ExitCode& exit_code) {
   });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::lint_command

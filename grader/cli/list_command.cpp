@@ -10,7 +10,7 @@
 #include "grader/cli/progress.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::list_command {
 
 namespace {
 
@@ -105,7 +105,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_list(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("list", "Lists milestones and stages, and how far you are");
@@ -116,4 +116,4 @@ void add_list(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::list_command

@@ -31,21 +31,21 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;
-  convlab::grader::add_check(app, exit_code);
-  convlab::grader::add_watch(app, exit_code);
-  convlab::grader::add_list(app, exit_code);
-  convlab::grader::add_hint(app, exit_code);
-  convlab::grader::add_explain(app, exit_code);
-  convlab::grader::add_reset(app, exit_code);
-  convlab::grader::add_submit(app, exit_code);
-  convlab::grader::add_plot(app, exit_code);
-  convlab::grader::add_sweep(app, exit_code);
-  convlab::grader::add_compare(app, exit_code);
-  convlab::grader::add_report(app, exit_code);
+  convlab::grader::check_command::add(app, exit_code);
+  convlab::grader::watch_command::add(app, exit_code);
+  convlab::grader::list_command::add(app, exit_code);
+  convlab::grader::hint_command::add(app, exit_code);
+  convlab::grader::explain_command::add(app, exit_code);
+  convlab::grader::reset_command::add(app, exit_code);
+  convlab::grader::submit_command::add(app, exit_code);
+  convlab::grader::plot_command::add(app, exit_code);
+  convlab::grader::sweep_command::add(app, exit_code);
+  convlab::grader::compare_command::add(app, exit_code);
+  convlab::grader::report_command::add(app, exit_code);
   convlab::grader::add_class(app, exit_code);
-  convlab::grader::add_handout(app, exit_code);
-  convlab::grader::add_doctor(app, exit_code);
-  convlab::grader::add_lint(app, exit_code);
+  convlab::grader::handout_command::add(app, exit_code);
+  convlab::grader::doctor_command::add(app, exit_code);
+  convlab::grader::lint_command::add(app, exit_code);
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.
     if (argc < 2 || *argv[1] == '-') return;

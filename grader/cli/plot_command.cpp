@@ -13,7 +13,7 @@
 #include "grader/plots/op_by_batch.hpp"
 #include "grader/plots/roofline.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::plot_command {
 
 namespace {
 
@@ -66,7 +66,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_plot(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("plot", "Draws op times, speed-ups and a roofline");
   command->add_option("RESULT", options->files, "Result files (.json)")->required();
@@ -87,4 +87,4 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::plot_command

@@ -17,7 +17,7 @@
 #include "grader/plots/roofline.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::report_command {
 
 namespace {
 
@@ -156,7 +156,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_report(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("report", "Makes the skeleton of a report: tables, charts, questions");
@@ -185,4 +185,4 @@ void add_report(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::report_command

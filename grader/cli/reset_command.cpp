@@ -12,7 +12,7 @@
 #include "grader/cli/handout.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::reset_command {
 
 namespace {
 
@@ -89,7 +89,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_reset(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("reset", "Puts a milestone's files back as handed out, keeps a backup");
@@ -99,4 +99,4 @@ void add_reset(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::reset_command

@@ -18,7 +18,7 @@
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::submit_command {
 
 namespace {
 
@@ -166,7 +166,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_submit(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("submit", "Packs what was checked into one file");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
@@ -177,4 +177,4 @@ void add_submit(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::submit_command

@@ -14,7 +14,7 @@
 #include "grader/report/terminal.hpp"
 #include "grader/sweep/sweep_report.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::sweep_command {
 
 namespace {
 
@@ -132,7 +132,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("sweep", "Tries every point of a stage's parameters");
   command->add_option("STAGE", options->stage, "A stage that sweeps.json declares")->required();
@@ -164,4 +164,4 @@ void add_sweep(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::sweep_command

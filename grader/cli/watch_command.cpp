@@ -19,7 +19,7 @@
 #include "grader/report/terminal.hpp"
 #include "grader/sandbox/scratch_folder.hpp"
 
-namespace convlab::grader {
+namespace convlab::grader::watch_command {
 
 namespace {
 
@@ -145,7 +145,7 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add_watch(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("watch", "Builds and checks again whenever you save, until Ctrl-C");
@@ -158,4 +158,4 @@ void add_watch(CLI::App& app, ExitCode& exit_code) {
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
-}  // namespace convlab::grader
+}  // namespace convlab::grader::watch_command

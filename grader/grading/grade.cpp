@@ -9,6 +9,7 @@
 #include "common/error/error.hpp"
 #include "common/result/add_device.hpp"
 #include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/find_precision.hpp"
 #include "grader/checks/graded_network.hpp"
@@ -103,12 +104,16 @@ class Grading {
     return false;
   }
 
+  [[nodiscard]] std::string warnings() const {
+    if (!request_.warnings.empty() || !request_.build_emulated) return request_.warnings;
+    return request_.build_emulated(false).warnings;
+  }
+
   // Keeps a finding and tells it; false if there is one.
   bool passes(const StageInfo& stage, const std::optional<Finding>& finding) {
     if (!finding) return true;
     // What does not compile has shown its errors.
-    check_.findings.push_back(request_.unbuilt ? *finding
-                                               : with_warnings(*finding, request_.warnings));
+    check_.findings.push_back(request_.unbuilt ? *finding : with_warnings(*finding, warnings()));
     check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
     observer_.found(stage, check_.findings.back());
@@ -276,18 +281,41 @@ class Grading {
                                    const std::optional<Finding>& found) {
     if (found && !may_be_luck(*found)) return found;
     observer_.announce(stage.id + ": the same on an emulated device");
-    const std::vector<ElementCase> cases = with_few_images(plan.repeated);
-    const auto emulated = rehearse(request_.build_emulated, stage, cases, seed);
-    if (!emulated || !may_be_luck(*emulated)) return found;
-    const bool outside = emulated->id == "E-outside";
-    // A GPU's error code says less than these.
-    if (found) return outside || emulated->id == "E-misaligned" ? emulated : found;
-    const auto luck = find_luck(request_.build_emulated, stage, cases, seed, *emulated);
-    if (!luck && !outside) return std::nullopt;  // emulation has limits of its own
+    auto emulated =
+        rehearse(request_.build_emulated, SourceText(request_.sources), stage, plan, seed);
+    if (emulated && !may_be_luck(*emulated)) emulated.reset();
+    if (!emulated && !found) emulated = guarded(stage, plan, seed);
+    if (!emulated) return found;
+    const auto luck =
+        find_luck(request_.build_emulated, stage, with_few_images(plan.repeated), seed, *emulated);
+    if (found) {
+      if (luck) return luck->finding;
+      // A GPU's error code says less than these.
+      return !looked_closer_ && holds_everywhere(*emulated) ? emulated : found;
+    }
+    if (!luck && !holds_everywhere(*emulated)) return std::nullopt;  // a limit of the emulation
     const Finding& told = luck ? luck->finding : *emulated;
     if (rules() == Rules::kWorkbook) return told;
     warn(stage, told);
     return std::nullopt;
+  }
+
+  // On a GPU: what touches memory beyond an allocation, where usually a neighbour forgives it.
+  std::optional<Finding> guarded(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    observer_.announce(stage.id + ": with nothing behind its arrays");
+    submission_.set_gpu_memory("guarded");
+    std::optional<Finding> found;
+    for (const ElementCase& test : plan.repeated) {
+      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
+      if (!outcome.finding) continue;
+      if (outcome.finding->id == "E-outside") {
+        found = closer(stage, test, seed, *outcome.finding);
+      }
+      break;
+    }
+    submission_.set_gpu_memory("usual");
+    submission_.restart();
+    return found;
   }
 
   // Not for findings that no order of lanes and no neighbouring memory can bring about.
@@ -330,21 +358,29 @@ class Grading {
     check_.generality.push_back(std::move(generality));
   }
 
-  // A GPU tells that something went wrong, its emulation where: it runs the case once more.
-  Finding look_closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
-                      const Finding& found) {
+  // What the GPU found, in the words of the emulated device where that knows more.
+  Finding closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
+                 const Finding& found) {
     if (submission_.device().device != Device::kGpu || !request_.build_emulated) return found;
-    const auto program = request_.build_emulated(false);
-    if (program.empty()) return found;
-    Submission emulated(program);
-    emulated.set_sources(SourceText(request_.sources));
-    std::vector<StageInfo> stages;
-    if (emulated.list_stages(stages)) return found;
-    std::optional<Finding> closer = run_case(emulated, stage, test, seed).finding;
-    if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return found;
-    closer->seen +=
-        "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
-    return *closer;
+    auto told = look_closer(request_.build_emulated, SourceText(request_.sources), stage, test,
+                            seed, found);
+    looked_closer_ = told.has_value();
+    return told.value_or(found);
+  }
+
+  std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
+                                     std::uint64_t seed, const Announce& announce) {
+    std::size_t done = 0;
+    for (const ElementCase& test : plan.cases) {
+      if (auto late = time_is_up()) return late;
+      announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
+               ", " + test.name);
+      const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
+      check_.cases.push_back(outcome.result);
+      if (outcome.finding) return closer(stage, test, seed + done, *outcome.finding);
+    }
+    observer_.cases_passed(stage, done);
+    return std::nullopt;
   }
 
   // From the first case to the last batch; the finding that ends it.
@@ -354,17 +390,18 @@ class Grading {
     const Announce announce = [&](const std::string& what) {
       observer_.announce(stage.id + ": " + what);
     };
-    std::size_t done = 0;
-    for (const ElementCase& test : plan.cases) {
-      if (auto late = time_is_up()) return late;
-      announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
-               ", " + test.name);
-      const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
-      check_.cases.push_back(outcome.result);
-      if (outcome.finding) return look_closer(stage, test, seed + done, *outcome.finding);
-    }
-    observer_.cases_passed(stage, done);
+    looked_closer_ = false;
+    // Nothing is timed here, so the GPU's memory may hold what shows in the output.
+    submission_.set_gpu_memory("poisoned");
+    std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
+    submission_.set_gpu_memory("usual");
+    if (wrong) return wrong;
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
+    if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
+      // The course never asked for it.
+      if (plan.rules == Rules::kWorkbook) return leak;
+      warn(stage, *leak);
+    }
     network.load(announce);
     const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
       return time_layer(submission_, stage, layer, result);
@@ -443,6 +480,7 @@ class Grading {
   const GradeObserver& observer_;
   Submission submission_;
   CheckResult check_;
+  bool looked_closer_ = false;  ///< the last wrong case was explained by the emulated device
   std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -1,11 +1,13 @@
 #include "grader/grading/luck.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
+#include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/device_analysis.hpp"
 #include "grader/findings/course_findings.hpp"
-#include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -56,6 +58,15 @@ std::optional<Luck> find_warp_sync(const std::filesystem::path& program, const S
   return Luck{warp_sync_finding(*told, where), program, environment};
 }
 
+// None if it does not answer.
+std::unique_ptr<Submission> start(const EmulatedProgram& emulated, const SourceText& sources) {
+  auto submission = std::make_unique<Submission>(emulated.program);
+  submission->set_sources(sources);
+  std::vector<StageInfo> stages;
+  if (submission->list_stages(stages)) return nullptr;
+  return submission;
+}
+
 }  // namespace
 
 std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
@@ -63,29 +74,62 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
                               const Finding& found) {
   const bool outside = found.id == "E-outside";
   if (outside) {
-    if (const std::filesystem::path program = build(false); !program.empty()) {
+    if (const auto program = build(false).program; !program.empty()) {
       Submission submission(program);
       submission.set_environment({kForgiven});
       if (all_right(submission, stage, cases, seed)) return Luck{found, program, {kForgiven}};
     }
   }
-  const std::filesystem::path program = build(true);
+  const std::filesystem::path program = build(true).program;
   if (program.empty()) return std::nullopt;
   auto luck = find_warp_sync(program, stage, cases, seed, {});
   if (!luck) luck = find_warp_sync(program, stage, cases, seed, {kForgiven});
   return luck;
 }
 
-std::optional<Finding> rehearse(const BuildEmulated& build, const StageInfo& stage,
-                                const std::vector<ElementCase>& cases, std::uint64_t seed) {
-  const std::filesystem::path program = build(false);
-  if (program.empty()) return std::nullopt;
-  Submission submission(program);
-  for (const ElementCase& test : cases) {
-    CaseOutcome outcome = run_case(submission, stage, test, ++seed);
+std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText& sources,
+                                   const StageInfo& stage, const ElementCase& test,
+                                   std::uint64_t seed, const Finding& found) {
+  const EmulatedProgram emulated = build(false);
+  std::optional<Finding> closer;
+  if (emulated.program.empty()) {
+    // nvcc lets an argument pass that the emulation's compiler names.
+    if (found.id == "E-outside") closer = emulated.refused;
+  } else if (auto submission = start(emulated, sources)) {
+    // Few images are quick, and mostly enough.
+    closer = run_case(*submission, stage, with_few_images({test}).front(), seed).finding;
+    if (!closer) closer = run_case(*submission, stage, test, seed).finding;
+  }
+  if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return std::nullopt;
+  closer->seen +=
+      "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
+  return closer;
+}
+
+std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
+                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+  const EmulatedProgram emulated = build(false);
+  if (emulated.program.empty()) return std::nullopt;
+  const auto started = start(emulated, sources);
+  if (!started) return std::nullopt;
+  Submission& submission = *started;
+  CasePlan small = plan;
+  small.repeated = with_few_images(plan.repeated);
+  std::uint64_t next = seed;
+  for (const ElementCase& test : small.repeated) {
+    CaseOutcome outcome = run_case(submission, stage, test, ++next);
     if (outcome.finding) return outcome.finding;
   }
-  return std::nullopt;
+  if (auto found = check_order(submission, stage, small, seed)) return found;
+  return check_leaks(submission, stage, small.repeated.front().shape, seed);
+}
+
+bool holds_everywhere(const Finding& finding) {
+  static const std::set<std::string> certain = {
+      "E-outside",        "E-misaligned",     "E-uninitialised", "E-unwritten-memory",
+      "E-never-written",  "E-partly-written", "E-race",          "E-barrier",
+      "E-unsynchronised", "E-side-stream",    "E-leak"};
+  return certain.contains(finding.id);
 }
 
 std::vector<ElementCase> with_few_images(std::vector<ElementCase> cases) {

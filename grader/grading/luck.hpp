@@ -2,19 +2,16 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "grader/checks/element_cases.hpp"
+#include "grader/checks/given_file.hpp"
+#include "grader/checks/rules.hpp"
 #include "grader/result/finding.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
-
-/// Builds the emulated program of a given file, on request with warps in lockstep. An empty path if
-/// it cannot be built.
-using BuildEmulated = std::function<std::filesystem::path(bool lockstep)>;
 
 /// A fault by CUDA's rules that does not show in the result on a GPU, and the emulated program in
 /// which it does not show either.
@@ -34,10 +31,22 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
                               const std::vector<ElementCase>& cases, std::uint64_t seed,
                               const Finding& found);
 
-/// The first finding of the emulated program in these cases; none if they are right, or if there is
-/// no such program.
-std::optional<Finding> rehearse(const BuildEmulated& build, const StageInfo& stage,
-                                const std::vector<ElementCase>& cases, std::uint64_t seed);
+/// A GPU tells that something went wrong; the emulated program, which runs the case once more,
+/// tells where.
+/// @param found  what the GPU found
+/// @return nothing if the emulated program knows no more
+std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText& sources,
+                                   const StageInfo& stage, const ElementCase& test,
+                                   std::uint64_t seed, const Finding& found);
+
+/// The first finding of the emulated program: in these cases, in another order of its threads and
+/// streams, or in what it leaves allocated. None if there is none, or no such program.
+/// @param sources  of the program, whose lines and names the finding quotes
+std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
+                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+
+/// Whether CUDA's rules make it a mistake wherever it runs, also where the result is right.
+bool holds_everywhere(const Finding& finding);
 
 /// The same cases with so few images that emulation is quick.
 std::vector<ElementCase> with_few_images(std::vector<ElementCase> cases);

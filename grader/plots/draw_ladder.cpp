@@ -75,9 +75,9 @@ class RowNames {
   std::vector<std::string> names_;
 };
 
-class Writer {
+class LadderWriter {
  public:
-  Writer(const Ladder& ladder, PlotFormat format)
+  LadderWriter(const Ladder& ladder, PlotFormat format)
       : ladder_(ladder), names_(ladder), format_(format) {
     double largest = ladder.origin;
     low_ = ladder.origin > 0.0 ? ladder.origin : HUGE_VAL;
@@ -243,7 +243,7 @@ class Writer {
 
 std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(ladder, format).write(output);
+  return LadderWriter(ladder, format).write(output);
 }
 
 namespace {

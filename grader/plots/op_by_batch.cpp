@@ -24,9 +24,9 @@ Line& line_named(std::vector<Line>& lines, const std::string& name, const std::s
   return lines.emplace_back(Line{.name = name, .family = family, .places = {}});
 }
 
-class Writer {
+class OpByBatchWriter {
  public:
-  Writer(const OpByBatch& plot, PlotFormat format) : plot_(plot), format_(format) {
+  OpByBatchWriter(const OpByBatch& plot, PlotFormat format) : plot_(plot), format_(format) {
     int longest_name = 0;
     double least = HUGE_VAL;
     double most = 0.0;
@@ -166,7 +166,7 @@ std::optional<OpByBatch> make_op_by_batch(const std::vector<Result>& results,
 
 std::string gnuplot_text(const OpByBatch& plot, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(plot, format).write(output);
+  return OpByBatchWriter(plot, format).write(output);
 }
 
 std::vector<std::filesystem::path> draw(const OpByBatch& plot,

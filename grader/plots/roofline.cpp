@@ -44,9 +44,9 @@ std::string tera_text(double tera) {
 }
 
 // Speeds are in TFLOP/s from here on, and the bandwidth in TB/s.
-class Writer {
+class RooflineWriter {
  public:
-  Writer(const Roofline& roofline, PlotFormat format)
+  RooflineWriter(const Roofline& roofline, PlotFormat format)
       : roofline_(roofline),
         format_(format),
         slope_(roofline.limits.bytes_per_second * kTera),
@@ -207,7 +207,7 @@ std::optional<Roofline> make_roofline(const std::vector<Result>& results,
 
 std::string gnuplot_text(const Roofline& roofline, PlotFormat format,
                          const std::filesystem::path& output) {
-  return Writer(roofline, format).write(output);
+  return RooflineWriter(roofline, format).write(output);
 }
 
 std::vector<std::filesystem::path> draw(const Roofline& roofline,

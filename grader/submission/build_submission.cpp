@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <future>
+#include <regex>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -52,6 +53,9 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   for (auto at = first.find(prefix); at != std::string::npos; at = first.find(prefix)) {
     first.erase(at, prefix.size());
   }
+  // nvcc names a line as FILE(LINE): error, other compilers as FILE:LINE:COLUMN: error.
+  static const std::regex line_of_nvcc(R"(^([^()\s]+)\((\d+)\): )");
+  first = std::regex_replace(first, line_of_nvcc, "$1:$2: ");
   constexpr std::size_t kLongest = 300;
   first = first.substr(0, kLongest);
   if (errors > 1) first += " (and " + std::to_string(errors - 1) + " more)";

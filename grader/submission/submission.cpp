@@ -245,21 +245,22 @@ milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_;
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
-  const std::int64_t least = device_.device == Device::kCpu ? 8'000 : 20'000;
+  const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
   const milliseconds usual(least + shape_.multiply_adds() / kSlowestPerMillisecond);
   return in_lockstep() ? usual * kLockstepSlower : usual;
 }
 
-// Shorter than the limit of the whole call, so that the device can say where the kernel was.
+// A third of the limit of the whole call at most, so that the program can say where it was, also on
+// a machine on which it gets a third of the processor.
 double Submission::kernel_limit_s() const {
-  constexpr double kPerCall = 0.6;
+  const double part = device_.device == Device::kCpu ? 0.3 : 0.6;
   const double call_s = std::chrono::duration<double>(time_limit()).count();
-  if (fixed_limit_) return kPerCall * call_s;
+  if (fixed_limit_) return part * call_s;
   const double least = device_.device == Device::kCpu ? 3.0 : 5.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
   const double usual = least + work / kPerSecond;
-  return std::min(kPerCall * call_s, in_lockstep() ? usual * kLockstepSlower : usual);
+  return std::min(part * call_s, in_lockstep() ? usual * kLockstepSlower : usual);
 }
 
 Call Submission::run(const std::string& stage, std::uint32_t content) {
@@ -390,6 +391,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   // Settings come with each request, because what a constructor finds in memory it may change.
   ServeRequest whole = request;
+  whole.settings.push_back(kGpuMemorySetting + gpu_memory_);
   for (const std::string& each : environment) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }

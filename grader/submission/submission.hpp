@@ -144,6 +144,10 @@ class Submission {
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
+  /// What memory a given file gets on a GPU from the next call on: "usual", "poisoned" or "guarded"
+  /// (common/device/recorded_allocations.hpp).
+  void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
+
   /// Goes on with another program of the same stages, and with variables that stay whatever
   /// set_environment sets.
   void replace_program(std::filesystem::path program, std::vector<std::string> variables);
@@ -190,6 +194,7 @@ class Submission {
   Isolation isolation_;
   std::vector<std::string> environment_;
   std::vector<std::string> lasting_environment_;
+  std::string gpu_memory_ = "usual";
   SourceText sources_;
   ConvShape shape_;
   Region input_;

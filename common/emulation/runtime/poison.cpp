@@ -27,12 +27,12 @@ void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bool shar
 }
 
 bool read_poison(std::uint32_t bits, PoisonedWord& word) {
-  // The NaN of an invalid operation has no index.
-  if ((bits & kNumbered) != kNumbered || (bits & kIndexMask) == 0) return false;
+  // The NaN of an invalid operation has no index, nor have words beyond the largest one.
+  const std::uint32_t index = bits & kIndexMask;
+  if ((bits & kNumbered) != kNumbered || index == 0 || index == kIndexMask) return false;
   word = {.shared = (bits >> kSharedShift & 1U) != 0,
           .object = bits >> kObjectShift & (kPoisonObjects - 1),
-          .offset = (std::int64_t{bits & kIndexMask} - 1) *
-                    static_cast<std::int64_t>(sizeof(std::uint32_t))};
+          .offset = (std::int64_t{index} - 1) * static_cast<std::int64_t>(sizeof(std::uint32_t))};
   return true;
 }
 

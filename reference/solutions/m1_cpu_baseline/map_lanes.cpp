@@ -10,11 +10,16 @@
 //              one tap:   pixels   x0   x1   x2  …  x16      17 pixels of a row of 34
 //              w[m0…m15]            +    +    +  …   +       17 multiply-adds for 1 + 17 loads
 //
+//          Loads and multiply-adds are then equally many, and both units start two in a cycle. So
+//          a kernel row is taken at once, where maps fill one vector: 7 vectors of weights stay in
+//          registers, and a pixel that was loaded is multiplied by all of them, 119 multiply-adds
+//          for 7 + 23 loads.
+//
 // Cost     lanes without a map: none of 16, 32 or 64 maps, but 12 of 16 with the 4 maps of the
 //          first layer. Transposing 16 × 16 sums takes 64 shuffles; one tile has 17 · 196
 //          multiply-adds.
-// Expect   faster than vectors of pixels where maps fill the lanes and pixels do not: a little with
-//          the 34 columns of the second layer, twice with the 8 of network fa16. Four times slower
+// Expect   faster than vectors of pixels where maps fill the lanes and pixels do not: a fifth with
+//          the 34 columns of the second layer, twice with the 8 of network fa16. Three times slower
 //          in the first layer, whose 4 maps leave 12 lanes idle.
 // Run      build/bin/m1 1000 --solution reference --stage map-lanes
 
@@ -80,6 +85,35 @@ void multiply_tile(int taps, const float* pixels, const std::ptrdiff_t* offsets,
   }
 }
 
+/// The same for kernels of kKernel columns and stride 1, where neighbouring pixels share what they
+/// read: a pixel that was spread over the lanes is multiplied by the weights of all columns.
+template <int kKernel, int kPixels>
+void multiply_rows(int taps, const float* pixels, const std::ptrdiff_t* offsets,
+                   const float* weights, float* sums) {
+  Vec sum[kPixels] = {};
+  for (int k = 0; k < taps; k += kKernel) {
+    const float* const row = pixels + offsets[k];
+    Vec weight[kKernel];
+    CONVLAB_UNROLL
+    for (std::ptrdiff_t q = 0; q < kKernel; ++q) {
+      weight[q] = load(weights + q * kLanes);
+      keep_in_register(weight[q]);
+    }
+    CONVLAB_UNROLL
+    for (std::ptrdiff_t x = 0; x < kPixels + kKernel - 1; ++x) {
+      Vec pixel = broadcast(row[x]);
+      keep_in_register(pixel);
+      CONVLAB_UNROLL
+      for (std::ptrdiff_t q = 0; q < kKernel; ++q) {
+        if (x - q >= 0 && x - q < kPixels) sum[x - q] += pixel * weight[q];
+      }
+    }
+    weights += kKernel * kLanes;
+  }
+  CONVLAB_UNROLL
+  for (std::ptrdiff_t i = 0; i < kPixels; ++i) store(sums + i * kLanes, sum[i]);
+}
+
 using MultiplyTile = void (*)(int taps, const float* pixels, const std::ptrdiff_t* offsets,
                               const float* weights, float* sums);
 
@@ -93,25 +127,43 @@ MultiplyTile multiply_tile_for(int pixels) {
   return kTable[static_cast<std::size_t>(pixels - 1)];
 }
 
+// multiply_rows needs a register for each column's weights, too.
+constexpr int max_pixels_of_rows(int kernel) {
+  return kRegisters - kernel - 1;
+}
+
+template <int kKernel>
+MultiplyTile multiply_rows_for(int pixels) {
+  constexpr auto kTable = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array<MultiplyTile, sizeof...(kIndex)>{
+        multiply_rows<kKernel, static_cast<int>(kIndex) + 1>...};
+  }
+  (std::make_index_sequence<max_pixels_of_rows(kKernel)>());
+  return kTable[static_cast<std::size_t>(pixels - 1)];
+}
+
 // How a shape is cut into tiles.
 struct Tiling {
   int vecs;    // of maps
   int pixels;  // of a row; the last tile of a row ends with the row and overlaps the one before
   int tiles_per_row;
   int groups;  // of vecs · kLanes maps; the lanes behind the last map multiply zeros
+  MultiplyTile multiply;
 
   explicit Tiling(const ConvShape& shape)
       : vecs(shape.out_channels > kLanes ? kMaxVecs : 1),
-        pixels(0),
-        tiles_per_row((shape.out_width() + max_pixels(vecs) - 1) / max_pixels(vecs)),
         groups((shape.out_channels + group_maps() - 1) / group_maps()) {
+    const bool by_rows = map_lanes_go_by_rows(shape);
+    const int most = by_rows ? max_pixels_of_rows(shape.kernel) : max_pixels(vecs);
+    tiles_per_row = (shape.out_width() + most - 1) / most;
     pixels = (shape.out_width() + tiles_per_row - 1) / tiles_per_row;
+    multiply = by_rows
+                   ? shape.kernel == 5 ? multiply_rows_for<5>(pixels) : multiply_rows_for<7>(pixels)
+               : vecs == 1 ? multiply_tile_for<1>(pixels)
+                           : multiply_tile_for<kMaxVecs>(pixels);
   }
 
   [[nodiscard]] int group_maps() const { return vecs * kLanes; }
-  [[nodiscard]] MultiplyTile multiply() const {
-    return vecs == 1 ? multiply_tile_for<1>(pixels) : multiply_tile_for<kMaxVecs>(pixels);
-  }
 };
 
 // [m][k] → [group][k][map in the group], zeros where there is no map.
@@ -181,6 +233,11 @@ const CpuStage stage(
 
 }  // namespace
 
+bool map_lanes_go_by_rows(const ConvShape& shape) {
+  return kRegisters == 32 && shape.out_channels <= kLanes && shape.stride == 1 &&
+         (shape.kernel == 5 || shape.kernel == 7);
+}
+
 void convolve_map_lanes(const ConvShape& shape, const float* input, const float* weights,
                         float* output) {
   const int threads = omp_get_max_threads();
@@ -188,7 +245,6 @@ void convolve_map_lanes(const ConvShape& shape, const float* input, const float*
   const int bands = (shape.out_height() + band_rows - 1) / band_rows;
   const PhasePlanes planes(shape, band_rows);
   const Tiling tiling(shape);
-  const MultiplyTile multiply = tiling.multiply();
   const std::vector<float> packed = maps_side_by_side(shape, tiling, weights);
   const int group_maps = tiling.group_maps();
   const int out_width = shape.out_width();
@@ -218,8 +274,8 @@ void convolve_map_lanes(const ConvShape& shape, const float* input, const float*
             const float* const row = band + std::ptrdiff_t{strip - first_row + h} * planes.pitch();
             for (int t = 0; t < tiling.tiles_per_row; ++t) {
               const int w = std::min(t * tiling.pixels, out_width - tiling.pixels);
-              multiply(shape.taps(), row + w, planes.offsets(), group_weights,
-                       sums + (std::ptrdiff_t{h} * out_width + w) * group_maps);
+              tiling.multiply(shape.taps(), row + w, planes.offsets(), group_weights,
+                              sums + (std::ptrdiff_t{h} * out_width + w) * group_maps);
             }
           }
           store_transposed(sums, rows * out_width, group_maps,

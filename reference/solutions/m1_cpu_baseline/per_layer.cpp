@@ -5,13 +5,12 @@
 //          and moving the data.
 // Picture  default network     vectorized   map-lanes   im2col-gemm
 //              op1, 4 maps        31 *         120          79          cycles per 16 outputs
-//              op2, 16 maps      132 *         120         180
+//              op2, 16 maps      132           104 *       180
 // Cost     three formulas per layer: nothing.
 // Expect   the better of its parts in each layer; a library does the same with many more parts.
-//          The constants were fitted on one core of one processor (Zen 5 with AVX-512), so another
-//          part must be clearly cheaper than vectorized, which stores its outputs in order: on 16
-//          cores of a Xeon, op2 took 53 to 58 ms with vectorized at 10 000 images, and 52 to 69 ms
-//          with map-lanes.
+//          The constants were fitted on one core of two processors (Zen 5 and a Xeon, both with
+//          AVX-512), so another part must be clearly cheaper than vectorized, which stores its
+//          outputs in order.
 // Run      build/bin/m1 1000 --solution reference --stage per-layer
 
 #include <algorithm>
@@ -47,6 +46,7 @@ double map_lanes_cost(const ConvShape& shape) {
   const int step = shape.out_channels > kLanes ? 2 * kLanes : kLanes;
   const int lanes = (shape.out_channels + step - 1) / step * step;
   const double useful = static_cast<double>(shape.out_channels) / lanes;
+  if (map_lanes_go_by_rows(shape)) return arithmetic(shape) / (0.97 * useful) + 3.0;
   return arithmetic(shape) / (0.87 * useful) + 7.0;
 }
 

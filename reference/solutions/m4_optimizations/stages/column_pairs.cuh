@@ -43,9 +43,11 @@ struct OneChannel {
   static constexpr int kStripInputs = kStripInputRows * Size;
   static constexpr int kWarps = (kOut + kTileColumns - 1) / kTileColumns;
   static constexpr int kThreads = kWarps * kWarp;
-  static constexpr int kMapTiles = (Maps + 3) / 4;      // 4 maps × 2 rows × 2 parities = 16
-  static constexpr int kSteps = (Kernel + 1) / 2;       // 2 input rows × 8 taps = 16
-  static constexpr bool kDirect = kOut % 16 == 0;       // a thread's stores fill whole sectors
+  static constexpr int kMapTiles = (Maps + 3) / 4;  // 4 maps × 2 rows × 2 parities = 16
+  static constexpr int kSteps = (Kernel + 1) / 2;   // 2 input rows × 8 taps = 16
+  static constexpr bool kDirect = kOut % 16 == 0;   // a thread's stores fill whole sectors
+  // That shall share a multiprocessor. More cannot have the registers of their weights.
+  static constexpr int kBlocks = kDirect ? 6 : kMapTiles > 2 ? 5 : 4;
   static constexpr int kTableRows = 8;                  // kernel rows, then zeros
   static constexpr int kTableMap = kTableRows * 4 + 8;  // of one map; 8 keep maps in other banks
   static constexpr int kTable = 2 * kMapTiles * 4 * kTableMap;

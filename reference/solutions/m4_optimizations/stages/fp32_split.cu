@@ -222,6 +222,13 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
 }
 
 class Fp32Split final : public convlab::DeviceConvolution {
+  using Fa23First = OneChannel<4, 7, 86, 16>;
+  using Fa23Second = by_warpgroups::SixteenMaps<4, 7, 40>;
+  using Fa19First = OneChannel<12, 5, 70, 6>;
+  using Fa18First = OneChannel<12, 7, 72, 6>;
+  using Sp18First = OneChannel<6, 5, 64, 20>;
+
+  // Whatever does not depend on the data is done here: setting an attribute takes microseconds.
   void prepare() override {
     int device = 0;
     CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
@@ -230,8 +237,25 @@ class Fp32Split final : public convlab::DeviceConvolution {
     CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
                                               cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
+    allow_one_channel<Fa23First>();
+    allow_one_channel<Fa19First>();
+    allow_one_channel<Fa18First>();
+    allow_one_channel<Sp18First>();
+    const auto second = by_warpgroups::convolve_sixteen_maps<Fa23Second>;
+    has_warpgroup_code_ = convlab::has_warpgroup_code(second);
+    if (has_warpgroup_code_) allow_shared_bytes(second);
   }
   void release() override { ordered_ = {}; }
+
+  template <class Kernel>
+  void allow_shared_bytes(Kernel kernel) const {
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
+  }
+  template <class Layer>
+  void allow_one_channel() const {
+    if (Layer::fits(shape())) allow_shared_bytes(convolve_one_channel<Layer>);
+  }
 
   template <class Layer>
   bool launch_one_channel(float* output, const float* input, const float* weights,
@@ -240,8 +264,6 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = convolve_one_channel<Layer>;
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            most_shared_bytes_));
     // Few images: many short blocks that fill the GPU. Many: one block for each image.
     const int strips = batch >= kImagesPerMultiprocessor * multiprocessors_ ? Layer::kStrips : 1;
     const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
@@ -250,28 +272,13 @@ class Fp32Split final : public convlab::DeviceConvolution {
     return true;
   }
 
-  // Code for other GPUs is bounded to one thread.
-  template <class Layer>
-  static bool has_warpgroup_code() {
-#if CONVLAB_EMULATED
-    return false;
-#else
-    cudaFuncAttributes attributes = {};
-    CONVLAB_CUDA_CHECK(
-        cudaFuncGetAttributes(&attributes, by_warpgroups::convolve_sixteen_maps<Layer>));
-    return attributes.maxThreadsPerBlock >= by_warpgroups::kThreads;
-#endif
-  }
-
   template <class Layer>
   bool launch_sixteen_maps(float* output, const float* input, const float* weights,
                            const ConvShape& shape) {
-    if (!Layer::fits(shape) || !has_warpgroup_code<Layer>()) return false;
+    if (!Layer::fits(shape) || !has_warpgroup_code_) return false;
     const int batch = shape.batch;
     const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
     constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            most_shared_bytes_));
     const int blocks = std::min(batch, multiprocessors_);
     kernel<<<blocks, by_warpgroups::kThreads, kBytes>>>(output, input, weights, batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, by_warpgroups::kThreads, kBytes);
@@ -284,22 +291,22 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const auto direct = [&](auto layer) {
       return launch_direct<decltype(layer)>(output, input, weights, ordered_.data(), shape);
     };
-    const bool done =
-        launch_one_channel<OneChannel<4, 7, 86, 16>>(output, input, weights, shape) ||  // fa23
-        launch_sixteen_maps<by_warpgroups::SixteenMaps<4, 7, 40>>(output, input, weights, shape) ||
-        direct(DirectLayer<4, 16, 7, 40, 17, 4, 20>{}) ||
-        launch_one_channel<OneChannel<12, 5, 70, 6>>(output, input, weights, shape) ||  // fa19
-        direct(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
-        launch_one_channel<OneChannel<12, 7, 72, 6>>(output, input, weights, shape) ||  // fa18
-        direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
-        launch_one_channel<OneChannel<6, 5, 64, 20>>(output, input, weights, shape) ||  // sp18
-        direct(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
+    const bool done = launch_one_channel<Fa23First>(output, input, weights, shape) ||  // fa23
+                      launch_sixteen_maps<Fa23Second>(output, input, weights, shape) ||
+                      direct(DirectLayer<4, 16, 7, 40, 17, 4, 20>{}) ||
+                      launch_one_channel<Fa19First>(output, input, weights, shape) ||  // fa19
+                      direct(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
+                      launch_one_channel<Fa18First>(output, input, weights, shape) ||  // fa18
+                      direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
+                      launch_one_channel<Sp18First>(output, input, weights, shape) ||  // sp18
+                      direct(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
     if (!done) convlab::launch_general_convolution(output, input, weights, shape);
   }
 
   static constexpr int kImagesPerMultiprocessor = 4;
   int multiprocessors_ = 0;
-  int most_shared_bytes_ = 0;             // of a block
+  int most_shared_bytes_ = 0;  // of a block
+  bool has_warpgroup_code_ = false;
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };
 

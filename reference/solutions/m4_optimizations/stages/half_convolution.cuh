@@ -44,7 +44,7 @@ struct OneChannelShared {
 };
 
 template <class Layer>
-__global__ void __launch_bounds__(Layer::kThreads, Layer::kDirect ? 6 : 4)
+__global__ void __launch_bounds__(Layer::kThreads, Layer::kBlocks)
     convolve_one_channel(float* __restrict__ output, const float* __restrict__ input,
                          const float* __restrict__ weights) {
   extern __shared__ __align__(128) char memory[];
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kDirect ? 6 : 4)
       if constexpr (Layer::kDirect) {
         const std::int64_t place = (std::int64_t{image} * Layer::kMaps + map) * kOut * kOut +
                                    (first_row + strip_row) * kOut + column + 4 * q;
-        __stcs(reinterpret_cast<float4*>(output + place), four);  // nobody reads it soon
+        store_four<Keep::kLong>(output + place, four);
       } else {
         store_new_columns(shared.staged + (map * Layer::kStripRows + strip_row) * kOut,
                           column + 4 * q, tile * kTileColumns, four);
@@ -224,15 +224,24 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
   shared.load_weights.start(weight, weights, sizeof(float) * Layer::kWeights);
   if (thread < Layer::kPadding) shared.halves[Layer::kInputs / 2 + thread] = 0;
   shared.load_weights.wait(0);
-#pragma unroll 4
-  for (int i = thread; i < Layer::kTable; i += Layer::kThreads) {
-    const int map = i / 4 % Layer::kMaps;
-    const int parity = i / 4 / Layer::kMaps % 2;
-    const int row = i / 8 / Layer::kMaps;  // (kernel row, channel)
+  // A kernel row of a channel and map gives two rows of the table.
+#pragma unroll 2
+  for (int i = thread; i < Layer::kTable / 8; i += Layer::kThreads) {
+    const int map = i % Layer::kMaps;
+    const int row = i / Layer::kMaps;  // (kernel row, channel)
     const int place =
         (map * Layer::kChannels + row % Layer::kChannels) * kKernel + row / Layer::kChannels;
-    const float2 two = weight_pair(weight + place * kKernel, kKernel, parity, i % 4, true);
-    table[i] = round_to_halves(two.x, two.y);
+#pragma unroll
+    for (int parity = 0; parity < 2; ++parity) {
+      HalfPair pair[4];
+#pragma unroll
+      for (int q = 0; q < 4; ++q) {
+        const float2 two = weight_pair(weight + place * kKernel, kKernel, parity, q, true);
+        pair[q] = round_to_halves(two.x, two.y);
+      }
+      reinterpret_cast<uint4*>(table)[(row * 2 + parity) * Layer::kMaps + map] =
+          make_uint4(pair[0], pair[1], pair[2], pair[3]);
+    }
   }
   __syncthreads();
   LeftFragment left[kKernel][kChannelPairs][2];  // (16 maps, 2 channels × 8 taps) for each parity
@@ -333,8 +342,8 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
         *reinterpret_cast<float2*>(place) = make_float2(rest[0].sum[i], rest[1].sum[i]);
       }
     }
-    block_store(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
-                sizeof(float) * Layer::kOutputs);
+    block_store<Keep::kLong>(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
+                             sizeof(float) * Layer::kOutputs);
     image = next;
   }
   block_store_wait();

@@ -14,7 +14,7 @@
 // Cost     one read of 512 bytes, four cycles of shared memory, for Rows matrix operations: with 4
 //          rows one cycle for each, of which mma.sync leaves 1.7.
 //
-// The image that comes next is loaded and converted between the products of this one.
+// Two of three warps multiply. The others meanwhile load and convert the image that comes next.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -28,8 +28,9 @@
 
 namespace convlab::column_pairs {
 
-/// @tparam Rows  output rows of a warp
-template <int Channels, int Maps, int Kernel, int Size, int Rows>
+/// @tparam Rows     output rows of a warp that multiplies
+/// @tparam Loaders  warps that do not multiply but load and convert
+template <int Channels, int Maps, int Kernel, int Size, int Rows, int Loaders>
 struct ManyMaps {
   static constexpr int kChannels = Channels;
   static constexpr int kMaps = Maps;
@@ -43,14 +44,13 @@ struct ManyMaps {
   static constexpr int kPlanePairs = Size * kRowPairs;
   static constexpr int kColumnTiles = (kOut + kTileColumns - 1) / kTileColumns;
   static constexpr int kRowParts = (kOut + Rows - 1) / Rows;
-  static constexpr int kWarps = kColumnTiles * kRowParts;
+  static constexpr int kMultipliers = kColumnTiles * kRowParts;  // warps
+  static constexpr int kWarps = kMultipliers + Loaders;
   static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kLoaderThreads = Loaders * kWarp;
   static constexpr int kMapTiles = Maps / 8;  // 8 maps × 2 parities = 16
   static constexpr int kChannelPairs = Channels / 2;
   static constexpr int kFragments = kChannelPairs * Kernel * kMapTiles;
-  // Pairs of the next image that a thread converts for each channel pair.
-  static constexpr int kShare =
-      (Channels * kPlanePairs + kThreads * kChannelPairs - 1) / (kThreads * kChannelPairs);
   // Rows and columns beyond the output are computed, too; their taps lie up to here.
   static constexpr int kPadding =
       (kRowParts * Rows + Kernel - 1 - Size) * kRowPairs + kColumnTiles * kTileColumns / 2 + 4;
@@ -80,6 +80,16 @@ __device__ float2 pair_of_row(const float* image, int i) {
   const float* pair = image + i / Layer::kRowPairs * Layer::kSize + first;
   const bool full = Layer::kSize % 2 == 0 || first + 1 < Layer::kSize;
   return make_float2(pair[0], full ? pair[1] : 0.0f);
+}
+
+// Loads an image and stores it as halves; this is the work of `thread`, one of `threads`.
+template <class Layer>
+__device__ void convert_image(HalfPair* halves, const float* image, int thread, int threads) {
+#pragma unroll 8
+  for (int i = thread; i < Layer::kChannels * Layer::kPlanePairs; i += threads) {
+    const float2 two = pair_of_row<Layer>(image, i);
+    halves[i] = round_to_halves(two.x, two.y);
+  }
 }
 
 template <class Layer>
@@ -115,79 +125,71 @@ __global__ void __launch_bounds__(Layer::kThreads, 1)
     shared.halves[i % 2][kPairs + i / 2] = 0;
   }
   if (static_cast<int>(blockIdx.x) < batch) {
-#pragma unroll 8
-    for (int i = thread; i < kPairs; i += Layer::kThreads) {
-      const float2 two = pair_of_row<Layer>(input + std::int64_t{blockIdx.x} * Layer::kInputs, i);
-      shared.halves[0][i] = round_to_halves(two.x, two.y);
-    }
+    convert_image<Layer>(shared.halves[0], input + std::int64_t{blockIdx.x} * Layer::kInputs,
+                         thread, Layer::kThreads);
   }
   __syncthreads();
 
+  const bool multiplies = warp < Layer::kMultipliers;
   const int column = warp % Layer::kColumnTiles * kTileColumns;
   const int first_row = warp / Layer::kColumnTiles * Layer::kRows;
   int turn = 0;
   for (int image = blockIdx.x; image < batch; image += gridDim.x, turn ^= 1) {
-    const int next = image + gridDim.x;
-    const float* next_source = input + std::int64_t{next} * Layer::kInputs;
-#if CONVLAB_BULK_COPY
-    const int after_next = next + gridDim.x;
-    if (thread == 0 && after_next < batch) {
-      bulk_fetch_ahead(input + std::int64_t{after_next} * Layer::kInputs,
-                       sizeof(float) * Layer::kInputs);
-    }
-#endif
-
     SumFragment sums[Layer::kMapTiles][Layer::kRows] = {};
-    const HalfPair* taps = shared.halves[turn] + first_row * kRowPairs + column / 2 + g + q;
-    const LeftFragment* left = &shared.left[0][lane];
+    if (multiplies) {
+      const HalfPair* taps = shared.halves[turn] + first_row * kRowPairs + column / 2 + g + q;
+      const LeftFragment* left = &shared.left[0][lane];
 #pragma unroll 1
-    for (int c = 0; c < Layer::kChannelPairs; ++c, taps += 2 * kPlanePairs) {
-      // A share of the next image is loaded before the products, and converted after them.
-      float2 ahead[Layer::kShare];
+      for (int c = 0; c < Layer::kChannelPairs; ++c, taps += 2 * kPlanePairs) {
+        RightFragment right[Layer::kRows + kKernel - 1];  // (2 channels × 8 taps, 8 pairs)
 #pragma unroll
-      for (int k = 0; k < Layer::kShare; ++k) {
-        const int i = (c * Layer::kShare + k) * Layer::kThreads + thread;
-        if (next < batch && i < kPairs) ahead[k] = pair_of_row<Layer>(next_source, i);
-      }
-      RightFragment right[Layer::kRows + kKernel - 1];  // (2 channels × 8 taps, 8 pairs)
+        for (int y = 0; y < Layer::kRows + kKernel - 1; ++y) {
+          right[y].pair[0] = taps[y * kRowPairs];
+          right[y].pair[1] = taps[kPlanePairs + y * kRowPairs];
+        }
 #pragma unroll
-      for (int y = 0; y < Layer::kRows + kKernel - 1; ++y) {
-        right[y].pair[0] = taps[y * kRowPairs];
-        right[y].pair[1] = taps[kPlanePairs + y * kRowPairs];
-      }
+        for (int p = 0; p < kKernel; ++p) {
 #pragma unroll
-      for (int p = 0; p < kKernel; ++p) {
+          for (int t = 0; t < Layer::kMapTiles; ++t, left += kWarp) {
+            const LeftFragment fragment = *left;
 #pragma unroll
-        for (int t = 0; t < Layer::kMapTiles; ++t, left += kWarp) {
-          const LeftFragment fragment = *left;
-#pragma unroll
-          for (int y = 0; y < Layer::kRows; ++y) {
-            multiply_add(sums[t][y], fragment, right[y + p]);
+            for (int y = 0; y < Layer::kRows; ++y) {
+              multiply_add(sums[t][y], fragment, right[y + p]);
+            }
           }
         }
       }
-#pragma unroll
-      for (int k = 0; k < Layer::kShare; ++k) {
-        const int i = (c * Layer::kShare + k) * Layer::kThreads + thread;
-        if (next < batch && i < kPairs) {
-          shared.halves[turn ^ 1][i] = round_to_halves(ahead[k].x, ahead[k].y);
-        }
+    } else {
+      const int loader = thread - Layer::kMultipliers * kWarp;
+      const int next = image + gridDim.x;
+#if CONVLAB_BULK_COPY
+      const int after_next = next + gridDim.x;
+      if (loader == 0 && after_next < batch) {
+        bulk_fetch_ahead(input + std::int64_t{after_next} * Layer::kInputs,
+                         sizeof(float) * Layer::kInputs);
+      }
+#endif
+      if (next < batch) {
+        convert_image<Layer>(shared.halves[turn ^ 1], input + std::int64_t{next} * Layer::kInputs,
+                             loader, Layer::kLoaderThreads);
       }
     }
 
     block_store_wait();  // of the image before
+    if (multiplies) {
 #pragma unroll
-    for (int t = 0; t < Layer::kMapTiles; ++t) {
+      for (int t = 0; t < Layer::kMapTiles; ++t) {
 #pragma unroll
-      for (int y = 0; y < Layer::kRows; ++y) {
-        const float four[4] = {sums[t][y].sum[0], sums[t][y].sum[2], sums[t][y].sum[1],
-                               sums[t][y].sum[3]};
-        const int row = first_row + y;
-        float* place = shared.staged + ((t * 8 + g) * kOut + row) * kOut;
+        for (int y = 0; y < Layer::kRows; ++y) {
+          const float four[4] = {sums[t][y].sum[0], sums[t][y].sum[2], sums[t][y].sum[1],
+                                 sums[t][y].sum[3]};
+          const int row = first_row + y;
+          float* place = shared.staged + ((t * 8 + g) * kOut + row) * kOut;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int x = column + 4 * q + i;
-          if (row < kOut && x < kOut) place[x] = four[i];
+          for (int i = 0; i < 4; ++i) {
+            const int x = column + 4 * q + i;
+            if (row < kOut && x < kOut) place[x] = four[i];
+          }
         }
       }
     }
