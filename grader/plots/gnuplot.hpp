@@ -18,9 +18,10 @@ inline constexpr int kPlotHeight = 720;
 double font_scale(PlotFormat format);
 double point_scale(PlotFormat format);
 
-/// Okabe and Ito's colours, which most colour-blind readers tell apart.
+/// Okabe and Ito's colours, which most colour-blind readers tell apart; the last one is darker than
+/// theirs, because small letters in it must be read, too.
 inline constexpr std::array<const char*, 4> kPlotColours = {"#0072b2", "#d55e00", "#009e73",
-                                                            "#cc79a7"};
+                                                            "#b3508a"};
 
 /// gnuplot's symbols: filled ones first, then the same shapes empty.
 inline constexpr std::array<int, 10> kPointTypes = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
