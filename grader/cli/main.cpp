@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -44,7 +45,9 @@ void let_idle_threads_sleep(char** argv) {
     if (std::getenv(own) != nullptr) return;
   }
   for (const Variable& variable : kVariables) ::setenv(variable.name, variable.value, 1);
-  ::execv("/proc/self/exe", argv);
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  if (!unknown) ::execv(program.c_str(), argv);
 }
 
 }  // namespace
