@@ -8,7 +8,7 @@ namespace convlab {
 
 /// Memory of the current GPU that ends, but for at most 15 bytes, where nothing is mapped: a kernel
 /// that reads or writes beyond it fails, whatever its neighbours are. Its address is a multiple of
-/// 16. Takes at least 2 MiB and about a millisecond.
+/// 16. Takes at least a page of the GPU, which is 2 MiB, for each allocation.
 /// @return null if the driver has no such memory, or none is left
 void* allocate_guarded(std::size_t bytes);
 

@@ -91,15 +91,22 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
                                    const StageInfo& stage, const ElementCase& test,
                                    std::uint64_t seed, const Finding& found) {
   const EmulatedProgram emulated = build(false);
-  std::optional<Finding> closer;
   if (emulated.program.empty()) {
-    // nvcc lets an argument pass that the emulation's compiler names.
-    if (found.id == "E-outside") closer = emulated.refused;
-  } else if (auto submission = start(emulated, sources)) {
-    // Few images are quick, and mostly enough.
-    closer = run_case(*submission, stage, with_few_images({test}).front(), seed).finding;
-    if (!closer) closer = run_case(*submission, stage, test, seed).finding;
+    if (found.id != "E-outside" || !emulated.refused || emulated.refused->id != "E-build") {
+      return std::nullopt;
+    }
+    Finding refused = *emulated.refused;
+    refused.title = "it should not compile";
+    refused.cause = "nvcc takes this line; the compiler for the emulated device names its mistake.";
+    refused.next = "Change this line, then check again.";
+    refused.seen += "\nOn the GPU a kernel then touches memory that is not its own (E-outside).";
+    return refused;
   }
+  const auto submission = start(emulated, sources);
+  if (!submission) return std::nullopt;
+  // Few images are quick, and mostly enough.
+  auto closer = run_case(*submission, stage, with_few_images({test}).front(), seed).finding;
+  if (!closer) closer = run_case(*submission, stage, test, seed).finding;
   if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return std::nullopt;
   closer->seen +=
       "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
