@@ -348,10 +348,13 @@ class CudaSession final : public DeviceSession {
     start_.record();
     const Stopwatch host{};  // CUDA 11 wants the braces
     op();
-    // If a kernel failed, these two return its error too; check_device has the better message.
+    // If a kernel failed, these return its error too; check_device has the better message.
     cudaEventRecord(stop_.get());
+    cudaEventSynchronize(stop_.get());
+    const double joined_ms = host.milliseconds();
     cudaDeviceSynchronize();
     sample.host_ms = host.milliseconds();
+    sample.tail_ms = sample.host_ms - joined_ms;
     check_device(name);
     sample.event_ms = stop_.milliseconds_since(start_);
     return sample;
