@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/fault_words/call_words.hpp"
+
 namespace convlab {
 
 namespace {
@@ -65,6 +67,7 @@ std::string position_text(const ConvShape& shape, const std::string& array, long
   const Extents e = extents_of(shape, array);
   const long long plane = e.rows * e.columns;
   const long long size = e.count_outer * e.count_inner * plane;
+  if (size == e.columns) return {};  // a single row of numbers
   if (element < 0) return "before row 0 of " + std::string(e.outer) + " 0";
   if (element < size + plane) {
     const long long row = (element - (size - plane)) / e.columns;
@@ -361,6 +364,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
   switch (fault.kind) {
     case FaultKind::kException:
       words = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
+      explain_checked_call(fault, sources, words);
       break;
     case FaultKind::kOutOfMemory:
       words = {"E-memory", fault.text + "." + place_lines(fault, sources)};
@@ -414,6 +418,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       break;
     case FaultKind::kCopy:
       words = {"E-copy", text_and_places};
+      explain_copy(fault, sources, words);
       break;
     case FaultKind::kArithmetic:
       words = {"E-arithmetic", fault.text.empty() ? "a whole number is divided by zero." +

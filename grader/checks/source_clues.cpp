@@ -120,6 +120,16 @@ std::optional<Finding> find_layout(const SourceText& sources, const std::string&
 
 }  // namespace
 
+void quote_exercise(const SourceText& sources, Finding& finding) {
+  if (finding.id != "E-not-implemented") return;
+  for (const auto& place : sources.lines_with({"not_implemented("})) {
+    const std::string line = sources.line(place.file, place.line);
+    const auto begin = line.find('"') + 1;
+    const std::string file = line.substr(begin, line.find('"', begin) - begin);
+    if (finding.seen.starts_with(file)) finding.seen += sources.quote(place.file, place.line);
+  }
+}
+
 std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
                                        const std::string& seen) {
   if (auto found = find_copied_array(wrong, sources, seen)) return found;

@@ -15,4 +15,7 @@ namespace convlab::grader {
 std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
                                        const std::string& seen);
 
+/// Adds the line that calls not_implemented to E-not-implemented; leaves other findings alone.
+void quote_exercise(const SourceText& sources, Finding& finding);
+
 }  // namespace convlab::grader

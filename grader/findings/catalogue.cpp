@@ -17,9 +17,11 @@ namespace convlab::grader {
 const std::vector<Diagnosis>& catalogue() {
   static const std::vector<Diagnosis> diagnoses = with_course_diagnoses({
       // No output.
-      {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
-       "Read the chapter beside it, write the loops, build and check again; "
-       "build/bin/grader hint and the milestone's name give one hint at a time."},
+      {"E-not-implemented", "nothing is written yet, or that line is still there",
+       "This is where everybody starts. The line ends the program, and nothing after it runs.",
+       "Not begun: read the chapter beside it, and write your code in the place of the line; "
+       "build/bin/grader hint and the milestone's name give one hint at a time. Written already: "
+       "delete the line."},
       {"E-no-stage", "the file registers no stage",
        "The object at the end of the exercise, CpuStage or ConvolutionStage, is gone, a static "
        "constructor ended early, or a file for the course interface does not define its "
@@ -185,6 +187,13 @@ const std::vector<Diagnosis>& catalogue() {
        "Set it to zero before the loops over c, p and q; all three add to the same sum."},
       {"E-last-tap", "only the last product is kept", "The sum is assigned, not added to.",
        "Write sum += input[…] * weights[…], with += and not =."},
+      {"E-stored-early", "the sum is stored before the last product is added",
+       "The store stands inside the loops, before the line that adds.",
+       "Store once, after the loops over c, p and q."},
+      {"E-scaled", "every sum is multiplied by the same number",
+       "A convolution only adds up products. An average divides them, and a factor stands before "
+       "the sum or the weights.",
+       "Store the sum as it is, without a division or a factor."},
       {"E-filter-edge", "a row or a column of the filter is left out",
        "The loop over p or q ends one too early, or begins at 1.",
        "Let p and q run from 0 to K − 1: for (p = 0; p < K; ++p)."},
@@ -216,6 +225,12 @@ const std::vector<Diagnosis>& catalogue() {
        "An index that contains b is wrong, or too large for an int: 10 000 images soon have 2^31 "
        "elements.",
        "Compute indices in std::size_t, and check the sizes that b is multiplied with."},
+      {"E-slices", "right in one go, wrong in slices",
+       "A slice after the first begins at a wrong offset, or the last slice, which may be shorter, "
+       "is taken for as long as the others.",
+       "Work out by hand, for the second slice, where its images begin in the input (images before "
+       "it · input_image_size()) and in the output (· output_image_size()); then how many images "
+       "the last slice has."},
       {"E-maps", "right for some maps, wrong for others",
        "An index that contains m is wrong, or the code works on blocks of maps that do not divide "
        "their number.",

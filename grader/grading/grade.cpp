@@ -14,6 +14,7 @@
 #include "grader/checks/find_precision.hpp"
 #include "grader/checks/graded_network.hpp"
 #include "grader/checks/network_check.hpp"
+#include "grader/checks/source_clues.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/scores/make_score.hpp"
 #include "grader/scores/speed_points.hpp"
@@ -114,6 +115,7 @@ class Grading {
     if (!finding) return true;
     // What does not compile has shown its errors.
     check_.findings.push_back(request_.unbuilt ? *finding : with_warnings(*finding, warnings()));
+    quote_exercise(submission_.sources(), check_.findings.back());
     check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
     observer_.found(stage, check_.findings.back());

@@ -178,7 +178,9 @@ void Submission::Region::place(std::int64_t elements, SharedSegment::Access acce
     segment = SharedSegment(needed, access);
     is_new = true;
   }
-  offset = placement == Placement::kAligned ? kRedzone : segment.size() - bytes;
+  offset = placement == Placement::kAtEnd     ? segment.size() - bytes
+           : placement == Placement::kAtBegin ? 0
+                                              : kRedzone;
 }
 
 float* Submission::Region::begin() const {
@@ -212,7 +214,7 @@ void Submission::fill_output(std::uint32_t content) const {
   const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
   const auto last = static_cast<std::int64_t>(output_.segment.size() / sizeof(std::uint32_t));
   constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
-  std::fill(words + begin - kZone, words + begin, oracle::kPoisonBits);
+  std::fill(words + std::max(begin - kZone, std::int64_t{0}), words + begin, oracle::kPoisonBits);
   std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
   constexpr std::int64_t kWorthThreads = 1 << 20;
 #pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
@@ -226,7 +228,7 @@ bool Submission::surroundings_intact() const {
     return std::all_of(from, to, [](std::uint32_t word) { return word == oracle::kPoisonBits; });
   };
   const std::size_t end = output_.offset + output_.bytes;
-  return intact(output_.offset - kRedzone, output_.offset) &&
+  return intact(output_.offset - std::min(kRedzone, output_.offset), output_.offset) &&
          intact(end, std::min(end + kRedzone, output_.segment.size()));
 }
 
@@ -256,7 +258,7 @@ double Submission::kernel_limit_s() const {
   const double part = device_.device == Device::kCpu ? 0.3 : 0.6;
   const double call_s = std::chrono::duration<double>(time_limit()).count();
   if (fixed_limit_) return part * call_s;
-  const double least = device_.device == Device::kCpu ? 3.0 : 5.0;
+  const double least = device_.device == Device::kCpu ? 2.0 : 4.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
   const double usual = least + work / kPerSecond;
