@@ -11,10 +11,7 @@
 #include "grader/cli/course.hpp"
 #include "grader/pages/image_maps.hpp"
 #include "grader/pages/report.hpp"
-#include "grader/plots/ladder.hpp"
-#include "grader/plots/op_by_batch.hpp"
-#include "grader/plots/plotted_runs.hpp"
-#include "grader/plots/roofline.hpp"
+#include "grader/plots/all_pictures.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::report_command {
@@ -115,12 +112,7 @@ void add_sweeps(ReportSource& source) {
 }
 
 void draw_all(const std::vector<Result>& results, const fs::path& folder) {
-  for (const std::string& network : networks_of(results)) {
-    if (const auto plot = make_ladder(results, network)) draw(*plot, folder);
-    if (const auto plot = make_steps(results, network)) draw(*plot, folder);
-    if (const auto plot = make_op_by_batch(results, network)) draw(*plot, folder);
-    if (const auto plot = make_roofline(results, network)) draw(*plot, folder);
-  }
+  for (const Picture& picture : all_pictures(results, results)) draw(picture, folder);
 }
 
 ExitCode run(const Options& options) {

@@ -151,45 +151,25 @@ std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const 
   if (space.parameters.size() < 2 || table.scored.empty()) return {};
   const auto& rows = space.parameters[0];
   const auto& columns = space.parameters[1];
-  const auto tics = [](const std::vector<int>& values) {
-    std::string list;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      list += (i == 0 ? "" : ", ") + quoted(std::to_string(values[i])) + " " + std::to_string(i);
+  PlotData data({"columns", "rows", "cells"});
+  for (const int column : columns.values) data.add("columns", column);
+  for (const int row : rows.values) data.add("rows", row);
+  for (std::size_t r = 0; r < rows.values.size(); ++r) {
+    for (std::size_t c = 0; c < columns.values.size(); ++c) {
+      const ScoredPoint* best = best_in_cell(table, rows.values[r], columns.values[c]);
+      if (best != nullptr) data.add("cells", c, r, best->score, cell_text(best));
     }
-    return list;
-  };
-  const auto program = [&](PlotFormat format, const std::filesystem::path& output) {
-    std::ostringstream text;
-    text << frame_text({.title = "Sweep of " + space.stage + ": " + table.title,
-                        .caption = caption,
-                        .x_title = columns.name,
-                        .y_title = rows.name,
-                        .left = 110.0,
-                        .right = 160.0,  // the colour box
-                        .top = 100.0,
-                        .bottom = 80.0},
-                       format, output)
-         << "unset grid\nset xtics (" << tics(columns.values) << ")\nset ytics ("
-         << tics(rows.values)
-         << ")\nset xrange [-0.5:" << static_cast<double>(columns.values.size()) - 0.5
-         << "]\nset yrange [-0.5:" << static_cast<double>(rows.values.size()) - 0.5
-         << "]\nset logscale cb\nset format cb '%g'\nset cblabel " << quoted(table.unit)
-         << "\nset palette defined (0 '#fde725', 0.5 '#21918c', 1 '#440154')\n$cells << EOD\n";
-    std::ostringstream labels;
-    for (std::size_t r = 0; r < rows.values.size(); ++r) {
-      for (std::size_t c = 0; c < columns.values.size(); ++c) {
-        const ScoredPoint* best = best_in_cell(table, rows.values[r], columns.values[c]);
-        if (best == nullptr) continue;
-        text << c << " " << r << " " << best->score << "\n";
-        labels << "set label " << quoted(cell_text(best)) << " at first " << c << "," << r
-               << " center front font '," << 14 * font_scale(format) << "' textcolor rgb '"
-               << (best->score > 2 * table.scored[0].score ? "#ffffff" : "#111111") << "'\n";
-      }
-    }
-    text << "EOD\n" << labels.str() << "plot $cells using 1:2:3 with image\n";
-    return text.str();
-  };
-  return draw_plot(program, table.file_stem, folder);
+  }
+  data.set("best", table.scored[0].score);
+  data.command("unit = " + quoted(table.unit));
+  return draw({.name = table.file_stem,
+               .form = "heat_map",
+               .title = "Sweep of " + space.stage + ": " + table.title,
+               .caption = caption,
+               .x_title = columns.name,
+               .y_title = rows.name,
+               .data = std::move(data)},
+              folder);
 }
 
 std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {

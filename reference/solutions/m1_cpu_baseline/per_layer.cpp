@@ -13,9 +13,10 @@
 //          outputs in order.
 // Run      build/bin/m1 1000 --solution reference --stage per-layer
 
+#include "reference/solutions/m1_cpu_baseline/per_layer.hpp"
+
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "common/stage/cpu_stage.hpp"
 #include "common/tensor/conv_shape.hpp"
@@ -41,15 +42,6 @@ double vectorized_cost(const ConvShape& shape) {
   return arithmetic(shape) / (0.9 * useful) + 4.0;
 }
 
-double map_lanes_cost(const ConvShape& shape) {
-  // A tile takes the maps of one vector or of two.
-  const int step = shape.out_channels > kLanes ? 2 * kLanes : kLanes;
-  const int lanes = (shape.out_channels + step - 1) / step * step;
-  const double useful = static_cast<double>(shape.out_channels) / lanes;
-  if (map_lanes_go_by_rows(shape)) return arithmetic(shape) / (0.97 * useful) + 3.0;
-  return arithmetic(shape) / (0.87 * useful) + 7.0;
-}
-
 double im2col_cost(const ConvShape& shape) {
   // Each map pays its share of the copy; short rows are copied in more pieces.
   const double copy_per_tap = 3.0 + 6.0 * kLanes / shape.out_width();
@@ -59,23 +51,38 @@ double im2col_cost(const ConvShape& shape) {
 // What another part must gain by the estimate to be taken instead of vectorized.
 constexpr double kClearly = 1.12;
 
-void conv_forward(const ConvShape& shape, const float* input, const float* weights, float* output) {
-  const std::array<std::pair<double, ConvForward>, 3> choices = {{
-      {vectorized_cost(shape) / kClearly, convolve_pixel_lanes},
-      {map_lanes_cost(shape), convolve_map_lanes},
-      {im2col_cost(shape), convolve_im2col},
-  }};
-  const auto cheapest =
-      std::min_element(choices.begin(), choices.end(),
-                       [](const auto& one, const auto& other) { return one.first < other.first; });
-  cheapest->second(shape, input, weights, output);
-}
-
 const CpuStage stage({.id = "per-layer",
                       .title = "Each layer its own convolution",
                       .baseline = "vectorized",
                       .order = 5},
-                     conv_forward);
+                     convolve_per_layer);
 
 }  // namespace
+
+double map_lanes_cost(const ConvShape& shape, double products) {
+  // A tile takes the maps of one vector or of two.
+  const int step = shape.out_channels > kLanes ? 2 * kLanes : kLanes;
+  const int lanes = (shape.out_channels + step - 1) / step * step;
+  const double useful = static_cast<double>(shape.out_channels) / lanes;
+  const double multiply_adds = products * arithmetic(shape);
+  if (map_lanes_go_by_rows(shape)) return multiply_adds / (0.97 * useful) + 3.0;
+  return multiply_adds / (0.87 * useful) + 7.0;
+}
+
+LayerChoice choose_for_layer(const ConvShape& shape) {
+  const std::array<LayerChoice, 3> choices = {{
+      {vectorized_cost(shape) / kClearly, convolve_pixel_lanes},
+      {map_lanes_cost(shape, 1.0), convolve_map_lanes},
+      {im2col_cost(shape), convolve_im2col},
+  }};
+  return *std::min_element(
+      choices.begin(), choices.end(),
+      [](const LayerChoice& one, const LayerChoice& other) { return one.cost < other.cost; });
+}
+
+void convolve_per_layer(const ConvShape& shape, const float* input, const float* weights,
+                        float* output) {
+  choose_for_layer(shape).convolve(shape, input, weights, output);
+}
+
 }  // namespace convlab

@@ -62,6 +62,10 @@ class PhasePlanes {
   /// Floats of all planes.
   [[nodiscard]] std::ptrdiff_t size() const { return plane(shape_.in_channels, 0, 0); }
 
+  /// Whether the planes of a band would be a copy of the image, number by number: stride 1 and one
+  /// band. Then the image itself serves.
+  [[nodiscard]] bool equal_image() const { return shape_.stride == 1 && rows_ == shape_.height; }
+
   /// Copies what output rows first_row to first_row + band_rows - 1 read; rows below the output
   /// are left out.
   /// @param image   in_channels × height × width

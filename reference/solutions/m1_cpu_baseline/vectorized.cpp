@@ -31,6 +31,7 @@
 #include "common/stage/cpu_stage.hpp"
 #include "common/tensor/buffer.hpp"
 #include "reference/solutions/m1_cpu_baseline/phase_planes.hpp"
+#include "reference/solutions/m1_cpu_baseline/prefetch.hpp"
 #include "reference/solutions/m1_cpu_baseline/register_tile.hpp"
 #include "reference/solutions/m1_cpu_baseline/vec.hpp"
 
@@ -52,11 +53,12 @@ bool rows_fill_tiles(const ConvShape& shape, const MapGroup& group) {
 
 // Every row by itself, straight into the output.
 void convolve_rows(const ConvShape& shape, const PhasePlanes& planes, const float* pixels,
-                   const MapGroup& group, int rows, float* output) {
+                   const MapGroup& group, int rows, NextInput& next_input, float* output) {
   const MultiplyTile multiply = multiply_tile_for(group.maps);
   const std::ptrdiff_t map_size = std::ptrdiff_t{shape.out_height()} * shape.out_width();
   for (int h = 0; h < rows; ++h) {
     for (int w = 0; w < shape.out_width(); w += group.tile_width()) {
+      next_input.advance();
       multiply(shape.taps(), pixels + std::ptrdiff_t{h} * planes.pitch() + w, planes.offsets(),
                group.weights.data(), output + std::ptrdiff_t{h} * shape.out_width() + w, map_size);
     }
@@ -65,7 +67,8 @@ void convolve_rows(const ConvShape& shape, const PhasePlanes& planes, const floa
 
 // All rows as one line of pixels into `scratch`; from there the rows go to the output.
 void convolve_line(const ConvShape& shape, const PhasePlanes& planes, const float* pixels,
-                   const MapGroup& group, int rows, Scratch scratch, float* output) {
+                   const MapGroup& group, int rows, Scratch scratch, NextInput& next_input,
+                   float* output) {
   const MultiplyTile multiply = multiply_tile_for(group.maps);
   const std::ptrdiff_t pitch = planes.pitch();
   const std::ptrdiff_t length = (rows - 1) * pitch + shape.out_width();
@@ -82,6 +85,7 @@ void convolve_line(const ConvShape& shape, const PhasePlanes& planes, const floa
     }
   };
   for (std::ptrdiff_t i = 0; i < length; i += group.tile_width()) {
+    next_input.advance();
     multiply(shape.taps(), pixels + i, planes.offsets(), group.weights.data(), scratch.sums + i,
              scratch.map_pitch);
     // One tile late, because a load that overlaps two unfinished stores waits for both. Not all at
@@ -107,6 +111,12 @@ void convolve_pixel_lanes(const ConvShape& shape, const float* input, const floa
   const PhasePlanes planes(shape, band_rows);
   const std::vector<MapGroup> groups = group_maps(shape, weights);
 
+  // Rows by themselves never read past the last pixel.
+  const bool in_place =
+      planes.equal_image() && std::all_of(groups.begin(), groups.end(), [&](const MapGroup& group) {
+        return rows_fill_tiles(shape, group);
+      });
+
   // Tiles read and write past the last pixel of a band, by less than their width.
   const std::ptrdiff_t planes_size = planes.size() + kMaxTileWidth;
   const std::ptrdiff_t map_pitch = std::ptrdiff_t{band_rows} * planes.pitch() + kMaxTileWidth;
@@ -123,15 +133,20 @@ void convolve_pixel_lanes(const ConvShape& shape, const float* input, const floa
       const std::int64_t image = item / bands;
       const int first_row = static_cast<int>(item % bands) * band_rows;
       const int rows = std::min(band_rows, shape.out_height() - first_row);
-      planes.pack(input + image * shape.input_image_size(), first_row, band);
+      const float* pixels = input + image * shape.input_image_size();
+      if (!in_place) {
+        planes.pack(pixels, first_row, band);
+        pixels = band;
+      }
+      NextInput next_input(shape, input, item + threads, bands, rows);
       for (const MapGroup& group : groups) {
         float* const to =
             output + image * shape.output_image_size() +
             (std::int64_t{group.first} * shape.out_height() + first_row) * shape.out_width();
         if (rows_fill_tiles(shape, group)) {
-          convolve_rows(shape, planes, band, group, rows, to);
+          convolve_rows(shape, planes, pixels, group, rows, next_input, to);
         } else {
-          convolve_line(shape, planes, band, group, rows, scratch, to);
+          convolve_line(shape, planes, pixels, group, rows, scratch, next_input, to);
         }
       }
     }

@@ -1,6 +1,8 @@
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -9,6 +11,7 @@
 #include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/testing/catch.hpp"
+#include "reference/solutions/m1_cpu_baseline/fewer_products.hpp"
 
 using convlab::Convolution;
 using convlab::ConvShape;
@@ -54,20 +57,28 @@ Truth truth(const ConvShape& shape, const std::vector<float>& input,
   return result;
 }
 
-std::vector<float> random_values(std::int64_t count, unsigned seed) {
+// From -0.5 to 0.5, or from 0 to 1.
+enum class Values { kSigned, kPositive };
+
+std::vector<float> random_values(std::int64_t count, unsigned seed, Values kind) {
   std::mt19937 generator(seed);
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) {
-    value = static_cast<float>(generator() >> 8) / 16777216.0f - 0.5f;
+    value = static_cast<float>(generator() >> 8) / 16777216.0f -
+            (kind == Values::kSigned ? 0.5f : 0.0f);
   }
   return values;
 }
 
-// Runs `stage` on arrays with a fence on both sides and a poisoned output. Says where the first
+using RunConvolution = std::function<void(const ConvShape& shape, const float* input,
+                                          const float* weights, float* output)>;
+
+// Calls `run` on arrays with a fence on both sides and a poisoned output. Says where the first
 // wrong element is, and nothing when all is right.
-std::string first_fault(const Stage& stage, const ConvShape& shape) {
-  const std::vector<float> input = random_values(shape.input_size(), 1);
-  const std::vector<float> weights = random_values(shape.weights_size(), 2);
+std::string first_fault(const std::string& name, const RunConvolution& run, const ConvShape& shape,
+                        Values kind) {
+  const std::vector<float> input = random_values(shape.input_size(), 1, kind);
+  const std::vector<float> weights = random_values(shape.weights_size(), 2, kind);
   const Truth expected = truth(shape, input, weights);
 
   constexpr std::size_t kFence = 64;
@@ -77,12 +88,9 @@ std::string first_fault(const Stage& stage, const ConvShape& shape) {
   float* const output = fenced.data() + kFence;
   for (std::size_t i = 0; i < count; ++i) output[i] = std::numeric_limits<float>::quiet_NaN();
 
-  const std::unique_ptr<Convolution> convolution = stage.make();
-  convolution->prolog(shape, input.data(), weights.data(), output);
-  convolution->convolve();
-  convolution->epilog();
+  run(shape, input.data(), weights.data(), output);
 
-  const std::string where = stage.id + ", " + to_string(shape) + ": ";
+  const std::string where = name + ", " + to_string(shape) + ": ";
   for (std::size_t i = 0; i < kFence; ++i) {
     if (fenced[i] != kFenceValue) return where + "wrote before the output";
     if (output[count + i] != kFenceValue) return where + "wrote behind the output";
@@ -98,10 +106,22 @@ std::string first_fault(const Stage& stage, const ConvShape& shape) {
   return "";
 }
 
-void check_all_stages(const std::vector<ConvShape>& shapes) {
+std::string first_fault(const Stage& stage, const ConvShape& shape, Values kind) {
+  const std::unique_ptr<Convolution> convolution = stage.make();
+  return first_fault(
+      stage.id,
+      [&](const ConvShape& s, const float* input, const float* weights, float* output) {
+        convolution->prolog(s, input, weights, output);
+        convolution->convolve();
+        convolution->epilog();
+      },
+      shape, kind);
+}
+
+void check_all_stages(const std::vector<ConvShape>& shapes, Values kind = Values::kSigned) {
   for (const ConvShape& shape : shapes) {
     for (const Stage& stage : convlab::registered_stages()) {
-      CHECK(first_fault(stage, shape) == "");
+      CHECK(first_fault(stage, shape, kind) == "");
     }
   }
 }
@@ -128,25 +148,21 @@ TEST_CASE("m1 stages: all are registered, and each is compared with one that exi
     CHECK(stage.precision == convlab::Precision::kFp32);
   }
   CHECK(ids == std::set<std::string>{"baseline", "openmp", "im2col-gemm", "vectorized", "map-lanes",
-                                     "per-layer"});
+                                     "per-layer", "fewer-products"});
 }
 
 TEST_CASE("m1 stages: the layers of every network") {
-  check_all_stages({
-      make_shape(2, 4, 1, 86, 86, 7, 1),
-      make_shape(2, 16, 4, 40, 40, 7, 1),
-      make_shape(1, 32, 1, 28, 28, 5, 1),
-      make_shape(1, 64, 32, 12, 12, 5, 1),
-      make_shape(2, 50, 1, 28, 28, 5, 1),
-      make_shape(2, 6, 1, 64, 64, 5, 1),
-      make_shape(2, 16, 6, 30, 30, 5, 1),
-      make_shape(1, 12, 1, 72, 72, 7, 1),
-      make_shape(1, 24, 12, 33, 33, 7, 1),
-      make_shape(2, 6, 1, 48, 48, 5, 1),
-      make_shape(2, 16, 6, 22, 22, 5, 1),
-      make_shape(1, 12, 1, 70, 70, 5, 1),
+  const std::vector<ConvShape> shapes = {
+      make_shape(2, 4, 1, 86, 86, 7, 1),   make_shape(2, 16, 4, 40, 40, 7, 1),
+      make_shape(1, 32, 1, 28, 28, 5, 1),  make_shape(1, 64, 32, 12, 12, 5, 1),
+      make_shape(2, 50, 1, 28, 28, 5, 1),  make_shape(2, 6, 1, 64, 64, 5, 1),
+      make_shape(2, 16, 6, 30, 30, 5, 1),  make_shape(1, 12, 1, 72, 72, 7, 1),
+      make_shape(1, 24, 12, 33, 33, 7, 1), make_shape(2, 6, 1, 48, 48, 5, 1),
+      make_shape(2, 16, 6, 22, 22, 5, 1),  make_shape(1, 12, 1, 70, 70, 5, 1),
       make_shape(1, 24, 12, 33, 33, 5, 1),
-  });
+  };
+  check_all_stages(shapes);
+  check_all_stages(shapes, Values::kPositive);
 }
 
 TEST_CASE("m1 stages: the element-wise cases of the course, strides 1 to 4") {
@@ -174,6 +190,30 @@ TEST_CASE("m1 stages: sizes around every vector and tile") {
   }
   for (int maps = 1; maps <= 67; ++maps) {
     check_all_stages({make_shape(1, maps, 2, 5, 4 + maps % 31, 3, 1)});
+  }
+}
+
+TEST_CASE("m1 stages: pairs of rows, where the stage itself would choose another way, too") {
+  const auto check = [](const ConvShape& shape) {
+    CHECK(first_fault("row pairs", convlab::convolve_row_pairs, shape, Values::kSigned) == "");
+  };
+  for (int kernel = 1; kernel <= 9; ++kernel) {
+    for (int out_height : {1, 2, 3, 6, 7}) {
+      for (int out_width : {1, 2, 17, 34, 37}) {
+        const int maps = 1 + (7 * kernel + 3 * out_height + out_width) % 35;
+        check(make_shape(2, maps, 1 + (kernel + out_width) % 5, out_height + kernel - 1,
+                         out_width + kernel - 1, kernel, 1));
+      }
+    }
+  }
+  check(make_shape(1, 16, 5, 200, 90, 7, 1));  // several bands
+  for (const Values kind : {Values::kSigned, Values::kPositive}) {
+    for (const ConvShape& shape :
+         {make_shape(2, 16, 4, 40, 40, 7, 1), make_shape(1, 64, 32, 12, 12, 5, 1),
+          make_shape(2, 16, 6, 30, 30, 5, 1), make_shape(1, 24, 12, 33, 33, 7, 1),
+          make_shape(2, 16, 6, 22, 22, 5, 1), make_shape(1, 24, 12, 33, 33, 5, 1)}) {
+      CHECK(first_fault("row pairs", convlab::convolve_row_pairs, shape, kind) == "");
+    }
   }
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+/// Forward convolution, two rows of output at a time with fewer multiplications; stride 1, every
+/// kernel. Arrays as in ConvShape. The error of an element is bounded by the largest inputs and
+/// weights of its window, not by its own Σ|a||b|.
+void convolve_row_pairs(const ConvShape& shape, const float* input, const float* weights,
+                        float* output);
+
+}  // namespace convlab

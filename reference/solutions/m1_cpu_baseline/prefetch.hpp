@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "common/tensor/conv_shape.hpp"
+
+namespace convlab {
+
+// Memory answers after hundreds of cycles. Who asks for a cache line that long before it is needed
+// does not wait; the multiplications of a tile last about as long.
+
+/// Floats in a cache line.
+inline constexpr std::ptrdiff_t kLineFloats = 16;
+
+/// Asks for the lines of `maps` rows of output, `map_size` floats apart, that are stored next. A
+/// line has to come from memory before a part of it can be changed.
+inline void prefetch_output(const float* output, std::ptrdiff_t count, int maps,
+                            std::ptrdiff_t map_size) {
+  for (int m = 0; m < maps; ++m) {
+    for (std::ptrdiff_t i = 0; i < count; i += kLineFloats) {
+      __builtin_prefetch(output + m * map_size + i, 1);
+    }
+  }
+}
+
+/// Brings what a thread packs next into the second-level cache, a few lines at each step of what
+/// it computes now.
+class NextInput {
+ public:
+  /// @param item   of batch · bands, the one after this of the same thread; past the end: nothing
+  /// @param steps  how often advance is called
+  NextInput(const ConvShape& shape, const float* input, std::int64_t item, int bands, int steps) {
+    const std::int64_t image_size = shape.input_image_size();
+    if (item >= std::int64_t{shape.batch} * bands) return;
+    // Bands of an image overlap; equal parts of it do as well, for one after the other is needed.
+    next_ = input + item / bands * image_size + item % bands * image_size / bands;
+    end_ = input + item / bands * image_size + (item % bands + 1) * image_size / bands;
+    floats_per_step_ = (end_ - next_ + steps - 1) / steps;
+  }
+
+  void advance() {
+    const float* const stop = std::min(end_, next_ + floats_per_step_);
+    for (; next_ < stop; next_ += kLineFloats) __builtin_prefetch(next_, 0, 2);
+  }
+
+ private:
+  const float* next_ = nullptr;
+  const float* end_ = nullptr;
+  std::ptrdiff_t floats_per_step_ = 0;
+};
+
+}  // namespace convlab
