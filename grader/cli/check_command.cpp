@@ -149,6 +149,7 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
 
 void use(GivenFile file, GradeRequest& request) {
   request.build_emulated = std::move(file.build_emulated);
+  request.build_plain = std::move(file.build_plain);
   request.program = std::move(file.program);
   request.unbuilt = std::move(file.finding);
   request.warnings = std::move(file.warnings);

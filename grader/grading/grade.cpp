@@ -399,6 +399,10 @@ class Grading {
     submission_.set_gpu_memory("usual");
     if (wrong) return wrong;
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
+    if (auto shared =
+            find_shared_variable(request_.build_plain, submission_.sources(), stage, seed)) {
+      return shared;
+    }
     if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
       // The course never asked for it.
       if (plan.rules == Rules::kWorkbook) return leak;
