@@ -240,6 +240,9 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
                       ? "The block has " + std::to_string(longest) +
                             " threads in one direction, more than the tile has elements: block and "
                             "tile must use the same constant."
+                  : memory.variable == "dynamic" && elements == 0
+                      ? "The launch gives the kernel no shared memory: its third argument is "
+                        "missing."
                   : memory.variable == "dynamic"
                       ? "The launch asks for less shared memory than the kernel uses, or an "
                         "index into the tile is too large."
@@ -372,6 +375,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
     case FaultKind::kLaunch:
       words = {"E-launch", text_and_places};
       if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
+        words.id = "E-empty-grid";
         words.cause =
             "The number of blocks is a size divided by the tile, and a division of whole numbers "
             "rounds down: an image smaller than the tile gives 0 blocks.";
