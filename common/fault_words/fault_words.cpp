@@ -67,8 +67,8 @@ std::string position_text(const ConvShape& shape, const std::string& array, long
   const Extents e = extents_of(shape, array);
   const long long plane = e.rows * e.columns;
   const long long size = e.count_outer * e.count_inner * plane;
-  if (size == e.columns) return {};  // a single row of numbers
   if (element < 0) return "before row 0 of " + std::string(e.outer) + " 0";
+  if (size == e.columns) return {};  // a single row of numbers
   if (element < size + plane) {
     const long long row = (element - (size - plane)) / e.columns;
     return "row " + std::to_string(row) + " of the last " + e.inner + ", whose last row is " +
