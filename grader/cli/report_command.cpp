@@ -93,21 +93,12 @@ void add_questions(ReportSource& source) {
   }
 }
 
-// The tables of every sweep that was made here; a finished one is only read again.
-void add_sweeps(ReportSource& source) {
-  const std::string ending = ".sweep.json";
-  constexpr std::chrono::minutes kLimit{1};
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(build_folder() / "sweeps", missing)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(ending)) continue;
-    const std::string stage = name.substr(0, name.size() - ending.size());
-    const FinishedProcess run = run_process(
-        {.words = {(build_folder() / "bin" / "grader").string(), "sweep", stage, "--no-build"},
-         .environment = {"NO_COLOR=1"},
-         .output = Command::Output::kTogether,
-         .time_limit = kLimit});
-    if (run.succeeded()) source.sweeps["Sweep of " + stage] = trimmed_end(run.output);
+// The tables of the milestone's sweeps that were made here.
+void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
+  if (!fs::exists(milestone.folder / "sweeps.json")) return;
+  for (const SweepSpace& space : read_sweep_spaces(milestone.folder / "sweeps.json")) {
+    const fs::path file = build_folder() / "sweeps" / (space.stage + ".tables.json");
+    if (fs::exists(file)) source.sweeps.push_back(read_sweep_tables(file));
   }
 }
 
@@ -127,7 +118,7 @@ ExitCode run(const Options& options) {
   for (const fs::path& file : files) source.names.push_back(file.stem().string());
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   add_questions(source);
-  add_sweeps(source);
+  add_sweeps(milestone, source);
   if (options.profile) add_profiles(options, source);
   if (options.image >= 0) {
     source.images = image_maps(program_of(milestone.id, options.solution), options.stage,

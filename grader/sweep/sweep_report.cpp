@@ -4,7 +4,9 @@
 #include <map>
 #include <sstream>
 
-#include "common/result/json_fields.hpp"
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/result/result_json.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/plots/gnuplot.hpp"
@@ -33,7 +35,8 @@ std::string rest_of(const SweepPoint& point) {
       SweepPoint(point.begin() + std::min<std::ptrdiff_t>(2, std::ssize(point)), point.end()));
 }
 
-// The best point with these values of the first two parameters; null if there is none.
+}  // namespace
+
 const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
   const auto found =
       std::find_if(table.scored.begin(), table.scored.end(), [&](const ScoredPoint& scored) {
@@ -48,7 +51,40 @@ std::string cell_text(const ScoredPoint* best) {
   return three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")");
 }
 
-}  // namespace
+using convlab::from_json;
+using convlab::to_json;
+
+static void json_fields(JsonFields& fields, ScoredPoint& scored) {
+  fields("point", scored.point)("score", scored.score);
+}
+
+static void json_fields(JsonFields& fields, SweepTable& table) {
+  fields("title", table.title)("file", table.file_stem)("unit", table.unit)("scored", table.scored)(
+      "left_out", table.left_out);
+}
+
+static void json_fields(JsonFields& fields, SweepTables& tables) {
+  fields("space", tables.space)("caption", tables.caption)("tables", tables.tables);
+}
+
+std::string to_json(const SweepTables& tables) {
+  return file_text(Json(tables));
+}
+
+SweepTables read_sweep_tables(const std::filesystem::path& file) {
+  SweepTables tables;
+  read_file_text(read_text(file), file.string(), [&](const Json& json) {
+    json.get_to(tables);
+    for (const SweepTable& table : tables.tables) {
+      for (const ScoredPoint& scored : table.scored) {
+        if (scored.point.size() != tables.space.parameters.size() || !(scored.score > 0.0)) {
+          throw EnvironmentError("a point does not belong to its space");
+        }
+      }
+    }
+  });
+  return tables;
+}
 
 std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record) {
   std::vector<SweepTable> tables;
