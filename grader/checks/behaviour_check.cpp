@@ -388,7 +388,9 @@ std::optional<Finding> check_large_index(Submission& submission, const StageInfo
   const ElementCase test{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}, true};
   const CaseOutcome outcome = run_case(submission, stage, test, seed);
   if (!outcome.finding || outcome.finding->id == "E-memory") return std::nullopt;
-  Finding found = finding("E-images", outcome.finding->seen + lines);
+  Finding found =
+      finding("E-images", "In case '" + test.name + "' (" + to_string(test.shape) +
+                              "): right up to element 16 777 216, wrong from there on." + lines);
   found.cause =
       "The index is a float, which holds each whole number only up to 16 777 216; a larger "
       "one is rounded to another element's.";

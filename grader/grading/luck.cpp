@@ -195,6 +195,18 @@ std::optional<Finding> find_shared_variable(const std::function<std::filesystem:
   return std::nullopt;
 }
 
+bool may_be_luck(const Finding& finding) {
+  static const std::set<std::string> certain = {
+      "E-build",          "E-not-implemented", "E-no-stage",     "E-library",
+      "E-exit",           "E-launch",          "E-empty-grid",   "E-timed-phase-empty",
+      "E-no-kernel",      "E-timeout",         "E-memory",       "E-null",
+      "E-device-pointer", "E-stride",          "E-precision",    "E-forbidden",
+      "E-cuda-call",      "E-flood",           "E-rounded-down", "E-first-map",
+      "E-channel",        "E-first-channel",   "E-last-channel", "E-first-image",
+      "E-height-width"};
+  return !certain.contains(finding.id);
+}
+
 bool holds_everywhere(const Finding& finding) {
   static const std::set<std::string> certain = {
       "E-outside",        "E-misaligned",     "E-uninitialised", "E-unwritten-memory",

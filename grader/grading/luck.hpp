@@ -53,6 +53,9 @@ std::optional<Finding> find_shared_variable(const std::function<std::filesystem:
                                             const SourceText& sources, const StageInfo& stage,
                                             std::uint64_t seed);
 
+/// Not for findings that no order of lanes and no neighbouring memory can bring about.
+bool may_be_luck(const Finding& finding);
+
 /// Whether CUDA's rules make it a mistake wherever it runs, also where the result is right.
 bool holds_everywhere(const Finding& finding);
 
