@@ -1,8 +1,11 @@
 #include "common/given_file/build_given_file.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <sstream>
 
 #include "common/error/enum_name.hpp"
@@ -154,7 +157,9 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
 }
 
 void fill_folder(const fs::path& folder, const std::function<void(const fs::path&)>& make) {
-  const fs::path scratch = folder.string() + "." + std::to_string(::getpid());
+  static std::atomic<int> count = 0;
+  const fs::path scratch =
+      folder.string() + "." + std::to_string(::getpid()) + "." + std::to_string(count++);
   std::error_code failed;
   fs::remove_all(scratch, failed);
   fs::create_directories(scratch, failed);
@@ -169,9 +174,13 @@ void fill_folder(const fs::path& folder, const std::function<void(const fs::path
     fs::remove_all(scratch, ignored);
     throw;
   }
-  fs::remove_all(folder, ignored);
-  fs::rename(scratch, folder, failed);
-  if (failed) fs::remove_all(scratch, ignored);  // the other process was first
+  // Another process may have been first and run the program in it: no file is missing at any
+  // moment.
+  if (::renameat2(AT_FDCWD, scratch.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+    fs::remove_all(folder, ignored);
+    fs::rename(scratch, folder, failed);
+  }
+  fs::remove_all(scratch, ignored);
 }
 
 void require_source(const fs::path& file) {

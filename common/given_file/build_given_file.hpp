@@ -55,8 +55,9 @@ bool has_convolution(const std::string& symbols);
 std::filesystem::path folder_for(const GivenFileTarget& target, const std::filesystem::path& file,
                                  const std::string& kind, const std::string& text);
 
-/// Lets `make` fill a scratch folder beside `folder` and renames it. Two processes may want the
-/// same folder at the same time. If `make` throws, nothing is left.
+/// Lets `make` fill a scratch folder beside `folder` and puts it in its place. Several processes
+/// may make the same folder at the same time, while others use what is in it: no file that all of
+/// them make is missing at any moment. If `make` throws, nothing is left.
 /// @throws EnvironmentError if the folder cannot be made
 void fill_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::path& scratch)>& make);

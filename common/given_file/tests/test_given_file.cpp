@@ -1,10 +1,16 @@
 // Files in the course's own interfaces, through m1 --solution FILE and m2 --solution FILE.
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "common/data/dataset.hpp"
 #include "common/file/whole_file.hpp"
+#include "common/given_file/build_given_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/run_command.hpp"
@@ -26,6 +32,33 @@ CommandResult run_source(const TemporaryFolder& folder, const std::string& argum
 }
 
 }  // namespace
+
+TEST_CASE("given file: a folder that several make at the same time lacks no file at any moment") {
+  const TemporaryFolder folder;
+  const std::filesystem::path made = folder.path() / "made";
+  const std::filesystem::path program = made / "program";
+  const auto make = [](const std::filesystem::path& scratch) {
+    write_atomically(scratch / "program", "text");
+  };
+  fill_folder(made, make);
+  std::atomic<int> missing = 0;
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    while (!done) missing += std::filesystem::exists(program) ? 0 : 1;
+  });
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 3; ++i) {
+    makers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) fill_folder(made, make);
+    });
+  }
+  for (std::thread& maker : makers) maker.join();
+  done = true;
+  reader.join();
+  CHECK(missing == 0);
+  const std::filesystem::directory_iterator all(folder.path());
+  CHECK(std::distance(begin(all), end(all)) == 1);  // no scratch folder is left
+}
 
 TEST_CASE("given file: every form of the interface computes the same") {
   const TemporaryFolder folder;
