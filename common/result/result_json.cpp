@@ -29,8 +29,8 @@ void json_fields(JsonFields& fields, StageInfo& stage) {
 }
 
 void json_fields(JsonFields& fields, OpSample& sample) {
-  fields("host_ms", sample.host_ms)("event_ms", sample.event_ms)("clock_mhz", sample.clock_mhz)(
-      "slowed", sample.slowed);
+  fields("host_ms", sample.host_ms)("event_ms", sample.event_ms)
+      .optional("tail_ms", sample.tail_ms)("clock_mhz", sample.clock_mhz)("slowed", sample.slowed);
 }
 
 void json_fields(JsonFields& fields, DeviceLimits& limits) {

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -51,7 +52,7 @@ struct Session {
   std::uintptr_t stack_end = 0;
   double limit_s = 0.0;       ///< of processor time for the running request; 0: none
   double limit_from_s = 0.0;  ///< of processor time, when it began
-  int looks_left = 0;         ///< at the limit; the last one ends the request
+  double wait_from_s = 0.0;   ///< the same moment on the clock
 };
 
 Session& session() {
@@ -114,8 +115,8 @@ class TimeLimit {
  public:
   explicit TimeLimit(double seconds) {
     session().limit_s = seconds;
-    session().limit_from_s = processor_time_s();
-    session().looks_left = kLooks;
+    session().limit_from_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    session().wait_from_s = seconds_of(CLOCK_MONOTONIC);
     look_after(seconds);
   }
   TimeLimit(const TimeLimit&) = delete;
@@ -124,18 +125,21 @@ class TimeLimit {
 
   /// Whether the time is up; otherwise it looks again. Of a signal handler.
   static bool is_over() {
-    Session& s = session();
-    if (--s.looks_left <= 0 || processor_time_s() - s.limit_from_s >= s.limit_s) return true;
-    look_after(s.limit_s);
+    const Session& s = session();
+    const double left = s.limit_s - (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s.limit_from_s);
+    const double waited = seconds_of(CLOCK_MONOTONIC) - s.wait_from_s;
+    if (left <= 0.0 || waited >= kLongestWait * s.limit_s) return true;
+    look_after(std::max(left, kShortestLook));
     return false;
   }
 
  private:
-  static constexpr int kLooks = 3;
+  static constexpr double kLongestWait = 3.0;  // times the limit
+  static constexpr double kShortestLook = 0.02;
 
-  static double processor_time_s() {
+  static double seconds_of(clockid_t clock) {
     timespec now{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    ::clock_gettime(clock, &now);
     constexpr double kNano = 1e-9;
     return static_cast<double>(now.tv_sec) + kNano * static_cast<double>(now.tv_nsec);
   }

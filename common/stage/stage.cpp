@@ -86,9 +86,9 @@ CpuStage::CpuStage(Stage stage, ConvForward conv_forward) {
 }
 
 void not_implemented(const std::string& file) {
-  throw NotImplementedError("The exercise in " + file +
-                            " is still as it was handed out: fill in its function, build, and run "
-                            "this again.");
+  throw NotImplementedError(file +
+                            " still calls convlab::not_implemented, which ends the program: write "
+                            "your code in the place of that line, build, and run this again.");
 }
 
 }  // namespace convlab

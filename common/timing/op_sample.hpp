@@ -9,6 +9,7 @@ namespace convlab {
 struct OpSample {
   double host_ms = 0.0;   ///< on the host's clock, until the whole device is idle again
   double event_ms = 0.0;  ///< between two events of the device; 0 on the CPU
+  double tail_ms = 0.0;   ///< what the device still did when the default stream was done
   int clock_mhz = 0;      ///< of the multiprocessors right after it; 0 if unknown
   bool slowed = false;    ///< the clock was lower than in the other samples: see mark_slowed
 
@@ -17,8 +18,8 @@ struct OpSample {
 
   // By hand, because CUDA 11 compiles C++17.
   friend bool operator==(const OpSample& a, const OpSample& b) {
-    return a.host_ms == b.host_ms && a.event_ms == b.event_ms && a.clock_mhz == b.clock_mhz &&
-           a.slowed == b.slowed;
+    return a.host_ms == b.host_ms && a.event_ms == b.event_ms && a.tail_ms == b.tail_ms &&
+           a.clock_mhz == b.clock_mhz && a.slowed == b.slowed;
   }
 };
 

@@ -11,6 +11,7 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/fresh_numbers.hpp"
+#include "grader/checks/source_clues.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/comparison.hpp"
@@ -360,12 +361,18 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
       if (found) break;
     }
     if (const auto wrong = first_finding(submission, stage, plan.repeated, seed)) {
+      found = *wrong;
       // What the box refuses is no matter of order.
-      found = wrong->id == "E-forbidden"
-                  ? *wrong
-                  : finding(variant.id,
-                            std::string("Right in the usual order; ") + variant.what + wrong->seen);
-      if (found->id == "E-race") found->seen += barrier_lines(notes, submission.sources());
+      if (wrong->id == "E-forbidden") break;
+      const std::string seen =
+          std::string("Right in the usual order; ") + variant.what + wrong->seen;
+      if (variant.id != std::string("E-race")) {
+        found = finding(variant.id, seen);
+      } else if (wrong->id == "E-race") {  // it names the lines
+        found->seen = seen;
+      } else {
+        found = race(seen, notes, submission.sources());
+      }
       break;
     }
   }
@@ -373,11 +380,52 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   return found;
 }
 
+std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
+                                         const CasePlan& plan, std::uint64_t seed) {
+  if (plan.rules != Rules::kWorkbook) return std::nullopt;
+  const std::string lines = float_index(submission.sources());
+  if (lines.empty()) return std::nullopt;
+  const ElementCase test{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}, true};
+  const CaseOutcome outcome = run_case(submission, stage, test, seed);
+  if (!outcome.finding || outcome.finding->id == "E-memory") return std::nullopt;
+  Finding found =
+      finding("E-images", "In case '" + test.name + "' (" + to_string(test.shape) +
+                              "): right up to element 16 777 216, wrong from there on." + lines);
+  found.cause =
+      "The index is a float, which holds each whole number only up to 16 777 216; a larger "
+      "one is rounded to another element's.";
+  found.next = "Compute the index in std::size_t.";
+  return found;
+}
+
+std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,
+                                    const CasePlan& plan, std::uint64_t seed) {
+  const bool any_shape = plan.rules == Rules::kWorkbook;
+  if (submission.device().device != Device::kEmulated || !any_shape) return std::nullopt;
+  // An unrolled image takes 113 kB, so 11 of them need more than there is, and half of what the
+  // arrays leave has room for 4: two whole slices and a shorter one.
+  const ElementCase test{"little memory", {11, 3, 1, 30, 30, 7, 1}, true};
+  submission.set_environment({"CONVLAB_EMU_MEMORY=1"});
+  const CaseOutcome little = run_case(submission, stage, test, seed);
+  submission.set_environment({});
+  // Not every stage works in slices.
+  if (!little.finding || little.finding->id == "E-memory") return std::nullopt;
+  submission.restart();
+  if (const CaseOutcome usual = run_case(submission, stage, test, seed); usual.finding) {
+    return usual.finding;
+  }
+  return finding("E-slices",
+                 "Right with the usual memory, wrong on a device with 1 MiB, where a batch takes "
+                 "several slices. " +
+                     little.finding->seen);
+}
+
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce) {
   announce("shapes that nobody announced");
   if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
+  if (auto found = check_large_index(submission, stage, plan, seed)) return found;
   announce("which phase computes");
   if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
   announce("small changes of the input");
@@ -386,6 +434,8 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again)) return found;
   announce("what goes on after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
+  announce("a device with little memory");
+  if (auto found = check_slices(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");
   return check_order(submission, stage, plan, seed);
 }

@@ -103,14 +103,48 @@ bool differ(const std::vector<float>& a, const std::vector<float>& b) {
   return false;
 }
 
-Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText& sources) {
-  Finding found = finding("E-race", seen + barrier_lines(notes, sources));
-  if (!sources.has("__shared__")) {
-    found.cause = "Two threads write the same element, or one reads what another one writes.";
-    found.next =
-        "Check that the index of every store is different for every thread, or use atomicAdd.";
+// The barriers of a kernel as lines of its source, or that there is none.
+std::string barrier_lines(const DeviceNotes& notes, const SourceText& sources) {
+  if (notes.launches.empty()) return {};
+  const std::string& kernel = notes.launches.back().kernel;
+  if (sources.lines_of_kernel(kernel, {"__shared__"}).empty()) return {};
+  std::string lines;
+  for (const auto& place :
+       sources.lines_of_kernel(kernel, {"__syncthreads", "__syncwarp", "sync"})) {
+    lines += sources.quote(place.file, place.line);
   }
-  return found;
+  return lines.empty() ? "\nKernel " + kernel + " has no __syncthreads()."
+                       : "\nThe barriers of kernel " + kernel + ":" + lines;
+}
+
+// A fragment is stored to shared memory, and what it has stored is read before a barrier.
+std::optional<Finding> find_read_after_store(const std::string& seen, const DeviceNotes& notes,
+                                             const SourceText& sources) {
+  if (notes.launches.empty()) return std::nullopt;
+  const std::string& kernel = notes.launches.back().kernel;
+  for (const auto& stored : sources.lines_of_kernel(kernel, {"store_matrix_sync"})) {
+    const std::string text = sources.line(stored.file, stored.line);
+    const auto begin = text.find_first_not_of("& ", text.find('(') + 1);
+    const std::string array = text.substr(begin, text.find_first_of(" [+,", begin) - begin);
+    const auto later = [&](const std::vector<std::string>& words) {
+      for (const auto& place : sources.lines_of_kernel(kernel, words)) {
+        if (place.line > stored.line) return place;
+      }
+      return SourceText::Place{};
+    };
+    const auto read = later({array});
+    const auto barrier = later({"__syncthreads"});
+    if (array.empty() || read.line == 0 || (barrier.line > 0 && barrier.line < read.line)) continue;
+    Finding found = finding("E-race", seen + sources.quote(stored.file, stored.line) +
+                                          sources.quote(read.file, read.line));
+    found.cause = "store_matrix_sync stores the sums of one warp in `" + array +
+                  "`, and threads of other warps read them: no barrier lies between the two lines.";
+    found.next =
+        "Put __syncthreads() behind store_matrix_sync, where all threads of the block "
+        "reach it.";
+    return found;
+  }
+  return std::nullopt;
 }
 
 std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceNotes& notes,
@@ -229,9 +263,7 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
       prefix + of_all(poisoned.never_written, shape) + " were never written by any thread.";
   if (wrong.report.first) {
     const oracle::Mismatch& first = *wrong.report.first;
-    seen += " The first wrong one: image b=" + std::to_string(first.image) +
-            ", map m=" + std::to_string(first.map) + ", row h=" + std::to_string(first.row) +
-            ", column w=" + std::to_string(first.column) + ".";
+    seen += " The first wrong one: " + place_of(shape, first) + ".";
   }
   Finding found =
       finding(all ? "E-never-written" : "E-partly-written", seen + launch_of(rerun.notes, sources));
@@ -246,6 +278,15 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                     std::to_string(shape.out_channels) +
                     " maps: if a block works on one map of one image, these are too few.";
       found.next = "Give images and maps dimensions of the grid: grid.y = maps, grid.z = images.";
+    } else if (const std::int64_t written = shape.output_size() - poisoned.never_written;
+               threads < written) {
+      found.cause = std::to_string(threads) + " threads have stored " + std::to_string(written) +
+                    " of " + std::to_string(shape.output_size()) +
+                    " outputs, so a thread stores several: two of them store the same ones, or the "
+                    "grid is too small.";
+      found.next =
+          "Write down which outputs the first two threads store, then the first thread of the "
+          "second block: together they must leave none out.";
     } else if (threads < shape.output_size()) {
       found.cause = "The grid is too small: " + std::to_string(threads) + " threads for " +
                     std::to_string(shape.output_size()) + " outputs.";
@@ -257,6 +298,9 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                     std::to_string(shape.output_size()) +
                     " outputs: check the grid's dimensions one by one, the guard, and the index of "
                     "the store.";
+      found.next =
+          "Write down the index of output[…] for the first thread of the first two blocks, in "
+          "each dimension of the grid: no two may be equal, and none left out.";
     }
   } else {
     found.cause = "No kernel was launched.";
@@ -266,17 +310,25 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
 
 }  // namespace
 
-std::string barrier_lines(const DeviceNotes& notes, const SourceText& sources) {
-  if (notes.launches.empty()) return {};
-  const std::string& kernel = notes.launches.back().kernel;
-  if (sources.lines_of_kernel(kernel, {"__shared__"}).empty()) return {};
-  std::string lines;
-  for (const auto& place :
-       sources.lines_of_kernel(kernel, {"__syncthreads", "__syncwarp", "sync"})) {
-    lines += sources.quote(place.file, place.line);
+Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText& sources) {
+  Finding found = finding("E-race", seen + barrier_lines(notes, sources));
+  constexpr unsigned kWarp = 32;
+  const bool is_one_warp = notes.launches.empty() || notes.launches.back().block[0] *
+                                                             notes.launches.back().block[1] *
+                                                             notes.launches.back().block[2] <=
+                                                         kWarp;
+  if (!sources.has("__shared__")) {
+    found.cause = "Two threads write the same element, or one reads what another one writes.";
+    found.next =
+        "Check that the index of every store is different for every thread, or use atomicAdd.";
+  } else if (!is_one_warp && sources.has("__syncwarp") && !sources.has("__syncthreads")) {
+    found.cause =
+        "The block has several warps, and __syncwarp() keeps only the lanes of one warp together.";
+    found.next = "Write __syncthreads(), or launch blocks of 32 threads.";
+  } else if (auto unguarded = find_read_after_store(seen, notes, sources)) {
+    return *unguarded;
   }
-  return lines.empty() ? "\nKernel " + kernel + " has no __syncthreads()."
-                       : "\nThe barriers of kernel " + kernel + ":" + lines;
+  return found;
 }
 
 std::optional<Finding> explain_on_device(Submission& submission, const StageInfo& stage,

@@ -19,8 +19,8 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                                          const WrongOutput& wrong, const Call& call,
                                          const std::string& where);
 
-/// The barriers of a kernel as lines of its source, or that there is none; for E-race.
-std::string barrier_lines(const DeviceNotes& notes, const SourceText& sources);
+/// E-race of the last kernel, with the lines between which it may need a barrier.
+Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText& sources);
 
 /// Device memory that each run leaves allocated. Emulated only.
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,

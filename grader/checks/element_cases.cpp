@@ -119,12 +119,39 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
                      " The same convolution is right when it is the first of a program.");
 }
 
+// Reads and writes before the beginning of an array meet memory that is there, unless the array
+// follows a guard page.
+std::optional<Finding> find_before_begin(Submission& submission, const StageInfo& stage,
+                                         const WrongOutput& wrong, const std::string& where) {
+  if (submission.device().device != Device::kCpu) return std::nullopt;
+  const ConvShape& shape = wrong.shape;
+  const auto kept = [](const float* array, std::int64_t size) {
+    return std::vector<float>(array, array + size);
+  };
+  const std::vector<float> input = kept(wrong.arrays.input, shape.input_size());
+  const std::vector<float> weights = kept(wrong.arrays.weights, shape.weights_size());
+  const std::vector<float> output = kept(wrong.arrays.output, shape.output_size());
+  const auto place = [&](Placement placement) {
+    const Arrays arrays = submission.prepare(shape, placement);
+    std::copy(input.begin(), input.end(), arrays.input);
+    std::copy(weights.begin(), weights.end(), arrays.weights);
+    return arrays;
+  };
+  place(Placement::kAtBegin);
+  const Call call = submission.run(stage.id);
+  std::copy(output.begin(), output.end(), place(Placement::kAtEnd).output);
+  if (!call.failure) return std::nullopt;
+  Finding found = explain(*call.failure, where);
+  return found.id == "E-outside" ? std::optional(found) : std::nullopt;
+}
+
 // What certainly explains it, then what a device knows of it, then what the pattern suggests.
 Finding name_mistake(Submission& submission, const StageInfo& stage, const WrongOutput& wrong,
                      const Call& call, const std::string& where) {
   if (auto certain = recognise(wrong, where)) return *certain;
   if (auto kept = find_kept_state(submission, stage, wrong, where)) return *kept;
   if (auto found = explain_on_device(submission, stage, wrong, call, where)) return *found;
+  if (auto found = find_before_begin(submission, stage, wrong, where)) return *found;
   Finding found = diagnose(wrong, where);
   if (found.id == "E-wrong" || found.id == "E-blocks") {
     const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
@@ -209,7 +236,9 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       if (larger && larger->id != "E-wrong") outcome.finding = larger;
     }
   } else if (call.wrote_outside) {
-    outcome.finding = finding("E-writes-outside", "In " + where + ".");
+    // A guard page names the line.
+    const auto outside = find_before_begin(submission, stage, compared, where);
+    outcome.finding = finding("E-writes-outside", outside ? outside->seen : "In " + where + ".");
   } else {
     outcome.result.verdict = Verdict::kPassed;
   }

@@ -7,17 +7,18 @@
 #include "common/error/error.hpp"
 #include "common/text/printable.hpp"
 #include "grader/findings/catalogue.hpp"
+#include "grader/findings/compiler_words.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-Finding explain(const BuildProblem& problem) {
+Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) {
   const std::string file = printable_line(problem.file);
   switch (problem.kind) {
     case BuildProblem::Kind::kDoesNotCompile: {
-      Finding found = finding("E-build", problem.message);
+      Finding found = compiler_finding(problem.message, SourceText(submitted.sources));
       // Emulated it compiles, and fails when it runs.
       if (problem.message.find("must be configured") != std::string::npos) {
         found = finding("E-device-pointer", problem.message);
@@ -85,14 +86,21 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   GivenFileTarget target = target_for(is_cpu, build);
   target.libraries = libraries;
   const BuiltSubmission built = build_submission(submitted, target);
-  if (built.problem) return {.finding = explain(*built.problem)};
+  if (built.problem) return {.finding = explain(*built.problem, submitted)};
   GivenFile given{.program = built.program, .form = built.form, .warnings = built.warnings};
   given.sources = submitted.sources;
-  if (is_cpu) return given;
+  if (is_cpu) {
+    given.build_plain = [submitted, target] {
+      GivenFileTarget plain = target;
+      plain.optimise = "-O0";
+      return build_submission(submitted, plain).program;
+    };
+    return given;
+  }
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(
         submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
-    if (emulated.problem) return EmulatedProgram{.refused = explain(*emulated.problem)};
+    if (emulated.problem) return EmulatedProgram{.refused = explain(*emulated.problem, submitted)};
     return EmulatedProgram{.program = emulated.program, .warnings = emulated.warnings};
   };
   return given;

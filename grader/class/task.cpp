@@ -25,12 +25,14 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTaskFile = "task.json";
 constexpr const char* kOutcomeFile = "outcome.json";
+constexpr const char* kPuzzles = "puzzles";
 
 /// The content of task.json.
 struct TaskText {
   std::string grader{};
   std::string milestone{};
   std::vector<std::string> files{};  ///< below the folder
+  bool puzzles = false;              ///< came with them, and lie in kPuzzles
   std::string batches{};
   bool speed = true;
   double limit_s = 0.0;
@@ -56,8 +58,9 @@ void read_fields(const Json& json, T& value) {
 }
 
 void json_fields(JsonFields& fields, TaskText& task) {
-  fields("grader", task.grader)("milestone", task.milestone)("files", task.files)(
-      "batches", task.batches)("speed", task.speed)("limit_s", task.limit_s)("phase", task.phase);
+  fields("grader", task.grader)("milestone", task.milestone)("files", task.files)
+      .optional("puzzles", task.puzzles)("batches", task.batches)("speed", task.speed)(
+          "limit_s", task.limit_s)("phase", task.phase);
 }
 
 // "grader: There is no …" is what a program says last when it gives up. Without the folder, which
@@ -121,6 +124,10 @@ class Checks {
     if (!task_.batches.empty()) words.insert(words.end(), {"--batches", task_.batches});
     const bool times = task_.phase == Task::Phase::kTimes;
     if (times) words.insert(words.end(), {"--times-of", result_of(index).string()});
+    // Their points do not depend on times.
+    if (task_.puzzles && !times) {
+      words.insert(words.end(), {"--puzzles", (folder_ / kPuzzles).string()});
+    }
     if (!task_.speed || task_.phase == Task::Phase::kCorrectness) words.emplace_back("--no-speed");
     if (!times) fs::remove(result_of(index));
     // Beside others every check gets one core; times are taken with all of them.
@@ -189,6 +196,7 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
                  const std::optional<CheckResult>& checked) const {
   TaskText task{.grader = settings.grader.string(),
                 .milestone = work.milestone,
+                .puzzles = !work.puzzles.empty(),
                 .batches = settings.batches,
                 .speed = settings.measures_speed,
                 .limit_s = settings.limit_s,
@@ -204,6 +212,9 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   for (std::size_t i = 0; i < work.files.size(); ++i) {
     write_atomically(folder_ / task.files[i], work.files[i].text);
     if (checked) write_check_result(folder_ / ("check-" + std::to_string(i) + ".json"), *checked);
+  }
+  for (const SubmittedFile& puzzle : work.puzzles) {
+    write_atomically(folder_ / kPuzzles / fs::path(puzzle.path).filename(), puzzle.text);
   }
   write_atomically(file, text);
 }

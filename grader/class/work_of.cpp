@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <regex>
 
@@ -54,17 +55,28 @@ std::string folder_of(const HandedOut& handed_out) {
 /// What a submission holds of a milestone, by its place in the tree.
 struct Part {
   std::vector<SubmittedFile> changed{};
-  bool present = false;
+  std::vector<SubmittedFile> unchanged{};
+  std::vector<SubmittedFile> puzzles{};  // as in MilestoneWork
 };
 
 Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_out) {
   Part part;
+  std::map<std::string, std::string> puzzles;
   for (const SubmittedFile& file : files) {
     const std::string path = below_milestones(file.path);
     if (!path.starts_with(folder_of(handed_out)) || !is_compiled(path)) continue;
-    if (path.find("/puzzles/") != std::string::npos) continue;  // they are for practice
-    part.present = true;
-    if (!is_unchanged(file, path, handed_out)) part.changed.push_back({path, file.text});
+    const bool unchanged = is_unchanged(file, path, handed_out);
+    if (is_puzzle(path)) {
+      if (!unchanged) puzzles[path] = file.text;
+    } else {
+      (unchanged ? part.unchanged : part.changed).push_back({path, file.text});
+    }
+  }
+  if (puzzles.empty()) return part;
+  for (const SubmittedFile& file : handed_out.files) {
+    if (!is_puzzle(file.path)) continue;
+    const auto own = puzzles.find(file.path);
+    part.puzzles.push_back({file.path, own == puzzles.end() ? file.text : own->second});
   }
   return part;
 }
@@ -123,7 +135,7 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
                             names_of(sources) + ") and none of them lies in " +
                             (wanted == all.end() ? "milestones/" : folder_of(*wanted)) + ".");
   }
-  return {milestone, sources};
+  return {milestone, sources, {}};
 }
 
 }  // namespace
@@ -143,8 +155,10 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
     if (!milestone.empty() && each.milestone.id != milestone) continue;
     Part part = part_of(files, each);
     if (!part.changed.empty()) {
-      works.push_back({each.milestone.id, std::move(part.changed)});
-    } else if (part.present) {
+      works.push_back({each.milestone.id, std::move(part.changed), std::move(part.puzzles)});
+    } else if (!part.unchanged.empty() && !part.puzzles.empty()) {
+      works.push_back({each.milestone.id, std::move(part.unchanged), std::move(part.puzzles)});
+    } else if (!part.unchanged.empty()) {
       unchanged += (unchanged.empty() ? "" : ", ") + each.milestone.id;
     }
   }
@@ -157,7 +171,9 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
 
 std::string digest_of(const MilestoneWork& work) {
   std::string text = work.milestone;
-  for (const SubmittedFile& file : work.files) {
+  std::vector<SubmittedFile> files = work.files;
+  files.insert(files.end(), work.puzzles.begin(), work.puzzles.end());
+  for (const SubmittedFile& file : files) {
     text += '\n' + file.path + '\n' + std::to_string(file.text.size()) + '\n' + file.text;
   }
   const FinishedProcess run = run_process({.words = {"sha256sum"}, .input = text});

@@ -12,9 +12,12 @@ namespace convlab::grader {
 struct MilestoneWork {
   std::string milestone{};             ///< "m1"
   std::vector<SubmittedFile> files{};  ///< each is checked alone; of m4 one for each stage
+  /// All puzzles before the milestone, also those as handed out; none if no one was changed.
+  std::vector<SubmittedFile> puzzles{};
 };
 
-/// The milestones that a submission is about, with the files that the student changed.
+/// The milestones that a submission is about, with the files that the student changed. If only
+/// puzzles were changed, with the milestone's files as they were handed out.
 /// @param files      of read_submitted_files
 /// @param milestone  the only one that is wanted; empty: those whose files differ from the
 /// hand-out,

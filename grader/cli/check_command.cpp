@@ -40,6 +40,7 @@ struct Options {
   std::string rules;
   std::string precision;
   std::vector<std::string> libraries;
+  std::string puzzles;
   std::string json;
   std::string times_of;
   std::uint64_t seed = 0;
@@ -148,6 +149,7 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
 
 void use(GivenFile file, GradeRequest& request) {
   request.build_emulated = std::move(file.build_emulated);
+  request.build_plain = std::move(file.build_plain);
   request.program = std::move(file.program);
   request.unbuilt = std::move(file.finding);
   request.warnings = std::move(file.warnings);
@@ -155,8 +157,9 @@ void use(GivenFile file, GradeRequest& request) {
 }
 
 // What milestones/CMakeLists.txt compiles: one file of m1 and m2, of the others each file in the
-// folder or in stages/. Puzzles are no part of it.
-SubmittedSources students_sources(const CourseMilestone& milestone) {
+// folder or in stages/. Puzzles are no part of it. Of a stage that was asked for only the file that
+// bears its name, if there is one: compiling all of m4 takes far longer than checking a stage.
+SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
   const bool on_cpu = runs_on_cpu(milestone);
   const auto one_file = milestone.folder / (on_cpu ? "conv_forward.cpp" : "conv_forward.cu");
   SubmittedSources all = sources_of(milestone.folder, on_cpu);
@@ -167,6 +170,11 @@ SubmittedSources students_sources(const CourseMilestone& milestone) {
                    : place != milestone.folder && place != milestone.folder / "stages";
   });
   if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
+  std::string name = stage;
+  std::replace(name.begin(), name.end(), '-', '_');
+  const auto own = std::find_if(all.sources.begin(), all.sources.end(),
+                                [&](const auto& file) { return file.stem() == name; });
+  if (own != all.sources.end()) all.sources = {*own};
   return all;
 }
 
@@ -176,13 +184,14 @@ bool is_built_in_box() {
 }
 
 // What stands in milestones/ may be anybody's: it is built in isolation, as a file that was given.
-void build_students_work(const CourseMilestone& milestone, GradeRequest& request) {
+void build_students_work(const CourseMilestone& milestone, const std::string& stage,
+                         GradeRequest& request) {
   if (!is_built_in_box()) {
     request.unbuilt = build_milestone(milestone);
     return;
   }
   build_given_file_parts();
-  use(build_given_files(students_sources(milestone), runs_on_cpu(milestone), build_folder()),
+  use(build_given_files(students_sources(milestone, stage), runs_on_cpu(milestone), build_folder()),
       request);
 }
 
@@ -280,6 +289,52 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file) 
       Colour::kQuiet);
 }
 
+// Whether a file is what was handed out at a place in the tree.
+bool is_handed_out(const CourseMilestone& milestone, const std::filesystem::path& file,
+                   const std::filesystem::path& place) {
+  const std::string path = place.lexically_relative(course_folder()).generic_string();
+  const std::string sha256 = describe_files({file}).front().sha256;
+  const auto files = handout_files(milestone);
+  return std::any_of(files.begin(), files.end(), [&](const HandoutFile& each) {
+    return each.path == path && each.sha256 == sha256;
+  });
+}
+
+// Builds puzzles and walks through them. `files` lie where they like; they have the names of those
+// that were handed out.
+PuzzleWalk walk_built(const CourseMilestone& milestone,
+                      const std::vector<std::filesystem::path>& files, Printer& printer) {
+  const auto is_fresh = [&](const std::filesystem::path& file) {
+    return is_handed_out(milestone, file, milestone.folder / "puzzles" / file.filename());
+  };
+  PuzzleWalk walk{.all = static_cast<int>(files.size()), .waits = files.front().string()};
+  if (is_fresh(files.front())) return walk;  // nothing to build yet
+  printer.observer().announce("the puzzles of " + milestone.id);
+  build_given_file_parts();
+  const GivenFile built =
+      build_given_files({.folder = files.front().parent_path(), .sources = files, .headers = {}},
+                        runs_on_cpu(milestone), build_folder());
+  walk.finding = built.finding;
+  return built.finding ? walk : walk_puzzles(files, built.program, is_fresh);
+}
+
+// The puzzles that came with a given file.
+SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem::path& folder,
+                         Printer& printer) {
+  std::vector<std::filesystem::path> files = puzzle_files(milestone);
+  if (files.empty()) throw UsageError(milestone.id + " has no puzzles.");
+  for (std::filesystem::path& file : files) {
+    file = folder / file.filename();
+    if (!std::filesystem::exists(file)) {
+      throw UsageError("There is no puzzle " + file.string() + ".");
+    }
+  }
+  const PuzzleWalk walk = walk_built(milestone, files, printer);
+  printer.clear();
+  std::cout << "  puzzles: " << walk.solved << " of " << walk.all << " solved\n";
+  return {walk.solved, walk.all};
+}
+
 // Walks through the puzzles before a milestone. False if they wait and the milestone itself is
 // still as handed out; whoever has begun with it is only reminded.
 // @param solved_puzzles  gets how many are solved; none if there are no puzzles
@@ -291,28 +346,9 @@ bool passes_puzzles(const CourseMilestone& milestone, Printer& printer,
   for (const SourceFile& file : describe_files(files)) solved += file.sha256 + "\n";
   const auto memory = results_folder() / (milestone.id + "-puzzles.solved");
   const bool known = std::filesystem::exists(memory) && read_text(memory) == solved;
-  const auto handed_out = handout_files(milestone);
-  const auto is_fresh = [&](const std::filesystem::path& file) {
-    const std::string path = file.lexically_relative(course_folder()).generic_string();
-    return std::any_of(handed_out.begin(), handed_out.end(), [&](const HandoutFile& each) {
-      return each.path == path && is_as_handed_out(each);
-    });
-  };
   PuzzleWalk walk{.solved = static_cast<int>(files.size()), .all = static_cast<int>(files.size())};
-  if (!known && is_fresh(files.front())) {
-    walk = {.all = walk.all, .waits = files.front().string()};  // nothing to build yet
-  } else if (!known) {
-    printer.observer().announce("the puzzles of " + milestone.id);
-    build_given_file_parts();
-    GivenFile built =
-        build_given_files({.folder = milestone.folder / "puzzles", .sources = files, .headers = {}},
-                          runs_on_cpu(milestone), build_folder());
-    walk =
-        built.finding
-            ? PuzzleWalk{.all = walk.all, .waits = files.front().string(), .finding = built.finding}
-            : walk_puzzles(files, built.program, is_fresh);
-    printer.clear();
-  }
+  if (!known) walk = walk_built(milestone, files, printer);
+  printer.clear();
   solved_puzzles = {walk.solved, walk.all};
   std::cout << "  puzzles: " << walk.solved << " of " << walk.all << " solved\n";
   if (walk.solved == walk.all) {
@@ -321,7 +357,7 @@ bool passes_puzzles(const CourseMilestone& milestone, Printer& printer,
   }
   const auto own = source_files(milestone);
   const bool begun = std::any_of(own.begin(), own.end(), [&](const auto& file) {
-    return file.parent_path() == milestone.folder && !is_fresh(file);
+    return file.parent_path() == milestone.folder && !is_handed_out(milestone, file, file);
   });
   if (begun) return true;
   if (walk.finding) std::cout << finding_text(*walk.finding);
@@ -372,6 +408,9 @@ ExitCode run(const Options& options) {
     throw UsageError(
         "--precision is for a file given by --solution; the workbook's stages declare theirs.");
   }
+  if (!options.puzzles.empty() && !is_source_file(options.solution)) {
+    throw UsageError("--puzzles is for a file given by --solution; your own are found.");
+  }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   GradeRequest request = request_of(milestone, options);
@@ -392,12 +431,15 @@ ExitCode run(const Options& options) {
     if (whole && !passes_puzzles(milestone, printer, puzzles)) return ExitCode::kFallsShort;
     if (request.score) request.score->puzzles = puzzles;
     printer.observer().announce("building " + milestone.id);
-    build_students_work(milestone, request);
+    build_students_work(milestone, options.stage, request);
     printer.clear();
   } else if (is_students) {
     if (is_stale(milestone, request.program)) sources.clear();  // the program was built from others
     // CMake built it beside the workbook's own code, and nobody judged its symbols.
     if (is_built_in_box()) request.score.reset();
+  }
+  if (!options.puzzles.empty() && request.score) {
+    request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
   }
   if (!options.stages_to.empty()) return write_stages(request, options.stages_to);
   CheckResult check = grade(request, printer.observer());
@@ -443,6 +485,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->add_option("--allow-library", options->libraries,
                    "A library of the GPU that a given file may call: cublas; it is not emulated")
       ->check(CLI::IsMember({"cublas"}));
+  command->add_option("--puzzles", options->puzzles,
+                      "Folder of the puzzles that came with a source file, for their points");
   command->add_option("--json", options->json,
                       "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
                       "the stage if named)");

@@ -72,7 +72,9 @@ ExitCode run(const Options& options) {
                  "plot.\n";
     return ExitCode::kFallsShort;
   }
-  for (const auto& file : draw(*ladder, options.plot)) std::cout << display_path(file) << "\n";
+  for (const Picture& picture : pictures_of(*ladder)) {
+    for (const auto& file : draw(picture, options.plot)) std::cout << display_path(file) << "\n";
+  }
   return ExitCode::kPassed;
 }
 

@@ -60,9 +60,9 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
                      "; there are: " + known + ".");
   }
   if (found.empty()) {
-    throw Error(ExitCode::kFallsShort,
-                "explain goes through what has passed, and nothing of " + id +
-                    " has, as it is now. Next: " + check_command(id, chapter.stages.front(), many));
+    throw Error(ExitCode::kFallsShort, "explain shows what a file that has passed does, and " + id +
+                                           " has not passed yet. Next: " +
+                                           check_command(id, chapter.stages.front(), many));
   }
   if (found.size() > 1) {
     throw UsageError("Several stages of " + id + " have passed; add --stage and one of: " + passed +

@@ -64,6 +64,10 @@ bool is_as_handed_out(const HandoutFile& file) {
   return std::filesystem::is_regular_file(place) && hash_of(place) == file.sha256;
 }
 
+bool is_puzzle(const std::string& path) {
+  return path.find("/puzzles/") != std::string::npos;
+}
+
 std::optional<std::string> pristine_text(const HandoutFile& file) {
   const auto copy = build_folder() / "pristine" / file.path;
   if (std::filesystem::is_regular_file(copy) && hash_of(copy) == file.sha256) {

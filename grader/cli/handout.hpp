@@ -22,6 +22,9 @@ std::vector<HandoutFile> handout_files(const CourseMilestone& milestone);
 /// True if the file is there, byte for byte as handed out.
 bool is_as_handed_out(const HandoutFile& file);
 
+/// Whether a file belongs to a puzzle, which no check of a milestone's stages looks at.
+bool is_puzzle(const std::string& path);
+
 /// The bytes of a hand-out file, from the copy that CMake made when it first saw it, or from the
 /// history of git; whichever has the right SHA-256.
 /// @return nothing if neither has it

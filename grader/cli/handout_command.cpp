@@ -165,8 +165,7 @@ std::vector<std::string> answers_in(const fs::path& tree) {
       continue;
     }
     // A puzzle asks for a line or two, so its frame is most of its solution.
-    const bool is_puzzle = path.find("/puzzles/") != std::string::npos;
-    if (path.starts_with("milestones/") && !is_puzzle) sources.push_back({path, path, text});
+    if (path.starts_with("milestones/") && !is_puzzle(path)) sources.push_back({path, path, text});
   }
   // An exercise that is most of a solution under other names. The frame of a stage is common.
   constexpr double kMost = 0.8;

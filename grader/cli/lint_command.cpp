@@ -145,10 +145,6 @@ std::vector<std::string> header_problems(const std::string& path) {
   return problems;
 }
 
-bool is_puzzle(const std::string& path) {
-  return contains(path, "/puzzles/");
-}
-
 std::vector<std::string> task_problems(const CourseMilestone& milestone) {
   std::vector<std::string> problems;
   for (const HandoutFile& file : handout_files(milestone)) {

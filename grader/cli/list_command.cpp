@@ -49,7 +49,8 @@ void print(const std::vector<Chapter>& chapters) {
               << "\n";
     if (!chapter.problem.empty()) std::cout << paragraph("    ", chapter.problem);
     for (const Progress& progress : chapter.stages) {
-      std::cout << "    " << left(progress.stage.id, kStageWidth) << progress.stage.title << "\n"
+      std::cout << "    " << left(progress.stage.id + "  ", kStageWidth) << progress.stage.title
+                << "\n"
                 << left("", 4 + kStageWidth) << state_text(progress) << "\n";
       ++all;
       if (progress.state != State::kPassed || progress.changed) continue;

@@ -30,7 +30,11 @@ constexpr const char* kExamples =
 // processors that the submission needs by then: a tenth to a third of the grader's time. OpenMP
 // reads how long (GCC's library the first variable, clang's the second) before main, so the program
 // starts once more. What it starts itself gets none of these variables.
-void let_idle_threads_sleep(char** argv) {
+void let_idle_threads_sleep(int argc, char** argv) {
+  // Reads an archive in a box in which no program can be started; it has one thread.
+  const bool in_box =
+      argc > 2 && argv[1] == std::string("class") && argv[2] == std::string("unpack");
+  if (in_box) return;
   struct Variable {
     const char* name;
     const char* value;
@@ -53,7 +57,7 @@ void let_idle_threads_sleep(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_idle_threads_sleep(argv);
+  let_idle_threads_sleep(argc, argv);
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
   app.formatter(std::make_shared<convlab::grader::HelpFormatter>());

@@ -1,17 +1,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
+#include "common/error/error.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/print_json.hpp"
-#include "grader/plots/ladder.hpp"
-#include "grader/plots/op_by_batch.hpp"
-#include "grader/plots/roofline.hpp"
+#include "grader/plots/all_pictures.hpp"
 
 namespace convlab::grader::plot_command {
 
@@ -21,44 +23,73 @@ struct Options {
   std::vector<std::string> files;
   std::string output;
   std::string batches;
+  std::string stages;
   bool json = false;
 };
 
-// A row for each stage and batch is too much of a ladder with thirty stages.
-std::vector<Result> with_batches(std::vector<Result> results, const std::vector<int>& batches) {
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  std::istringstream text(list);
+  for (std::string word; std::getline(text, word, ',');) words.push_back(word);
+  return words;
+}
+
+// Leaves the runs for which `keep` says yes.
+void keep_only(std::vector<Result>& results,
+               const std::function<bool(const Result&, const RunResult&)>& keep) {
   for (Result& result : results) {
-    std::erase_if(result.runs, [&](const RunResult& run) {
-      return std::find(batches.begin(), batches.end(), run.batch) == batches.end();
-    });
+    std::erase_if(result.runs, [&](const RunResult& run) { return !keep(result, run); });
   }
-  return results;
+}
+
+// Stages as they are written on the command line: `roofline`, or `m2/baseline` where several
+// milestones have one.
+void keep_stages(std::vector<Result>& results, const std::vector<std::string>& wanted) {
+  std::set<std::string> known;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      known.insert({run.stage.id, result.milestone + "/" + run.stage.id});
+    }
+  }
+  for (const std::string& stage : wanted) {
+    if (known.count(stage) != 0) continue;
+    std::string list;
+    for (const std::string& each : known) {
+      if (each.find('/') == std::string::npos) list += (list.empty() ? "" : ", ") + each;
+    }
+    throw UsageError("These results hold no stage '" + stage + "'; they hold: " + list + ".");
+  }
+  keep_only(results, [&](const Result& result, const RunResult& run) {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& stage) {
+      return stage == run.stage.id || stage == result.milestone + "/" + run.stage.id;
+    });
+  });
 }
 
 ExitCode run(const Options& options) {
-  const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
+  std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
+  if (!options.stages.empty()) keep_stages(results, words_of(options.stages));
+  std::vector<Result> rows = results;
+  if (!options.batches.empty()) {
+    // A row for each stage and batch is too much of a ladder with thirty stages.
+    keep_only(rows, [batches = parse_batches(options.batches)](const auto&, const RunResult& run) {
+      return std::find(batches.begin(), batches.end(), run.batch) != batches.end();
+    });
+  }
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
-  const std::vector<Result> rows =
-      options.batches.empty() ? results : with_batches(results, parse_batches(options.batches));
-  const std::vector<std::string> networks = networks_of(rows);
-  if (networks.empty()) {
+  const std::vector<Picture> pictures = all_pictures(results, rows);
+  if (pictures.empty()) {
     std::cout
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
     return ExitCode::kFallsShort;
   }
   auto drawn = nlohmann::ordered_json::array();
-  const auto add = [&](const auto& plot) {
-    if (!plot) return;  // these results have nothing for it
-    for (const auto& file : draw(*plot, folder)) {
+  for (const Picture& picture : pictures) {
+    for (const auto& file : draw(picture, folder)) {
       drawn.push_back(file.string());
       if (!options.json) std::cout << display_path(file) << "\n";
     }
-  };
-  for (const std::string& network : networks) {
-    add(make_ladder(rows, network));
-    add(make_steps(rows, network));
-    add(make_op_by_batch(results, network));
-    add(make_roofline(results, network));
   }
   if (options.json) print_json({{"files", drawn}});
   return ExitCode::kPassed;
@@ -73,6 +104,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--output", options->output, "Folder of the plots (default: build/plots)");
   command->add_option("--batches", options->batches,
                       "Batches of op-time and speed-up (default: all in the results)");
+  command->add_option("--stages", options->stages,
+                      "These stages only, for a slide: ID or m2/ID, separated by commas");
   command->add_flag("--json", options->json, "Print the names of the files as JSON");
   command->footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
@@ -83,7 +116,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "Examples:\n"
       "  build/bin/m1 1000 --all --solution reference --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"
-      "  build/bin/grader plot reference/results/*.json --batches 10000");
+      "  build/bin/grader plot reference/results/*.json --batches 10000\n"
+      "  build/bin/grader plot reference/results/*.json --stages m2/baseline,roofline");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -123,10 +123,6 @@ std::string missing_program(const std::vector<CheckResult>& results) {
 
 }  // namespace
 
-bool is_puzzle(const std::string& path) {
-  return path.find("/puzzles/") != std::string::npos;
-}
-
 const char* to_string(State state) {
   return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
 }

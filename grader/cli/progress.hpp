@@ -45,9 +45,6 @@ Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution
 /// passed with few images is not done: an index may overflow at more.
 std::string untried_text(const CheckResult& check);
 
-/// Whether a file belongs to a puzzle, which no check of a milestone's stages looks at.
-bool is_puzzle(const std::string& path);
-
 /// The last checks of all stages as one result, as if all had been checked together. Stages whose
 /// file is as handed out are no part of it.
 /// @throws Error that names the first stage whose file was not checked as it is now, and the

@@ -44,7 +44,8 @@ std::optional<Finding> check_puzzle(Submission& submission, const StageInfo& sta
       return finding("E-race", "Right in the usual order; with threads in reverse: " + found->seen);
     }
   }
-  return std::nullopt;
+  if (stage.id != "copy-back") return std::nullopt;  // the only one that allocates
+  return check_leaks(submission, stage, cases_of(stage.id).front().shape, kSeed);
 }
 
 }  // namespace
@@ -75,12 +76,12 @@ PuzzleWalk walk_puzzles(const std::vector<std::filesystem::path>& files,
   Submission submission(program);
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages) || stages.size() != files.size()) return walk;
-  submission.set_sources(SourceText(files));
   for (std::size_t i = 0; i < files.size(); ++i) {
     walk.waits = files[i].string();
     walk.title = stages[i].title;
     // Only the last barrier of its puzzle is missing: what is handed out may seem to work.
     if (is_fresh(files[i])) return walk;
+    submission.set_sources(SourceText({files[i]}));  // kernels of several puzzles have one name
     walk.finding = check_puzzle(submission, stages[i]);
     if (walk.finding) return walk;
     ++walk.solved;

@@ -11,10 +11,7 @@
 #include "grader/cli/course.hpp"
 #include "grader/pages/image_maps.hpp"
 #include "grader/pages/report.hpp"
-#include "grader/plots/ladder.hpp"
-#include "grader/plots/op_by_batch.hpp"
-#include "grader/plots/plotted_runs.hpp"
-#include "grader/plots/roofline.hpp"
+#include "grader/plots/all_pictures.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::report_command {
@@ -96,31 +93,17 @@ void add_questions(ReportSource& source) {
   }
 }
 
-// The tables of every sweep that was made here; a finished one is only read again.
-void add_sweeps(ReportSource& source) {
-  const std::string ending = ".sweep.json";
-  constexpr std::chrono::minutes kLimit{1};
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(build_folder() / "sweeps", missing)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(ending)) continue;
-    const std::string stage = name.substr(0, name.size() - ending.size());
-    const FinishedProcess run = run_process(
-        {.words = {(build_folder() / "bin" / "grader").string(), "sweep", stage, "--no-build"},
-         .environment = {"NO_COLOR=1"},
-         .output = Command::Output::kTogether,
-         .time_limit = kLimit});
-    if (run.succeeded()) source.sweeps["Sweep of " + stage] = trimmed_end(run.output);
+// The tables of the milestone's sweeps that were made here.
+void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
+  if (!fs::exists(milestone.folder / "sweeps.json")) return;
+  for (const SweepSpace& space : read_sweep_spaces(milestone.folder / "sweeps.json")) {
+    const fs::path file = build_folder() / "sweeps" / (space.stage + ".tables.json");
+    if (fs::exists(file)) source.sweeps.push_back(read_sweep_tables(file));
   }
 }
 
 void draw_all(const std::vector<Result>& results, const fs::path& folder) {
-  for (const std::string& network : networks_of(results)) {
-    if (const auto plot = make_ladder(results, network)) draw(*plot, folder);
-    if (const auto plot = make_steps(results, network)) draw(*plot, folder);
-    if (const auto plot = make_op_by_batch(results, network)) draw(*plot, folder);
-    if (const auto plot = make_roofline(results, network)) draw(*plot, folder);
-  }
+  for (const Picture& picture : all_pictures(results, results)) draw(picture, folder);
 }
 
 ExitCode run(const Options& options) {
@@ -135,7 +118,7 @@ ExitCode run(const Options& options) {
   for (const fs::path& file : files) source.names.push_back(file.stem().string());
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   add_questions(source);
-  add_sweeps(source);
+  add_sweeps(milestone, source);
   if (options.profile) add_profiles(options, source);
   if (options.image >= 0) {
     source.images = image_maps(program_of(milestone.id, options.solution), options.stage,

@@ -158,9 +158,12 @@ ExitCode run(const Options& options) {
     std::cout << paragraph("  ", untried);
   }
   std::cout << display_path(archive) << "\n"
-            << paragraph("Next: ",
-                         "hand this file in. Your instructor's grader checks it again; "
-                         "tar -tzf lists what is in it.");
+            << paragraph("Next: ", (passed ? "hand this file in."
+                                           : "build/bin/grader check " + milestone.id +
+                                                 " says what is wrong. Mend it, check, submit "
+                                                 "again; or hand this file in as it is.") +
+                                       " Your instructor's grader checks it again; tar -tzf lists "
+                                       "what is in it.");
   return ExitCode::kPassed;
 }
 

@@ -63,6 +63,8 @@ void print_tables(const SweepPlan& plan, const std::vector<SweepTable>& tables,
   for (const SweepTable& table : tables) std::cout << "\n" << table_text(plan.space, table);
   const auto best = folder / (plan.space.stage + ".best.json");
   write_atomically(best, best_points(plan.space, tables));
+  write_atomically(folder / (plan.space.stage + ".tables.json"),
+                   to_json(SweepTables{plan.space, caption, tables}));
   std::cout << "\nThe best points: " << display_path(best) << "\n";
   if (options.no_plots) return;
   for (const SweepTable& table : tables) {

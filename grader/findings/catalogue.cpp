@@ -17,9 +17,11 @@ namespace convlab::grader {
 const std::vector<Diagnosis>& catalogue() {
   static const std::vector<Diagnosis> diagnoses = with_course_diagnoses({
       // No output.
-      {"E-not-implemented", "nothing is written yet", "This is where everybody starts.",
-       "Read the chapter beside it, write the loops, build and check again; "
-       "build/bin/grader hint and the milestone's name give one hint at a time."},
+      {"E-not-implemented", "nothing is written yet, or that line is still there",
+       "This is where everybody starts. The line ends the program, and nothing after it runs.",
+       "Not begun: read the chapter beside it, and write your code in the place of the line; "
+       "build/bin/grader hint and the milestone's name give one hint at a time. Written already: "
+       "delete the line."},
       {"E-no-stage", "the file registers no stage",
        "The object at the end of the exercise, CpuStage or ConvolutionStage, is gone, a static "
        "constructor ended early, or a file for the course interface does not define its "
@@ -163,9 +165,10 @@ const std::vector<Diagnosis>& catalogue() {
        "Look at what the sum starts from: float sum = 0.0f; then at the indices of the line that "
        "adds."},
       {"E-writes-outside", "the program writes outside its output",
-       "An index of output[…] is too large: a bound of height instead of out_height(), or of width "
-       "instead of out_width().",
-       "Print the largest index that you store to and compare it with the size of the output."},
+       "An index of output[…] is negative, or too large: a bound of height instead of "
+       "out_height(), or of width instead of out_width().",
+       "Print the smallest and the largest index that you store to, and compare them with the "
+       "size of the output."},
       {"E-transposed-weights", "rows and columns of the filter are exchanged",
        "The weights' index is …·K + q for row p and column q; here the two are exchanged.",
        "Let p go with the row of the image and of the filter, q with the column of both."},
@@ -185,6 +188,13 @@ const std::vector<Diagnosis>& catalogue() {
        "Set it to zero before the loops over c, p and q; all three add to the same sum."},
       {"E-last-tap", "only the last product is kept", "The sum is assigned, not added to.",
        "Write sum += input[…] * weights[…], with += and not =."},
+      {"E-stored-early", "the sum is stored before the last product is added",
+       "The store stands inside the loops, before the line that adds.",
+       "Store once, after the loops over c, p and q."},
+      {"E-scaled", "every sum is multiplied by the same number",
+       "A convolution only adds up products. An average divides them, and a factor stands before "
+       "the sum or the weights.",
+       "Store the sum as it is, without a division or a factor."},
       {"E-filter-edge", "a row or a column of the filter is left out",
        "The loop over p or q ends one too early, or begins at 1.",
        "Let p and q run from 0 to K − 1: for (p = 0; p < K; ++p)."},
@@ -216,6 +226,12 @@ const std::vector<Diagnosis>& catalogue() {
        "An index that contains b is wrong, or too large for an int: 10 000 images soon have 2^31 "
        "elements.",
        "Compute indices in std::size_t, and check the sizes that b is multiplied with."},
+      {"E-slices", "right in one go, wrong in slices",
+       "A slice after the first begins at a wrong offset, or the last slice, which may be shorter, "
+       "is taken for as long as the others.",
+       "Work out by hand, for the second slice, where its images begin in the input (images before "
+       "it · input_image_size()) and in the output (· output_image_size()); then how many images "
+       "the last slice has."},
       {"E-maps", "right for some maps, wrong for others",
        "An index that contains m is wrong, or the code works on blocks of maps that do not divide "
        "their number.",
@@ -324,6 +340,34 @@ Finding with_warnings(Finding found, const std::string& warnings) {
 
 namespace {
 
+std::string last_line(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string line;
+  std::string last;
+  while (std::getline(lines, line)) {
+    if (!line.empty()) last = line;
+  }
+  constexpr std::size_t kLongest = 160;
+  return last.substr(0, kLongest);
+}
+
+// The C library ends a program whose own arrays are damaged, and says why in its last line.
+std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
+  for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
+    if (said.find(words) == std::string::npos) continue;
+    Finding found = finding("E-crash", "In " + where + ": the C library ended it: " + said + ".");
+    found.title = "the program damages the memory of its own arrays";
+    found.cause =
+        "It stores past the end of an array from new or malloc, or before its beginning, or frees "
+        "one twice.";
+    found.next =
+        "Compare the size of each new and malloc with the largest index into it; a std::vector "
+        "with .at(i) names the index.";
+    return found;
+  }
+  return std::nullopt;
+}
+
 // What only the signal tells.
 Finding explain_signal(int signal, const std::string& where, const FaultRecord& fault) {
   switch (signal) {
@@ -352,18 +396,8 @@ Finding explain_fault(const Failure& failure, const std::string& where) {
     return finding("E-forbidden", "In " + where + ": the system call " +
                                       system_call_name(static_cast<int>(fault.element)) + ".");
   }
+  if (auto found = damaged_heap(last_line(failure.printed), where)) return *found;
   return explain_signal(failure.code, where, fault);
-}
-
-std::string last_line(const std::string& printed) {
-  std::istringstream lines(printed);
-  std::string line;
-  std::string last;
-  while (std::getline(lines, line)) {
-    if (!line.empty()) last = line;
-  }
-  constexpr std::size_t kLongest = 160;
-  return last.substr(0, kLongest);
 }
 
 }  // namespace

@@ -98,6 +98,14 @@ std::string id_of_pattern(const WrongOutput& wrong) {
 
 }  // namespace
 
+std::string place_of(const ConvShape& shape, const oracle::Mismatch& element) {
+  // The puzzles have one row of numbers.
+  const bool is_row = shape.output_size() == shape.out_width() && shape.out_width() > 1;
+  if (is_row) return "element " + std::to_string(element.column);
+  return "image b=" + std::to_string(element.image) + ", map m=" + std::to_string(element.map) +
+         ", row h=" + std::to_string(element.row) + ", column w=" + std::to_string(element.column);
+}
+
 std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) {
   std::string text = std::to_string(report.wrong) + " of " + std::to_string(shape.output_size()) +
                      " elements are wrong" +
@@ -107,9 +115,7 @@ std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) 
   if (!report.first) return text;
   const oracle::Mismatch& first = *report.first;
   const bool unwritten = report.unwritten == report.wrong;
-  return text + " The first: image b=" + std::to_string(first.image) +
-         ", map m=" + std::to_string(first.map) + ", row h=" + std::to_string(first.row) +
-         ", column w=" + std::to_string(first.column) + ": expected " + number(first.expected) +
+  return text + " The first: " + place_of(shape, first) + ": expected " + number(first.expected) +
          ", got " +
          (unwritten ? "nothing: it still holds what the grader put there"
                     : number(static_cast<double>(first.got))) +

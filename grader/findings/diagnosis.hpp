@@ -31,4 +31,7 @@ Finding diagnose(const WrongOutput& wrong, const std::string& where);
 /// 1.5, got 0.25."
 std::string describe(const ConvShape& shape, const oracle::ErrorReport& report);
 
+/// "image b=1, map m=0, row h=2, column w=3", or "element 3" where all outputs are one row.
+std::string place_of(const ConvShape& shape, const oracle::Mismatch& element);
+
 }  // namespace convlab::grader

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iomanip>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -134,6 +137,13 @@ const std::vector<Mistake>& usual_mistakes() {
          const std::int64_t taps = weight_index(s, 1, 0, 0, 0);
          for (std::size_t i = 0; i < weights.size(); ++i) {
            if ((static_cast<std::int64_t>(i) + 1) % taps != 0) weights[i] = 0.0f;
+         }
+       }},
+      {"E-stored-early", [](const ConvShape& s) { return s.in_channels * s.kernel > 1; },
+       [](const ConvShape& s, Floats&, Floats& weights) {
+         const std::int64_t taps = weight_index(s, 1, 0, 0, 0);
+         for (std::size_t i = 0; i < weights.size(); ++i) {
+           if ((static_cast<std::int64_t>(i) + 1) % taps == 0) weights[i] = 0.0f;
          }
        }},
       {"E-filter-edge", has_kernel, filter_without([](int p, int, int k) { return p == k - 1; })},
@@ -326,6 +336,41 @@ bool cuts_negatives(const WrongOutput& wrong) {
                     });
 }
 
+// Every sum is the right one times the same number. @return the number, 0 if there is none
+double common_factor(const WrongOutput& wrong) {
+  const ConvShape& s = wrong.shape;
+  constexpr std::int64_t kEnough = 9;  // few elements agree by chance
+  if (!wrong.report.first || wrong.report.first->expected == 0.0 || s.output_size() < kEnough) {
+    return 0.0;
+  }
+  const double factor = static_cast<double>(wrong.report.first->got) / wrong.report.first->expected;
+  constexpr double kSmallest = 1e-4;
+  if (!(std::abs(factor) > kSmallest)) return 0.0;
+  const bool all = all_images(
+      wrong, s, wrong.arrays.weights,
+      [&](int m, int h, int w, float output, auto values, auto magnitudes) {
+        const std::int64_t at = (std::int64_t{m} * s.out_height() + h) * s.out_width() + w;
+        return is_close(static_cast<float>(static_cast<double>(output) / factor), at, values,
+                        magnitudes);
+      });
+  return all ? factor : 0.0;
+}
+
+std::string factor_text(const ConvShape& s, double factor) {
+  std::ostringstream text;
+  text << std::setprecision(4) << factor;
+  constexpr double kSame = 1e-3;
+  const auto is_part = [&](int taps) { return std::abs(factor * taps - 1.0) < kSame; };
+  if (is_part(s.in_channels * s.kernel * s.kernel)) {
+    text << ", which is 1 / (C·K·K)";
+  } else if (is_part(s.kernel * s.kernel)) {
+    text << ", which is 1 / (K·K)";
+  } else if (is_part(s.in_channels)) {
+    text << ", which is 1 / C";
+  }
+  return text.str();
+}
+
 // Every element is right, at the place of another: b and m exchanged, in the batch or in slices of
 // it, or h and w.
 bool stores_elsewhere(const WrongOutput& wrong) {
@@ -384,6 +429,10 @@ std::optional<Finding> recognise(const WrongOutput& wrong, const std::string& wh
     return found;
   }
   if (wrong.report.wrong > 1 && cuts_negatives(wrong)) return finding("E-activation", seen);
+  if (const double factor = common_factor(wrong); factor != 0.0) {
+    return finding("E-scaled", seen + " Every element is the right sum times " +
+                                   factor_text(wrong.shape, factor) + ".");
+  }
   if (stores_elsewhere(wrong)) return finding("E-output-order", seen);
   return std::nullopt;
 }

@@ -14,6 +14,7 @@
 #include "grader/checks/find_precision.hpp"
 #include "grader/checks/graded_network.hpp"
 #include "grader/checks/network_check.hpp"
+#include "grader/checks/source_clues.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/scores/make_score.hpp"
 #include "grader/scores/speed_points.hpp"
@@ -114,6 +115,7 @@ class Grading {
     if (!finding) return true;
     // What does not compile has shown its errors.
     check_.findings.push_back(request_.unbuilt ? *finding : with_warnings(*finding, warnings()));
+    quote_exercise(submission_.sources(), check_.findings.back());
     check_.findings.back().stage = stage.id;
     check_.result.verdict = Verdict::kFailed;
     observer_.found(stage, check_.findings.back());
@@ -318,19 +320,6 @@ class Grading {
     return found;
   }
 
-  // Not for findings that no order of lanes and no neighbouring memory can bring about.
-  static bool may_be_luck(const Finding& finding) {
-    static const std::set<std::string> certain = {
-        "E-build",          "E-not-implemented", "E-no-stage",     "E-library",
-        "E-exit",           "E-launch",          "E-empty-grid",   "E-timed-phase-empty",
-        "E-no-kernel",      "E-timeout",         "E-memory",       "E-null",
-        "E-device-pointer", "E-stride",          "E-precision",    "E-forbidden",
-        "E-cuda-call",      "E-flood",           "E-rounded-down", "E-first-map",
-        "E-channel",        "E-first-channel",   "E-last-channel", "E-first-image",
-        "E-height-width"};
-    return !certain.contains(finding.id);
-  }
-
   void warn(const StageInfo& stage, const Finding& finding) {
     check_.warnings.push_back(finding);
     check_.warnings.back().stage = stage.id;
@@ -397,6 +386,10 @@ class Grading {
     submission_.set_gpu_memory("usual");
     if (wrong) return wrong;
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
+    if (auto shared =
+            find_shared_variable(request_.build_plain, submission_.sources(), stage, seed)) {
+      return shared;
+    }
     if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
       // The course never asked for it.
       if (plan.rules == Rules::kWorkbook) return leak;
@@ -443,6 +436,15 @@ class Grading {
       passes(*stage, speeds.back().finding);
     }
     check_.score = make_score(wanted.rules, work, speeds);
+    if (!request_.checked || !request_.checked->score || wanted.puzzles) return;
+    // The earlier check looked at the puzzles; this one only takes times.
+    for (const ScoreItem& item : request_.checked->score->items) {
+      auto& items = check_.score->items;
+      const auto same = std::find_if(items.begin(), items.end(), [&](const ScoreItem& each) {
+        return each.stage == item.stage && each.item == item.item;
+      });
+      if (item.item == "puzzles" && same != items.end()) *same = item;
+    }
   }
 
   // With the precision class in which it was checked, which may have been found out.

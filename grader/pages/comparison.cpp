@@ -279,22 +279,18 @@ std::optional<Ladder> ladder_of(const std::vector<Comparison>& comparisons) {
   Ladder ladder{.title = "How many times as fast",
                 .axis = "times as fast as the second of the two stages (log scale; bars: 95 %)",
                 .file_stem = "compare",
-                .caption = {},
-                .origin = 1.0,
-                .panels = {}};
+                .origin = 1.0};
   for (const Comparison& comparison : comparisons) {
-    LadderPanel panel{.batch = comparison.batch, .rows = {}, .lines = {}};
+    const std::size_t panel = ladder.panels.size();
     for (const ComparedStage& stage : comparison.stages) {
       if (!stage.speed) continue;
       const ComparedSpeed& speed = *stage.speed;
-      panel.rows.push_back({.title = stage.name + " over " + speed.against,
-                            .layers = {},
-                            .sum = {speed.ratio, speed.low, speed.high},
-                            .text = ratio_text(speed.ratio)});
-      panel.rows.back().layers = {panel.rows.back().sum};
+      const std::string name = stage.name + " over " + speed.against;
+      ladder.row(name, name).cells[panel] = {.sum = {speed.ratio, speed.low, speed.high},
+                                             .text = ratio_text(speed.ratio)};
+      if (ladder.panels.size() == panel) ladder.panels.push_back({.batch = comparison.batch});
     }
     ladder.caption = comparison.caption;
-    if (!panel.rows.empty()) ladder.panels.push_back(std::move(panel));
   }
   if (ladder.panels.empty()) return std::nullopt;
   return ladder;

@@ -108,6 +108,35 @@ Table table_of(const Chart& chart) {
   return table;
 }
 
+// The best cell has the full shade, those from twice its score on have none.
+std::string html_of(const HeatMap& map) {
+  double best = HUGE_VAL;
+  for (const auto& row : map.scores) {
+    for (const auto& score : row) best = std::min(best, score.value_or(HUGE_VAL));
+  }
+  std::string text = "<figure><figcaption>" + html_text(map.title) +
+                     "</figcaption><div class=\"table\" tabindex=\"0\"><table class=\"heat\">\n"
+                     "<thead><tr>";
+  for (const std::string& name : map.table.heading) {
+    text += "<th scope=\"col\">" + html_text(name) + "</th>";
+  }
+  text += "</tr></thead>\n<tbody>";
+  for (std::size_t i = 0; i < map.table.rows.size(); ++i) {
+    const std::vector<std::string>& row = map.table.rows[i];
+    text += "<tr><th scope=\"row\">" + html_text(row.at(0)) + "</th>";
+    for (std::size_t j = 1; j < row.size(); ++j) {
+      const std::optional<double>& score = map.scores.at(i).at(j - 1);
+      const double heat = score ? std::max(0.0, 1.0 - std::log2(*score / best)) : 0.0;
+      text += "<td style=\"--heat:" + std::to_string(static_cast<int>(100.0 * heat)) + "%\">" +
+              (score && *score == best ? "<strong>" + html_text(row[j]) + "</strong>"
+                                       : html_text(row[j])) +
+              "</td>";
+    }
+    text += "</tr>\n";
+  }
+  return text + "</tbody></table></div></figure>\n";
+}
+
 std::string html_of(const PageBlock& block) {
   return std::visit(
       Overloaded{
@@ -135,7 +164,8 @@ std::string html_of(const PageBlock& block) {
                    "</figcaption><div class=\"maps\"></div><script type=\"application/json\" "
                    "class=\"maps-data\">" +
                    script_data(json_of(it)) + "</script></figure>\n";
-          }},
+          },
+          [](const HeatMap& it) { return html_of(it); }},
       block);
 }
 
@@ -151,7 +181,8 @@ std::string markdown_of(const PageBlock& block) {
             return it.picture.empty() ? markdown_table(table_of(it)) + "\n"
                                       : "![" + it.title + "](" + it.picture + ")\n\n";
           },
-          [](const MapGrid& it) { return it.title + ": see the HTML page.\n\n"; }},
+          [](const MapGrid& it) { return it.title + ": see the HTML page.\n\n"; },
+          [](const HeatMap& it) { return it.title + "\n\n" + markdown_table(it.table) + "\n"; }},
       block);
 }
 

@@ -61,8 +61,17 @@ struct LiveTable {
   Table table{};
 };
 
+/// A table whose cells are shaded by how good their scores are, less being better. Markdown has the
+/// numbers only.
+struct HeatMap {
+  std::string title{};
+  Table table{};
+  /// For each row a score, above 0, for each column but the first; none where nothing was tried.
+  std::vector<std::vector<std::optional<double>>> scores{};
+};
+
 using PageBlock =
-    std::variant<Paragraph, Table, LiveTable, CodeBlock, OpenQuestion, Chart, MapGrid>;
+    std::variant<Paragraph, Table, LiveTable, CodeBlock, OpenQuestion, Chart, MapGrid, HeatMap>;
 
 struct PageSection {
   std::string title{};

@@ -54,7 +54,37 @@
         })),
       ),
     };
-    return new uPlot(options, [chart.x].concat(chart.lines.map((line) => line.values)), place);
+    const plot = new uPlot(options, [chart.x].concat(chart.lines.map((line) => line.values)), place);
+    letKeysSwitchLines(plot);
+    return plot;
+  }
+
+  // The legend hides and shows lines by a click. By keyboard it is one stop of Tab: arrows go from
+  // line to line, Enter and Space switch.
+  function letKeysSwitchLines(plot) {
+    const rows = [...plot.root.querySelectorAll(".u-legend .u-series")].slice(1);
+    rows.forEach((row, i) => {
+      row.tabIndex = i === 0 ? 0 : -1;
+      row.setAttribute("role", "button");
+      const tell = () => row.setAttribute("aria-pressed", String(plot.series[i + 1].show));
+      tell();
+      row.addEventListener("click", tell);
+      row.addEventListener("keydown", (event) => {
+        const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+        if (step) {
+          const next = rows[(i + step + rows.length) % rows.length];
+          row.tabIndex = -1;
+          next.tabIndex = 0;
+          next.focus();
+        } else if (event.key === "Enter" || event.key === " ") {
+          plot.setSeries(i + 1, { show: !plot.series[i + 1].show });
+          tell();
+        } else {
+          return;
+        }
+        event.preventDefault();
+      });
+    });
   }
 
   function drawAllCharts() {

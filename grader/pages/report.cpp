@@ -190,6 +190,52 @@ PageSection profile_section(const ReportSource& source) {
   return section;
 }
 
+// A row for each value of the first parameter, a column for each of the second.
+HeatMap heat_map_of(const SweepTables& sweep, const SweepTable& table) {
+  const SweepParameter& rows = sweep.space.parameters.at(0);
+  const bool has_columns = sweep.space.parameters.size() > 1;
+  HeatMap map{.title = "Sweep of " + sweep.space.stage + ", " + table.title + ": " + table.unit};
+  for (std::size_t i = 2; i < sweep.space.parameters.size(); ++i) {
+    map.title += (i == 2 ? ", best " : ", ") + sweep.space.parameters[i].name + " in brackets";
+  }
+  map.table.heading = {rows.name};
+  std::vector<std::optional<int>> columns = {std::nullopt};
+  if (has_columns) {
+    const SweepParameter& second = sweep.space.parameters[1];
+    map.table.heading[0] += " \\ " + second.name;
+    columns.assign(second.values.begin(), second.values.end());
+  }
+  for (const auto& column : columns) {
+    map.table.heading.push_back(column ? std::to_string(*column) : table.unit);
+  }
+  for (const int row : rows.values) {
+    auto& texts = map.table.rows.emplace_back(1, std::to_string(row));
+    auto& scores = map.scores.emplace_back();
+    for (const auto& column : columns) {
+      const ScoredPoint* best = best_in_cell(table, row, column);
+      texts.push_back(cell_text(best));
+      scores.push_back(best == nullptr ? std::nullopt : std::optional(best->score));
+    }
+  }
+  return map;
+}
+
+PageSection sweeps_section(const ReportSource& source) {
+  PageSection section{.title = "Sweeps"};
+  for (const SweepTables& sweep : source.sweeps) {
+    section.blocks.push_back(Paragraph{"Sweep of " + sweep.space.stage + ": " + sweep.caption});
+    for (const SweepTable& table : sweep.tables) {
+      if (!table.scored.empty()) section.blocks.push_back(heat_map_of(sweep, table));
+      for (const std::string& line : table.left_out) {
+        section.blocks.push_back(Paragraph{"Left out, " + line + "."});
+      }
+    }
+  }
+  section.blocks.push_back(
+      OpenQuestion{"Why is the best point the best, and why not the one beside it?"});
+  return section;
+}
+
 PageSection mistakes_section(const ReportSource& source) {
   PageSection section{.title = "Mistakes made and mended"};
   Table table{.heading = {"finding", "stage", "first seen", "mended", "checks that saw it"}};
@@ -250,14 +296,7 @@ Page make_report(const ReportSource& source) {
   }
   page.sections.push_back(correctness_section(source));
   page.sections.push_back(profile_section(source));
-  if (!source.sweeps.empty()) {
-    PageSection section{.title = "Sweeps"};
-    for (const auto& [title, text] : source.sweeps) {
-      section.blocks.push_back(Paragraph{title});
-      section.blocks.push_back(CodeBlock{text});
-    }
-    page.sections.push_back(std::move(section));
-  }
+  if (!source.sweeps.empty()) page.sections.push_back(sweeps_section(source));
   if (!source.images.empty()) {
     page.sections.push_back({.title = "One image", .blocks = source.images});
   }

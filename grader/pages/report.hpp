@@ -7,6 +7,7 @@
 #include "common/result/result.hpp"
 #include "grader/pages/page.hpp"
 #include "grader/result/check_history.hpp"
+#include "grader/sweep/sweep_report.hpp"
 
 namespace convlab::grader {
 
@@ -18,7 +19,7 @@ struct ReportSource {
   std::vector<std::string> names{};  ///< of their files
   std::vector<MendedMistake> mistakes{};
   std::map<std::string, std::string> profiles{};  ///< by stage: what --profile printed
-  std::map<std::string, std::string> sweeps{};    ///< by title: what grader sweep printed
+  std::vector<SweepTables> sweeps{};
   std::map<std::string, std::vector<std::string>> questions{};  ///< by stage, from docs/ladder
   std::vector<PageBlock> images{};  ///< of the chosen image; see image_maps.hpp
   std::string pictures{};           ///< folder of the plots beside the page; may be empty

@@ -1,37 +1,80 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace convlab::grader {
 
-enum class PlotFormat { kSvg, kPdf, kPng };
+/// A log axis from `low` to `high`.
+struct LogRange {
+  double low = 1.0;
+  double high = 10.0;
 
-/// Every plot is a slide: 16:9, in pixels of the PNG; the other formats scale.
-inline constexpr int kPlotWidth = 1280;
-inline constexpr int kPlotHeight = 720;
+  /// The value that lies so far from `low`, as a share of the axis.
+  [[nodiscard]] double at(double share) const;
+  /// The share of the axis that lies below `value`.
+  [[nodiscard]] double share(double value) const;
+  void include(double value);
+};
 
-/// How gnuplot's sizes of fonts and points differ between formats.
-double font_scale(PlotFormat format);
-double point_scale(PlotFormat format);
+/// What a template draws: variables, and data blocks with a row in each line.
+class PlotData {
+ public:
+  /// @param blocks  the names of all data blocks, also of those that stay empty
+  explicit PlotData(const std::vector<std::string>& blocks);
 
-/// Okabe and Ito's colours, which most colour-blind readers tell apart; the last one is darker than
-/// theirs, because small letters in it must be read, too.
-inline constexpr std::array<const char*, 4> kPlotColours = {"#0072b2", "#d55e00", "#009e73",
-                                                            "#b3508a"};
+  void set(const std::string& variable, double value);
+  /// Log axes, and x_low, x_high, y_low, y_high.
+  void ranges(const LogRange& x, const LogRange& y);
+  /// A line of gnuplot.
+  void command(const std::string& line) { commands_ += line + "\n"; }
 
-/// gnuplot's symbols: filled ones first, then the same shapes empty.
-inline constexpr std::array<int, 10> kPointTypes = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
+  /// A row of a block: numbers, and texts of which characters that gnuplot reads are taken out.
+  template <typename... Cells>
+  void add(const std::string& block, const Cells&... cells) {
+    add_row(block, {cell(cells)...});
+  }
+  /// The next row of the block belongs to another line of the picture.
+  void end_of_line(const std::string& block) { blocks_.at(block) += "\n\n"; }
 
-/// Widths of a character and of a digit of DejaVu Sans, for a font of size 1.
-inline constexpr double kCharacter = 0.72;
-inline constexpr double kDigit = 0.86;
+  [[nodiscard]] std::string text() const;
 
-/// The size of letters that a line of this height in pixels holds; never more than the usual 14.
-double label_font(double line_height);
+ private:
+  static std::string cell(double number);
+  static std::string cell(std::size_t number) { return std::to_string(number); }
+  static std::string cell(int number) { return std::to_string(number); }
+  static std::string cell(std::string text);
+
+  void add_row(const std::string& block, const std::vector<std::string>& cells);
+
+  std::string commands_{};
+  std::map<std::string, std::string> blocks_{};
+};
+
+/// A picture as one of the templates beside this file draws it: look.gp, then `data`, then
+/// TEMPLATE.gp. The head of each template says which variables and data blocks it needs.
+struct Picture {
+  std::string name{};  ///< of its files, without ending
+  std::string form{};  ///< its template: "ladder", "op_by_batch", "roofline", "chart"
+  std::string title{};
+  std::string caption{};
+  std::string x_title{};
+  std::string y_title{};  ///< empty: rows instead of a y axis
+  PlotData data;
+};
+
+/// The gnuplot program that draws it on the terminal that is set; with its data, in one text.
+/// @throws EnvironmentError if a template is missing
+std::string program_of(const Picture& picture);
+
+/// Draws FOLDER/NAME.svg, .pdf and .png. A reader at any moment sees a whole picture. Characters
+/// that a file name should not have become '-' in the name.
+/// @return the three files
+/// @throws EnvironmentError if gnuplot is missing or fails, or the folder cannot be created
+std::vector<std::filesystem::path> draw(const Picture& picture,
+                                        const std::filesystem::path& folder);
 
 /// `text` as a gnuplot string, always in one line.
 std::string quoted(const std::string& text);
@@ -42,73 +85,26 @@ std::string shortened(const std::string& text, int width);
 /// "10 000".
 std::string grouped(int number);
 
-/// The line that puts a text at a place of the whole picture, in pixels from the top left.
-std::string screen_label(const std::string& text, double x, double y, double size,
-                         const char* colour);
+/// Where labels of points stand in a column, as shares of its height; sorted from above. They keep
+/// a distance from each other, and stay between 0 and 1 if there is room for all.
+std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
 
-/// What all plots have in common: a heading, axes with titles, and where the axes lie. Pixels of
-/// the whole picture.
-struct Frame {
-  std::string title{};
-  std::string caption{};
-  std::string x_title{};
-  std::string y_title{};  ///< empty: rows instead of a y axis
-  double left = 96.0;
-  double right = 24.0;
-  double top = 90.0;
-  double bottom = 86.0;
-
-  [[nodiscard]] double inner_width() const { return kPlotWidth - left - right; }
-  [[nodiscard]] double inner_height() const { return kPlotHeight - top - bottom; }
-};
-
-/// The lines with which every plot begins: format, file, look, frame.
-std::string frame_text(const Frame& frame, PlotFormat format, const std::filesystem::path& output);
-
-/// Axes with log scales in a frame.
-struct LogAxes {
-  Frame frame{};
-  double x_low = 1.0;
-  double x_high = 10.0;
-  double y_low = 1.0;
-  double y_high = 10.0;
-
-  /// The place so many pixels to the right of x, or above y.
-  [[nodiscard]] double beside(double x, double pixels) const;
-  [[nodiscard]] double above(double y, double pixels) const;
-};
-
-/// Heights in pixels for labels of points at these heights, sorted from above: they keep a distance
-/// from each other, and stay between `lowest` and `highest` if there is room.
-std::vector<double> spread_labels(std::vector<double> heights, double distance, double lowest,
-                                  double highest);
+/// Colours of what is no stage, beside the lines of the stages: 0, 1, …
+inline constexpr int kLibraryColour = -1;
+inline constexpr int kFloorColour = -2;
 
 /// A point with the text that belongs to it.
 struct PointLabel {
   double x = 0.0;
   double y = 0.0;
   std::string text{};
-  std::string colour{};
+  int colour = 0;  ///< as colour(…) of look.gp takes it
 };
 
 /// The lines that write the texts in a column, each as near to its point as possible and with a
-/// thin line to it. The more there are, the smaller the letters.
-/// @param column        where the column begins, or with `to_the_left` ends, on the x axis
-/// @param line_height   in pixels, see label_line
-std::string point_labels(std::vector<PointLabel> labels, const LogAxes& axes, double column,
-                         bool to_the_left, double line_height, PlotFormat format);
-
-/// The height of a line in pixels if so many labels share the height of the axes.
-double label_line(const Frame& frame, std::size_t labels);
-
-/// Writes the program that draws into `output`.
-using ProgramText = std::function<std::string(PlotFormat, const std::filesystem::path& output)>;
-
-/// Draws FOLDER/STEM.svg, .pdf and .png. A reader at any moment sees a whole picture. Characters
-/// that a file name should not have become '-' in the stem.
-/// @return the three files
-/// @throws EnvironmentError if gnuplot is missing or fails, or the folder cannot be created
-std::vector<std::filesystem::path> draw_plot(const ProgramText& program, const std::string& stem,
-                                             const std::filesystem::path& folder);
+/// thin line to it. The more there are, the smaller the letters: `label_font`.
+/// @param column  where it begins, or with `to_the_left` ends, on the x axis
+std::string point_labels(std::vector<PointLabel> labels, const LogRange& y_axis, double column,
+                         bool to_the_left);
 
 }  // namespace convlab::grader

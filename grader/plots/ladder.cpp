@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "common/timing/three_digits.hpp"
 
@@ -9,24 +10,31 @@ namespace convlab::grader {
 
 namespace {
 
-std::string title_of(const RunResult& run) {
-  return run.stage.title.empty() ? run.stage.id : run.stage.title;
+// One panel for each batch, smallest first.
+std::vector<LadderPanel> panels_of(const std::vector<PlottedRun>& runs) {
+  std::set<int> batches;
+  for (const PlottedRun& item : runs) batches.insert(item.run->batch);
+  std::vector<LadderPanel> panels;
+  for (const int batch : batches) panels.push_back({.batch = batch});
+  return panels;
 }
 
-LadderPanel& panel_of(Ladder& ladder, int batch) {
-  if (ladder.panels.empty() || ladder.panels.back().batch != batch) {
-    ladder.panels.push_back({.batch = batch, .rows = {}, .lines = {}});
-  }
-  return ladder.panels.back();
+std::size_t panel_of(const Ladder& ladder, const PlottedRun& item) {
+  const auto found =
+      std::find_if(ladder.panels.begin(), ladder.panels.end(),
+                   [&](const LadderPanel& panel) { return panel.batch == item.run->batch; });
+  return static_cast<std::size_t>(found - ladder.panels.begin());
 }
 
 // The run that runs[index] is compared with: the nearest suitable one before it, or null.
 const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
   const PlottedRun& run = runs[index];
   const std::string& named = run.run->stage.baseline;
-  for (std::size_t i = index; i-- > 0 && runs[i].run->batch == run.run->batch;) {
+  for (std::size_t i = index; i-- > 0;) {
     const PlottedRun& earlier = runs[i];
-    if (earlier.result->solution != run.result->solution) continue;
+    if (earlier.run->batch != run.run->batch || earlier.result->solution != run.result->solution) {
+      continue;
+    }
     if (named.empty() ||
         (earlier.run->stage.id == named && earlier.run->device == run.run->device)) {
       return &earlier;
@@ -41,25 +49,27 @@ PlottedPoint ratio(const PlottedPoint& baseline, const PlottedPoint& own) {
 
 }  // namespace
 
-std::vector<LadderPanel::Line> reference_lines(const std::vector<Result>& results,
-                                               const std::string& network, int batch) {
-  std::vector<LadderPanel::Line> lines;
+LadderRow& Ladder::row(const std::string& name, const std::string& shown) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const LadderRow& row) { return row.name == name; });
+  return found != rows.end() ? *found : rows.emplace_back(LadderRow{.name = name, .title = shown});
+}
+
+std::vector<LadderLine> reference_lines(const std::vector<Result>& results,
+                                        const std::string& network, int batch) {
+  std::map<std::string, LadderLine> latest;
   for (const Result& result : results) {
     for (const ReferenceLine& line : result.references) {
       const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
       if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
-      const LadderPanel::Line drawn{line.label, line.kind, sum};
-      const auto same = std::find_if(lines.begin(), lines.end(),
-                                     [&](const auto& other) { return other.label == line.label; });
-      if (same == lines.end()) {
-        lines.push_back(drawn);
-      } else {
-        *same = drawn;
-      }
+      latest[line.label] = {line.label, line.kind, sum};
     }
   }
-  std::sort(lines.begin(), lines.end(),
-            [](const auto& a, const auto& b) { return a.milliseconds < b.milliseconds; });
+  std::vector<LadderLine> lines;
+  for (const auto& [label, line] : latest) lines.push_back(line);
+  std::sort(lines.begin(), lines.end(), [](const LadderLine& a, const LadderLine& b) {
+    return a.milliseconds < b.milliseconds;
+  });
   return lines;
 }
 
@@ -70,47 +80,51 @@ std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std:
                 .axis = "op time, milliseconds (log scale)",
                 .file_stem = "op-time-" + network,
                 .caption = caption_of(runs, network),
-                .panels = {}};
-  for (const PlottedRun& item : runs) {
-    PlottedTimes times = times_of(*item.run);
-    panel_of(ladder, item.run->batch)
-        .rows.push_back({.title = title_of(*item.run),
-                         .layers = std::move(times.layers),
-                         .sum = times.sum,
-                         .text = three_digits(times.sum.median)});
-  }
+                .panels = panels_of(runs)};
   for (LadderPanel& panel : ladder.panels) {
     panel.lines = reference_lines(results, network, panel.batch);
+  }
+  for (const PlottedRun& item : runs) {
+    const StageInfo& stage = item.run->stage;
+    LadderRow& row =
+        ladder.row(short_name(item, runs), stage.title.empty() ? stage.id : stage.title);
+    PlottedTimes times = times_of(*item.run);
+    row.cells[panel_of(ladder, item)] = {.layers = std::move(times.layers),
+                                         .sum = times.sum,
+                                         .text = three_digits(times.sum.median)};
   }
   return ladder;
 }
 
 std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
+  std::vector<PlottedRun> compared;
+  std::vector<const PlottedRun*> baselines;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const PlottedRun* baseline = baseline_of(runs, i);
+    if (baseline == nullptr || baseline->run->layers.size() != runs[i].run->layers.size()) continue;
+    compared.push_back(runs[i]);
+    baselines.push_back(baseline);
+  }
+  if (compared.empty()) return std::nullopt;
   Ladder ladder{.title = "What each step bought",
                 .axis = "times as fast as the second of the two stages (log scale)",
                 .file_stem = "speed-up-" + network,
-                .caption = {},
+                .caption = caption_of(runs, network),
                 .origin = 1.0,
-                .panels = {}};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const PlottedRun* baseline = baseline_of(runs, i);
-    if (baseline == nullptr) continue;
-    const PlottedTimes before = times_of(*baseline->run);
-    const PlottedTimes own = times_of(*runs[i].run);
-    if (before.layers.size() != own.layers.size()) continue;
-    LadderRow row{.title = short_name(runs[i], runs) + " over " + short_name(*baseline, runs),
-                  .layers = {},
-                  .sum = ratio(before.sum, own.sum),
-                  .text = {}};
+                .panels = panels_of(compared)};
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    const PlottedTimes before = times_of(*baselines[i]->run);
+    const PlottedTimes own = times_of(*compared[i].run);
+    LadderCell cell{.sum = ratio(before.sum, own.sum)};
     for (std::size_t layer = 0; layer < own.layers.size(); ++layer) {
-      row.layers.push_back(ratio(before.layers[layer], own.layers[layer]));
+      cell.layers.push_back(ratio(before.layers[layer], own.layers[layer]));
     }
-    row.text = three_digits(row.sum.median);
-    panel_of(ladder, runs[i].run->batch).rows.push_back(std::move(row));
+    cell.text = three_digits(cell.sum.median);
+    const std::string name =
+        short_name(compared[i], runs) + " over " + short_name(*baselines[i], runs);
+    ladder.row(name, name).cells[panel_of(ladder, compared[i])] = std::move(cell);
   }
-  if (ladder.panels.empty()) return std::nullopt;
-  ladder.caption = caption_of(runs, network);
   return ladder;
 }
 

@@ -1,43 +1,51 @@
 #pragma once
 
-#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "grader/plots/gnuplot.hpp"
 #include "grader/plots/plotted_runs.hpp"
 
 namespace convlab::grader {
 
-/// One row of a ladder: a stage with its times, in milliseconds, or its speed-ups.
-struct LadderRow {
-  std::string title;
-  std::vector<PlottedPoint> layers;
+/// A stage at one batch: its times, in milliseconds, or its speed-ups.
+struct LadderCell {
+  std::vector<PlottedPoint> layers{};
   PlottedPoint sum{};
-  std::string text;  ///< what stands to the right of the points
+  std::string text{};  ///< what stands to the right of the points
 };
 
-/// The rows of one batch, with the lines that are drawn across.
+struct LadderRow {
+  std::string name{};                         ///< no two rows have the same
+  std::string title{};                        ///< what is written; two rows may have the same
+  std::map<std::size_t, LadderCell> cells{};  ///< by panel; not every stage has every batch
+};
+
+/// A line across a panel.
+struct LadderLine {
+  std::string label;
+  std::string kind;  ///< "library" or "floor"
+  double milliseconds = 0.0;
+};
+
 struct LadderPanel {
-  struct Line {
-    std::string label;
-    std::string kind;  ///< "library" or "floor"
-    double milliseconds = 0.0;
-  };
   int batch = 0;
-  std::vector<LadderRow> rows;
-  std::vector<Line> lines;
+  std::vector<LadderLine> lines{};
 };
 
 /// Stage by stage: one panel per batch, one row per stage, a log scale that all share.
 struct Ladder {
-  std::string title;
-  std::string axis;
-  std::string file_stem;
-  std::string caption;
+  std::string title{};
+  std::string axis{};
+  std::string file_stem{};
+  std::string caption{};
   double origin = 0.0;  ///< where each row's bar begins; 0: at its smallest point
-  std::vector<LadderPanel> panels;
+  std::vector<LadderPanel> panels{};
+  std::vector<LadderRow> rows{};
+
+  /// The row of this name; a new one with the title `shown`, at the end, if there is none.
+  LadderRow& row(const std::string& name, const std::string& shown);
 };
 
 /// Op-time progression. @return nothing if there is no time to draw
@@ -52,16 +60,11 @@ std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::
 
 /// The reference lines of a network and batch, shortest time first. Of two lines with the same
 /// label the one in the later file counts.
-std::vector<LadderPanel::Line> reference_lines(const std::vector<Result>& results,
-                                               const std::string& network, int batch);
+std::vector<LadderLine> reference_lines(const std::vector<Result>& results,
+                                        const std::string& network, int batch);
 
-/// The gnuplot program that draws it; with its data, in one text.
-std::string gnuplot_text(const Ladder& ladder, PlotFormat format,
-                         const std::filesystem::path& output);
-
-/// Draws it as SVG, PDF and PNG, FOLDER/STEM.*; what does not fit on one slide goes onto STEM-2.*.
-/// @return the files
-/// @throws EnvironmentError if gnuplot is missing or fails; UsageError if it would be dozens
-std::vector<std::filesystem::path> draw(const Ladder& ladder, const std::filesystem::path& folder);
+/// Its pictures: what does not fit on one slide goes onto STEM-2, STEM-3, …
+/// @throws UsageError if it would be dozens
+std::vector<Picture> pictures_of(const Ladder& ladder);
 
 }  // namespace convlab::grader

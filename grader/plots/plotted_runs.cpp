@@ -1,7 +1,6 @@
 #include "grader/plots/plotted_runs.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <future>
 #include <map>
 #include <set>
@@ -49,37 +48,26 @@ std::string samples_text(const std::set<std::size_t>& counts, const std::string&
 }  // namespace
 
 std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
+  const std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
   std::vector<Result> results(files.size());
-  std::vector<std::exception_ptr> problems(files.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < files.size(); i = next++) {
-      try {
+  std::vector<std::future<void>> readers;
+  for (std::size_t first = 0; first < std::min(workers, files.size()); ++first) {
+    readers.push_back(std::async(std::launch::async, [&, first] {
+      for (std::size_t i = first; i < files.size(); i += workers)
         results[i] = read_result(files[i]);
-      } catch (...) {
-        problems[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::future<void>> others;
-  for (unsigned i = 1; i < std::thread::hardware_concurrency() && i < files.size(); ++i) {
-    others.push_back(std::async(std::launch::async, work));
+    }));
   }
-  work();
-  for (const auto& other : others) other.wait();
-  for (const std::exception_ptr& problem : problems) {
-    if (problem) std::rethrow_exception(problem);
-  }
+  for (std::future<void>& reader : readers) reader.get();
   return results;
 }
 
 std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network) {
-  using Key = std::tuple<int, std::string, int, std::string, std::string>;
+  using Key = std::tuple<std::string, int, std::string, std::string, int>;
   std::map<Key, PlottedRun> latest;
   for (const Result& result : results) {
     for (const RunResult& run : result.runs) {
       if (run.network != network || !is_plotted(run)) continue;
-      latest[{run.batch, result.milestone, run.stage.order, run.stage.id, result.solution}] = {
+      latest[{result.milestone, run.stage.order, run.stage.id, result.solution, run.batch}] = {
           &run, &result};
     }
   }

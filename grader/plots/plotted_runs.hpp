@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/result/result.hpp"
+#include "grader/plots/gnuplot.hpp"
 
 namespace convlab::grader {
 
@@ -23,7 +24,7 @@ struct PlottedPoint {
 };
 
 /// The results of these files, in their order; they are read on all cores.
-/// @throws EnvironmentError that names the first file that cannot be read
+/// @throws EnvironmentError that names a file that cannot be read
 std::vector<Result> read_results(const std::vector<std::filesystem::path>& files);
 
 /// Op times of a run, in milliseconds.
@@ -32,10 +33,10 @@ struct PlottedTimes {
   PlottedPoint sum{};
 };
 
-/// The runs of one network in drawing order: by batch, milestone, place on the ladder, stage and
-/// solution. Emulated times, failed runs and runs without samples are left out; of two runs of the
-/// same stage at the same batch the one in the later file counts. The pointers point into
-/// `results`.
+/// The runs of one network in drawing order: by milestone, place on the ladder, stage,
+/// solution and batch. Emulated times, failed runs and runs without samples are left out; of two
+/// runs of the same stage at the same batch the one in the later file counts. The pointers point
+/// into `results`.
 std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network);
 
 /// Networks that the results have times for, in the order of their appearance.

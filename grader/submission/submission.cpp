@@ -7,13 +7,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <random>
-#include <sstream>
 #include <utility>
 
 #include "common/device/gpu_probe.hpp"
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
-#include "common/text/printable.hpp"
+#include "grader/submission/reply_text.hpp"
 
 namespace convlab::grader {
 
@@ -60,73 +59,9 @@ bool may_run_on(Box box, Device device) {
   }
 }
 
-// Nothing that a submission says of itself reaches a terminal or a file as it is.
-void make_printable(ServeReply& reply) {
-  reply.message = printable_line(reply.message);
-  reply.no_gpu = printable_line(reply.no_gpu);
-  for (StageInfo& stage : reply.stages) {
-    stage.id = printable_line(stage.id);
-    stage.title = printable_line(stage.title);
-    stage.baseline = printable_line(stage.baseline);
-    stage.only_for = printable_line(stage.only_for);
-  }
-  if (reply.fault) {
-    FaultRecord& fault = *reply.fault;
-    for (std::string* text :
-         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array,
-          &fault.other_place, &fault.call, &fault.memory.variable, &fault.memory.allocated_at}) {
-      *text = printable_line(*text);
-    }
-    for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
-  }
-  for (DeviceLaunch& launch : reply.notes.launches) {
-    launch.kernel = printable_line(launch.kernel);
-    launch.file = printable_line(launch.file);
-  }
-  if (reply.notes.poisoned) {
-    PoisonedOutput& poisoned = *reply.notes.poisoned;
-    for (std::string* text :
-         {&poisoned.kernel, &poisoned.memory.variable, &poisoned.memory.allocated_at}) {
-      *text = printable_line(*text);
-    }
-  }
-  if (!reply.measured) return;
-  DeviceInfo& info = reply.measured->info;
-  for (std::string* text : {&info.name, &info.driver, &info.runtime}) *text = printable_line(*text);
-}
-
 // A thread that was left behind may crash between two requests; it tells the token of the first.
 bool answers(const ServeReply& reply, const ServeRequest& request) {
   return reply.token == request.token || reply.status == ServeStatus::kCrash;
-}
-
-// The line of the source to which a place in the program belongs.
-void find_line(FaultRecord& fault, const std::filesystem::path& program) {
-  if (fault.code == 0 || fault.line != 0) return;
-  std::ostringstream address;
-  address << "0x" << std::hex << fault.code;
-  // The program is somebody else's, and so is its debug information, which may be made to mislead
-  // or to fill the memory of whoever reads it: that happens in a box as well.
-  const ChildProcess::Options options{.policy = {.box = Box::kCompiler,
-                                                 .readable = {program},
-                                                 .secret = course_folder(),
-                                                 .cpu_seconds = 5,
-                                                 .data_bytes = std::uint64_t{1} << 30}};
-  ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
-                       options);
-  constexpr milliseconds kPatience{10'000};
-  process.wait(kPatience);
-  std::istringstream lines(process.output_head());
-  for (std::string line; std::getline(lines, line);) {
-    // "/home/…/conv_forward.cpp:31 (discriminator 3)"; what the standard library inlines comes
-    // first.
-    const auto colon = line.rfind(':');
-    if (colon == std::string::npos || line.starts_with("/usr/") || line.starts_with('?')) continue;
-    const std::string path = line.substr(0, colon);
-    fault.file = printable_line(path.substr(path.find_last_of('/') + 1));
-    fault.line = std::atoi(line.c_str() + colon + 1);
-    return;
-  }
 }
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
@@ -178,7 +113,9 @@ void Submission::Region::place(std::int64_t elements, SharedSegment::Access acce
     segment = SharedSegment(needed, access);
     is_new = true;
   }
-  offset = placement == Placement::kAligned ? kRedzone : segment.size() - bytes;
+  offset = placement == Placement::kAtEnd     ? segment.size() - bytes
+           : placement == Placement::kAtBegin ? 0
+                                              : kRedzone;
 }
 
 float* Submission::Region::begin() const {
@@ -212,7 +149,7 @@ void Submission::fill_output(std::uint32_t content) const {
   const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
   const auto last = static_cast<std::int64_t>(output_.segment.size() / sizeof(std::uint32_t));
   constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
-  std::fill(words + begin - kZone, words + begin, oracle::kPoisonBits);
+  std::fill(words + std::max(begin - kZone, std::int64_t{0}), words + begin, oracle::kPoisonBits);
   std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
   constexpr std::int64_t kWorthThreads = 1 << 20;
 #pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
@@ -226,7 +163,7 @@ bool Submission::surroundings_intact() const {
     return std::all_of(from, to, [](std::uint32_t word) { return word == oracle::kPoisonBits; });
   };
   const std::size_t end = output_.offset + output_.bytes;
-  return intact(output_.offset - kRedzone, output_.offset) &&
+  return intact(output_.offset - std::min(kRedzone, output_.offset), output_.offset) &&
          intact(end, std::min(end + kRedzone, output_.segment.size()));
 }
 
@@ -256,7 +193,7 @@ double Submission::kernel_limit_s() const {
   const double part = device_.device == Device::kCpu ? 0.3 : 0.6;
   const double call_s = std::chrono::duration<double>(time_limit()).count();
   if (fixed_limit_) return part * call_s;
-  const double least = device_.device == Device::kCpu ? 3.0 : 5.0;
+  const double least = device_.device == Device::kCpu ? 2.0 : 4.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
   const double usual = least + work / kPerSecond;
@@ -457,7 +394,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         failure = Failure{.kind = Failure::Kind::kCrash,
                           .code = ended != nullptr ? ended->code : 0,
                           .fault = reply.fault};
-        if (failure->fault) find_line(*failure->fault, program_);
+        if (failure->fault) find_line(*failure->fault, program_, course_folder());
         break;
       }
     }

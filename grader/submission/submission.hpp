@@ -52,6 +52,7 @@ struct Failure {
 /// Where the arrays lie in their segments.
 enum class Placement {
   kAligned,  ///< at the beginning of a page, as from an allocator; for timing
+  kAtBegin,  ///< the first element follows a guard page, so a negative index faults
   kAtEnd,  ///< the last element ends a page and a guard page follows, so an index too large faults
 };
 

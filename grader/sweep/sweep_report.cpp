@@ -4,7 +4,9 @@
 #include <map>
 #include <sstream>
 
-#include "common/result/json_fields.hpp"
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/result/result_json.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/plots/gnuplot.hpp"
@@ -33,7 +35,8 @@ std::string rest_of(const SweepPoint& point) {
       SweepPoint(point.begin() + std::min<std::ptrdiff_t>(2, std::ssize(point)), point.end()));
 }
 
-// The best point with these values of the first two parameters; null if there is none.
+}  // namespace
+
 const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
   const auto found =
       std::find_if(table.scored.begin(), table.scored.end(), [&](const ScoredPoint& scored) {
@@ -48,7 +51,40 @@ std::string cell_text(const ScoredPoint* best) {
   return three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")");
 }
 
-}  // namespace
+using convlab::from_json;
+using convlab::to_json;
+
+static void json_fields(JsonFields& fields, ScoredPoint& scored) {
+  fields("point", scored.point)("score", scored.score);
+}
+
+static void json_fields(JsonFields& fields, SweepTable& table) {
+  fields("title", table.title)("file", table.file_stem)("unit", table.unit)("scored", table.scored)(
+      "left_out", table.left_out);
+}
+
+static void json_fields(JsonFields& fields, SweepTables& tables) {
+  fields("space", tables.space)("caption", tables.caption)("tables", tables.tables);
+}
+
+std::string to_json(const SweepTables& tables) {
+  return file_text(Json(tables));
+}
+
+SweepTables read_sweep_tables(const std::filesystem::path& file) {
+  SweepTables tables;
+  read_file_text(read_text(file), file.string(), [&](const Json& json) {
+    json.get_to(tables);
+    for (const SweepTable& table : tables.tables) {
+      for (const ScoredPoint& scored : table.scored) {
+        if (scored.point.size() != tables.space.parameters.size() || !(scored.score > 0.0)) {
+          throw EnvironmentError("a point does not belong to its space");
+        }
+      }
+    }
+  });
+  return tables;
+}
 
 std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record) {
   std::vector<SweepTable> tables;
@@ -151,45 +187,25 @@ std::vector<std::filesystem::path> draw_heat_map(const SweepSpace& space, const 
   if (space.parameters.size() < 2 || table.scored.empty()) return {};
   const auto& rows = space.parameters[0];
   const auto& columns = space.parameters[1];
-  const auto tics = [](const std::vector<int>& values) {
-    std::string list;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      list += (i == 0 ? "" : ", ") + quoted(std::to_string(values[i])) + " " + std::to_string(i);
+  PlotData data({"columns", "rows", "cells"});
+  for (const int column : columns.values) data.add("columns", column);
+  for (const int row : rows.values) data.add("rows", row);
+  for (std::size_t r = 0; r < rows.values.size(); ++r) {
+    for (std::size_t c = 0; c < columns.values.size(); ++c) {
+      const ScoredPoint* best = best_in_cell(table, rows.values[r], columns.values[c]);
+      if (best != nullptr) data.add("cells", c, r, best->score, cell_text(best));
     }
-    return list;
-  };
-  const auto program = [&](PlotFormat format, const std::filesystem::path& output) {
-    std::ostringstream text;
-    text << frame_text({.title = "Sweep of " + space.stage + ": " + table.title,
-                        .caption = caption,
-                        .x_title = columns.name,
-                        .y_title = rows.name,
-                        .left = 110.0,
-                        .right = 160.0,  // the colour box
-                        .top = 100.0,
-                        .bottom = 80.0},
-                       format, output)
-         << "unset grid\nset xtics (" << tics(columns.values) << ")\nset ytics ("
-         << tics(rows.values)
-         << ")\nset xrange [-0.5:" << static_cast<double>(columns.values.size()) - 0.5
-         << "]\nset yrange [-0.5:" << static_cast<double>(rows.values.size()) - 0.5
-         << "]\nset logscale cb\nset format cb '%g'\nset cblabel " << quoted(table.unit)
-         << "\nset palette defined (0 '#fde725', 0.5 '#21918c', 1 '#440154')\n$cells << EOD\n";
-    std::ostringstream labels;
-    for (std::size_t r = 0; r < rows.values.size(); ++r) {
-      for (std::size_t c = 0; c < columns.values.size(); ++c) {
-        const ScoredPoint* best = best_in_cell(table, rows.values[r], columns.values[c]);
-        if (best == nullptr) continue;
-        text << c << " " << r << " " << best->score << "\n";
-        labels << "set label " << quoted(cell_text(best)) << " at first " << c << "," << r
-               << " center front font '," << 14 * font_scale(format) << "' textcolor rgb '"
-               << (best->score > 2 * table.scored[0].score ? "#ffffff" : "#111111") << "'\n";
-      }
-    }
-    text << "EOD\n" << labels.str() << "plot $cells using 1:2:3 with image\n";
-    return text.str();
-  };
-  return draw_plot(program, table.file_stem, folder);
+  }
+  data.set("best", table.scored[0].score);
+  data.command("unit = " + quoted(table.unit));
+  return draw({.name = table.file_stem,
+               .form = "heat_map",
+               .title = "Sweep of " + space.stage + ": " + table.title,
+               .caption = caption,
+               .x_title = columns.name,
+               .y_title = rows.name,
+               .data = std::move(data)},
+              folder);
 }
 
 std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {

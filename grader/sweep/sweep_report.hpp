@@ -24,6 +24,24 @@ struct SweepTable {
   std::vector<std::string> left_out{};  ///< "9 points: too many registers: …", "1 point: …"
 };
 
+/// All tables of a sweep: what `grader sweep` leaves in STAGE.tables.json for `grader report`.
+struct SweepTables {
+  SweepSpace space{};
+  std::string caption{};  ///< where it was timed
+  std::vector<SweepTable> tables{};
+};
+
+std::string to_json(const SweepTables& tables);
+/// @throws EnvironmentError that names the file if it holds no such tables
+SweepTables read_sweep_tables(const std::filesystem::path& file);
+
+/// The best point with these values of the first two parameters; null if there is none. Without a
+/// second parameter `column` is empty.
+const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column);
+
+/// "0.390 (64)": the score, and the values of all parameters from the third on; "-" for null.
+std::string cell_text(const ScoredPoint* best);
+
 /// The tables of a sweep that was timed.
 std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record);
 

@@ -16,7 +16,7 @@ static void json_fields(JsonFields& fields, SweepParameter& parameter) {
   fields("name", parameter.name)("values", parameter.values);
 }
 
-static void json_fields(JsonFields& fields, SweepSpace& space) {
+void json_fields(JsonFields& fields, SweepSpace& space) {
   fields("stage", space.stage)("variable", space.variable)("parameters", space.parameters)
       .optional("most_sums", space.most_sums);
 }

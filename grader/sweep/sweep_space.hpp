@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/result/json_fields.hpp"
 #include "common/tensor/conv_shape.hpp"
 
 namespace convlab::grader {
@@ -31,6 +32,8 @@ struct SweepSpace {
 
 /// A value for each parameter of a space, in its order.
 using SweepPoint = std::vector<int>;
+
+void json_fields(JsonFields& fields, SweepSpace& space);
 
 /// The spaces that a file declares. @throws EnvironmentError that names the file and what is wrong
 std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file);

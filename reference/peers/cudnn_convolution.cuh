@@ -29,7 +29,7 @@ enum class CudnnMath {
 ///
 /// Left out of the choice are the Fourier algorithms: their rounding spreads over a whole tile, so
 /// that outputs whose inputs are all zero do not come out as zero, which no bound on a sum of
-/// products allows.
+/// products allows. Winograd's are left out of kFp32: they exceed the bound of single precision.
 class CudnnConvolution {
  public:
   /// Tries all algorithms on arrays of its own. That takes a while and, for a moment, memory for a
@@ -59,7 +59,7 @@ class CudnnConvolution {
                       : math == CudnnMath::kTf32 ? CUDNN_DEFAULT_MATH
                                                  : CUDNN_TENSOR_OP_MATH;
     check(cudnnSetConvolutionMathType(convolution_, type), "cudnnSetConvolutionMathType");
-    choose();
+    choose(math);
   }
 
   CudnnConvolution(const CudnnConvolution&) = delete;
@@ -97,7 +97,20 @@ class CudnnConvolution {
                            " failed: " + cudnnGetErrorString(status) + ".");
   }
 
-  void choose() {
+  static bool may_use(cudnnConvolutionFwdAlgo_t algorithm, CudnnMath math) {
+    switch (algorithm) {
+      case CUDNN_CONVOLUTION_FWD_ALGO_FFT:
+      case CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING:
+        return false;
+      case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD:
+      case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED:
+        return math != CudnnMath::kFp32;
+      default:
+        return true;
+    }
+  }
+
+  void choose(CudnnMath math) {
     std::vector<cudnnConvolutionFwdAlgoPerf_t> found(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
     int count = 0;
     check(
@@ -109,10 +122,10 @@ class CudnnConvolution {
     CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     for (int i = 0; i < count; ++i) {  // the fastest first
       const auto& candidate = found[static_cast<std::size_t>(i)];
-      const bool fourier = candidate.algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT ||
-                           candidate.algo == CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING;
-      if (candidate.status != CUDNN_STATUS_SUCCESS || fourier || candidate.memory > free_bytes / 2)
+      if (candidate.status != CUDNN_STATUS_SUCCESS || !may_use(candidate.algo, math) ||
+          candidate.memory > free_bytes / 2) {
         continue;
+      }
       algorithm_ = candidate.algo;
       check(cudnnSetConvolutionMathType(convolution_, candidate.mathType),
             "cudnnSetConvolutionMathType");

@@ -170,7 +170,7 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
 
 std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::lock_guard lock(mutex_);
-  if (kind != MemoryKind::kPinned && bytes > total_ - used_) return nullptr;
+  if (kind != MemoryKind::kPinned && bytes > unused()) return nullptr;
   if (bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
   const std::size_t divisor = std::size_t{1} << static_cast<unsigned>(std::countr_zero(bytes));
   const bool wide = has_wide_accesses.load() || kind == MemoryKind::kPinned;
@@ -362,7 +362,15 @@ EmulationReport DeviceMemory::describe_host_access(const void* address) const {
 
 std::size_t DeviceMemory::free() const {
   const std::lock_guard lock(mutex_);
-  return total_ - used_;
+  return unused();
+}
+
+std::size_t DeviceMemory::total() const {
+  return settings().memory_bytes > 0 ? settings().memory_bytes : total_;
+}
+
+std::size_t DeviceMemory::unused() const {
+  return total() - std::min(used_, total());
 }
 
 // ---- access -------------------------------------------------------------------------------------

@@ -77,10 +77,12 @@ class DeviceMemory {
   /// The report about an access by the host, without the place of the access and the text.
   [[nodiscard]] EmulationReport describe_host_access(const void* address) const;
 
-  [[nodiscard]] std::size_t total() const { return total_; }
+  /// That of the device, or CONVLAB_EMU_MEMORY, which may change between two requests.
+  [[nodiscard]] std::size_t total() const;
   [[nodiscard]] std::size_t free() const;
 
  private:
+  [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   DeviceMemory();
   void unmap(const Allocation& allocation);
   std::byte* find_gap(std::size_t bytes);

@@ -55,9 +55,11 @@ TEST_CASE("m1: the reference prints what the course's program prints") {
 TEST_CASE("m1: the untouched hand-out fails politely") {
   const CommandResult run = Lab().m1("50");
   CHECK(run.exit_code == 1);
-  CHECK(run.err ==
-        "m1: The exercise in milestones/m1_cpu_baseline/conv_forward.cpp is still as it was handed "
-        "out: fill in its function, build, and run this again.\n");
+  CHECK(
+      run.err ==
+      "m1: milestones/m1_cpu_baseline/conv_forward.cpp still calls convlab::not_implemented, which "
+      "ends the program: write your code in the place of that line, build, and run this "
+      "again.\n");
 }
 
 TEST_CASE("m1: samples go to a result file") {

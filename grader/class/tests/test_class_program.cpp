@@ -47,7 +47,9 @@ class MadeUpClass {
   }
 
   FinishedProcess run(std::vector<std::string> words, std::chrono::milliseconds limit = {}) const {
-    words.insert(words.begin(), {CONVLAB_BINARY_DIR "/grader", "class"});
+    // As a user starts it: CTest sets this variable, with which the grader starts in another way.
+    words.insert(words.begin(),
+                 {"env", "-u", "OMP_WAIT_POLICY", CONVLAB_BINARY_DIR "/grader", "class"});
     words.insert(words.end(), {"--database", database().string()});
     return run_process({.words = words,
                         .environment = {"PASSED=" + passed()},
@@ -97,6 +99,34 @@ TEST_CASE("grader class grade: every answer of the grader, each in a sentence") 
   CHECK(contains(again.output, "2 graded"));
   CHECK(contains(made_up.run({"show", "machine"}).output, "passed"));
   CHECK(contains(made_up.run({"status"}).output, "5 students, 5 submissions"));
+}
+
+TEST_CASE("grader class grade: puzzles come to the check of their milestone, with the others") {
+  MadeUpClass made_up(
+      "test \"$9\" = --puzzles || test \"$8\" = --puzzles || exit 3\n"
+      "ls $(dirname $source)/../puzzles > \"$PASSED.seen\"\ncp \"$PASSED\" \"$result\"");
+  const std::string milestone = "milestones/m3_memory/";
+  const auto handed_out = [&](const std::string& name) {
+    return read_text(fs::path(CONVLAB_SOURCE_DIR) / milestone / name);
+  };
+  // The milestone itself is as it was handed out, and so are all puzzles but one.
+  grader::testing::write_archive(
+      made_up.submissions() / "anna.tar.gz",
+      {{milestone + "conv_forward.cu", handed_out("conv_forward.cu")},
+       {milestone + "puzzles/2_second_barrier.cu", handed_out("puzzles/2_second_barrier.cu")},
+       {milestone + "puzzles/1_halo.cu", "int solved;\n"}});
+  grader::testing::write_archive(
+      made_up.submissions() / "ben.tar.gz",
+      {{milestone + "conv_forward.cu", handed_out("conv_forward.cu")},
+       {milestone + "puzzles/1_halo.cu", handed_out("puzzles/1_halo.cu")}});
+  const FinishedProcess run =
+      made_up.run({"grade", made_up.submissions().string(), "--grader", made_up.grader().string(),
+                   "--no-speed", "--batches", "3"});
+  INFO(run.output);
+  CHECK(contains(run.output, "1 graded, 1 refused"));
+  CHECK(contains(run.output, "refused: Every file of m3 in it is as it was"));
+  CHECK(read_text(made_up.passed() + ".seen") ==
+        "1_halo.cu\n2_second_barrier.cu\n3_constant.cu\n4_several_outputs.cu\n");
 }
 
 TEST_CASE("grader class grade: killed at any moment it loses nothing and goes on") {

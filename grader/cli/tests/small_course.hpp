@@ -23,6 +23,7 @@ class SmallCourse {
     fs::copy(source / "milestones", course() / "milestones", fs::copy_options::recursive);
     fs::create_directory_symlink(source / "common", course() / "common");
     fs::create_directory_symlink(source / "reference", course() / "reference");
+    fs::create_directory_symlink(source / "grader", course() / "grader");  // templates of pictures
     fs::copy(bin.parent_path() / "pristine", build() / "pristine", fs::copy_options::recursive);
     fs::copy_file(bin / "grader", build() / "bin" / "grader");
     use(submission);

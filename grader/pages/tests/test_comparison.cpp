@@ -39,7 +39,7 @@ TEST_CASE("comparison: each stage with the one before it, with interval and verd
   CHECK(table.rows[1][5] == "2.00");
   const auto ladder = ladder_of(comparisons);
   REQUIRE(ladder);
-  CHECK(ladder->panels.at(0).rows.size() == 3);
+  CHECK(ladder->rows.size() == 3);
 }
 
 TEST_CASE("comparison: against one stage, and the same stage in two files") {

@@ -77,6 +77,30 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
   CHECK(contains(markdown_of(make_report(empty)), "hold no op time"));
 }
 
+TEST_CASE("report: the tables of a sweep, best cells shaded most") {
+  const SweepTables sweep{
+      .space = {.stage = "tuned",
+                .variable = "POINT",
+                .parameters = {{"maps", {1, 4}}, {"pixels", {1, 2}}, {"block", {64}}}},
+      .caption = "Some GPU",
+      .tables = {{.title = "convolution 1",
+                  .file_stem = "x",
+                  .unit = "ms",
+                  .scored = {{{4, 2, 64}, 1.0}, {{4, 1, 64}, 1.5}, {{1, 1, 64}, 8.0}},
+                  .left_out = {"1 point: too large"}}}};
+  const ReportSource source{
+      .milestone = "m4", .results = {plotted_result({})}, .names = {"x"}, .sweeps = {sweep}};
+  const std::string markdown = markdown_of(make_report(source));
+  CHECK(contains(markdown, "| maps \\ pixels | 1 | 2 |"));
+  CHECK(contains(markdown, "| 4 | 1.50 (64) | 1.00 (64) |"));
+  CHECK(contains(markdown, "| 1 | 8.00 (64) | - |"));
+  CHECK(contains(markdown, "Left out, 1 point: too large."));
+  const std::string html = html_of(make_report(source), kParts);
+  CHECK(contains(html, "<td style=\"--heat:100%\"><strong>1.00 (64)</strong></td>"));
+  CHECK(contains(html, "<td style=\"--heat:41%\">1.50 (64)</td>"));
+  CHECK(contains(html, "<td style=\"--heat:0%\">8.00 (64)</td><td style=\"--heat:0%\">-</td>"));
+}
+
 TEST_CASE("report: the questions of a ladder page") {
   const std::string text =
       "<summary>not this</summary>\n## Questions\n<details>\n<summary>Why?</summary>\nBecause.\n";

@@ -15,9 +15,12 @@ TEST_CASE("ladder: a panel per batch, stages in the order of the ladder, medians
   REQUIRE(ladder);
   REQUIRE(ladder->panels.size() == 2);
   CHECK(ladder->panels[0].batch == 100);
-  REQUIRE(ladder->panels[1].rows.size() == 2);
-  CHECK(ladder->panels[1].rows[0].title == "Stage a");
-  const grader::LadderRow& row = ladder->panels[1].rows[1];
+  CHECK(ladder->panels[1].batch == 1000);
+  REQUIRE(ladder->rows.size() == 2);
+  CHECK(ladder->rows[0].title == "Stage a");
+  CHECK(ladder->rows[0].cells.size() == 2);
+  CHECK(ladder->rows[1].cells.size() == 1);
+  const grader::LadderCell& row = ladder->rows[1].cells.at(1);
   CHECK(row.layers[0].median == 20);
   CHECK(row.layers[0].low == 15);
   CHECK(row.layers[0].high == 25);
@@ -50,14 +53,13 @@ TEST_CASE("ladder: of two runs of a stage the later file counts, and references 
   const auto ladder =
       grader::make_ladder({plotted_result({plotted_run("a", 1, 100, {1}, {1})}), newer}, "fa23");
   REQUIRE(ladder);
-  REQUIRE(ladder->panels[0].rows.size() == 1);
-  CHECK(ladder->panels[0].rows[0].sum.median == 14);
+  REQUIRE(ladder->rows.size() == 1);
+  CHECK(ladder->rows[0].cells.at(0).sum.median == 14);
   REQUIRE(ladder->panels[0].lines.size() == 2);
   CHECK(ladder->panels[0].lines[0].label == "floor");
   CHECK(ladder->panels[0].lines[1].milliseconds == 9);
-  const std::string text = grader::gnuplot_text(*ladder, grader::PlotFormat::kSvg, "/tmp/it's.svg");
-  CHECK(text.find("set output '/tmp/it''s.svg'") != std::string::npos);
-  CHECK(text.find("library 9.00") != std::string::npos);
+  const std::string text = pictures_of(*ladder).at(0).data.text();
+  CHECK(text.find("0\t0\t2\t-2\tfloor 2.00\n0\t1\t9\t-1\tlibrary 9.00\n") != std::string::npos);
 }
 
 TEST_CASE("steps: each stage against its named baseline, or the one before it") {
@@ -74,21 +76,20 @@ TEST_CASE("steps: each stage against its named baseline, or the one before it") 
   const auto steps = grader::make_steps(results, "fa23");
   REQUIRE(steps);
   REQUIRE(steps->panels.size() == 1);
-  REQUIRE(steps->panels[0].rows.size() == 3);  // nothing precedes m1; the orphan's is unknown
-  CHECK(steps->panels[0].rows[0].title == "m2 baseline over m1 baseline");
-  CHECK(steps->panels[0].rows[0].text == "25.0");
-  CHECK(steps->panels[0].rows[0].layers[0].median == 50);
-  CHECK(steps->panels[0].rows[1].title == "m3 tiled over m2 baseline");
-  CHECK(steps->panels[0].rows[1].text == "0.500");
-  const grader::LadderRow& last = steps->panels[0].rows[2];
-  CHECK(last.title == "m3 unrolled over m3 tiled");
+  REQUIRE(steps->rows.size() == 3);  // nothing precedes m1; the orphan's is unknown
+  const auto cell = [&](std::size_t row) { return steps->rows[row].cells.at(0); };
+  CHECK(steps->rows[0].title == "m2 baseline over m1 baseline");
+  CHECK(cell(0).text == "25.0");
+  CHECK(cell(0).layers[0].median == 50);
+  CHECK(steps->rows[1].title == "m3 tiled over m2 baseline");
+  CHECK(cell(1).text == "0.500");
+  const grader::LadderCell last = cell(2);
+  CHECK(steps->rows[2].title == "m3 unrolled over m3 tiled");
   CHECK(last.text == "4.00");
   CHECK(last.layers[0].median == 2);
   CHECK(last.layers[0].low == Approx(4 / 2.5));
   CHECK(last.layers[0].high == Approx(4 / 1.5));
   CHECK(last.layers[1].median == 5);
-  const std::string text = grader::gnuplot_text(*steps, grader::PlotFormat::kSvg, "/tmp/s.svg");
-  CHECK(text.find("m3 unrolled over m3 tiled") != std::string::npos);
 }
 
 TEST_CASE("steps: batches apart, never a CPU's stage for a GPU's baseline, none for one stage") {
@@ -112,8 +113,8 @@ TEST_CASE("steps: a solution is compared with its own baseline, and names tell s
                                         "fa23");
   REQUIRE(steps);
   std::vector<std::string> texts;
-  for (const grader::LadderRow& row : steps->panels.at(0).rows) {
-    texts.push_back(row.text + " " + row.title);
+  for (const grader::LadderRow& row : steps->rows) {
+    texts.push_back(row.cells.at(0).text + " " + row.title);
   }
   // Sorted by stage, then solution: the baselines first, of which neither has one itself.
   CHECK(texts == std::vector<std::string>{"2.00 m1 faster (reference) over m1 baseline (reference)",
@@ -127,29 +128,43 @@ TEST_CASE("ladder: panels share their rows, also where a stage has no time at on
                        plotted_run("c", 3, 1000, {1}, {1})})},
       "fa23");
   REQUIRE(ladder);
-  const std::string text = grader::gnuplot_text(*ladder, grader::PlotFormat::kSvg, "/tmp/s.svg");
-  CHECK(text.find("('Stage a' 1, 'Stage b' 2, 'Stage c' 3)") != std::string::npos);
-  CHECK(text.find("$sums << EOD\n2 1 2 2\n2 3 2 2\nEOD") != std::string::npos);
-  CHECK(text.find("$sums << EOD\n2 1 2 2\n2 2 2 2\n2 3 2 2\nEOD") != std::string::npos);
+  const std::string text = pictures_of(*ladder).at(0).data.text();
+  CHECK(text.find("$names << end_of_data\nStage a\nStage b\nStage c\nend") != std::string::npos);
+  // Panel, row, series: the sums of a and b at two batches, of which the first has no b.
+  CHECK(text.find("0\t1\t0\t2\t2\t2\n1\t1\t1") != std::string::npos);
+  CHECK(text.find("\n0\t2\t") == std::string::npos);
+  CHECK(text.find("1\t2\t0\t2\t2\t2\n0\t3\t1") != std::string::npos);
+}
+
+TEST_CASE("ladder: two solutions of a stage are two rows, also with one title") {
+  const auto ladder =
+      grader::make_ladder({plotted_result({plotted_run("a", 1, 100, {1}, {1})}, "m1", "student"),
+                           plotted_result({plotted_run("a", 1, 100, {3}, {3})}, "m1", "reference")},
+                          "fa23");
+  REQUIRE(ladder->rows.size() == 2);
+  CHECK(ladder->rows[0].title == ladder->rows[1].title);
+  CHECK(ladder->rows[0].cells.at(0).text == "6.00");
 }
 
 TEST_CASE("ladder: more batches or stages than a slide holds make several") {
   const convlab::testing::TemporaryFolder folder;
   std::vector<RunResult> runs;
   for (int batch = 1; batch <= 5; ++batch) runs.push_back(plotted_run("a", 1, batch, {1}, {1}));
-  const auto draw_them = [&] {
-    return grader::draw(*grader::make_ladder({plotted_result(runs)}, "fa23"), folder.path());
+  const auto slides = [&] {
+    return pictures_of(*grader::make_ladder({plotted_result(runs)}, "fa23"));
   };
-  CHECK(draw_them().size() == 6);
+  CHECK(slides().size() == 2);
   // These have a time at one batch only.
   for (int i = 0; i < 60; ++i) runs.push_back(plotted_run("s" + std::to_string(i), i, 1, {1}, {1}));
-  const auto files = draw_them();
-  REQUIRE(files.size() == 9);
-  CHECK(files[0].filename() == "op-time-fa23.svg");
-  CHECK(files[3].filename() == "op-time-fa23-2.svg");
-  CHECK(files[6].filename() == "op-time-fa23-3.svg");
+  REQUIRE(slides().size() == 3);
+  CHECK(slides()[0].name == "op-time-fa23");
+  CHECK(slides()[1].name == "op-time-fa23-2");
+  CHECK(slides()[2].name == "op-time-fa23-3");
+  for (const auto& file : draw(slides()[1], folder.path())) {
+    CHECK(std::filesystem::file_size(file) > 1000);
+  }
   for (int i = 0; i < 1000; ++i) {
     runs.push_back(plotted_run("t" + std::to_string(i), i, 1, {1}, {1}));
   }
-  CHECK_THROWS_AS(draw_them(), UsageError);
+  CHECK_THROWS_AS(slides(), UsageError);
 }

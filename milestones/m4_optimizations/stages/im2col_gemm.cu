@@ -49,8 +49,9 @@ __global__ void multiply(float* output, const float* weights, const float* unrol
 }
 
 class Im2colGemm : public convlab::DeviceConvolution {
-  /// Chooses how many images make a slice of about 256 MiB, and allocates it: about 5 lines. Here
-  /// shape() tells the sizes.
+  /// Chooses how many images make a slice of at most workspace_bytes() bytes, and allocates it:
+  /// about 5 lines. Here shape() tells the sizes. The grader also tries a device with so little
+  /// memory that a batch of 11 images takes several slices.
   void prepare() override {}
 
   /// Unrolls and multiplies slice after slice; all pointers are to device memory: about 15 lines.

@@ -5,7 +5,7 @@
 // each.
 //
 //     build/bin/compare_m4                                   all stages and cuDNN, batch 1000
-//     build/bin/compare_m4 --batch 10000 --json build/peers.json
+//     build/bin/compare_m4 --batches 100,10000 --json build/peers.json
 //     build/bin/grader plot build/m4.json build/peers.json
 //
 // The file is one of docs/results.md, so that tables and plots have a row for each contender.
@@ -112,34 +112,40 @@ void print_table(const std::vector<Contender>& contenders) {
 struct Options {
   std::string network = kDefaultPreset;
   std::string json;
-  int batch = 1000;
+  std::vector<int> batches = {1000};
   int rounds = 21;
   std::vector<std::string> stages;
 };
 
-ExitCode compare(const Options& options) {
-  const std::unique_ptr<DeviceSession> device = open_cuda_session();
-  const auto layers = timed_layers(options.network, options.batch);
+// Measures all contenders at one batch and prints their table.
+std::vector<RunResult> compare_at(int batch, const Options& options, DeviceSession& device) {
+  const auto layers = timed_layers(options.network, batch);
   std::vector<Contender> contenders;
   for (const std::string& id : options.stages) {
     Contender contender{.stage = find_stage(id), .convolution = nullptr, .result = {}};
-    require_capability(device->info(), contender.stage.needs, ("Stage '" + id + "'").c_str());
+    require_capability(device.info(), contender.stage.needs, ("Stage '" + id + "'").c_str());
     contender.result.network = options.network;
-    contender.result.batch = options.batch;
+    contender.result.batch = batch;
     contender.result.stage = info_of(contender.stage);
-    contender.result.device = device->info().device;
+    contender.result.device = device.info().device;
     contender.result.verdict = Verdict::kPassed;
     contenders.push_back(std::move(contender));
   }
   for (const auto& layer : layers) {
-    for (Contender& contender : contenders) start(contender, *layer, *device);
-    take_turns(contenders, options.rounds, *device);
-    for (Contender& contender : contenders) finish(contender, *layer, *device);
+    for (Contender& contender : contenders) start(contender, *layer, device);
+    take_turns(contenders, options.rounds, device);
+    for (Contender& contender : contenders) finish(contender, *layer, device);
   }
-
-  std::printf("Network %s, batch %d, %s, %d rounds in turns\n\n", options.network.c_str(),
-              options.batch, device->info().name.c_str(), options.rounds);
+  std::printf("Network %s, batch %d, %s, %d rounds in turns\n\n", options.network.c_str(), batch,
+              device.info().name.c_str(), options.rounds);
   print_table(contenders);
+  std::vector<RunResult> runs;
+  for (Contender& contender : contenders) runs.push_back(std::move(contender.result));
+  return runs;
+}
+
+ExitCode compare(const Options& options) {
+  const std::unique_ptr<DeviceSession> device = open_cuda_session();
   Result result;
   result.program = "compare_m4";
   result.milestone = "m4";
@@ -147,9 +153,11 @@ ExitCode compare(const Options& options) {
   result.created = utc_now();
   result.machine = describe_machine();
   bool all_right = true;
-  for (Contender& contender : contenders) {
-    all_right = all_right && contender.result.verdict == Verdict::kPassed;
-    result.runs.push_back(std::move(contender.result));
+  for (const int batch : options.batches) {
+    for (RunResult& run : compare_at(batch, options, *device)) {
+      all_right = all_right && run.verdict == Verdict::kPassed;
+      result.runs.push_back(std::move(run));
+    }
   }
   add_device(result, measure(*device));
   if (!options.json.empty()) write_result(options.json, result);
@@ -167,7 +175,8 @@ int main(int argc, char** argv) {
   app.add_option("--network", options.network, "preset")
       ->check(CLI::IsMember(preset_names()))
       ->capture_default_str();
-  app.add_option("--batch", options.batch, "images")
+  app.add_option("--batches", options.batches, "images")
+      ->delimiter(',')
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   app.add_option("--rounds", options.rounds, "samples")
@@ -179,7 +188,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "also write all samples to this file");
   app.footer(
       "Examples:\n"
-      "  build/bin/compare_m4 --batch 10000 --json build/peers.json\n"
+      "  build/bin/compare_m4 --batches 100,10000 --json build/peers.json\n"
       "  build/bin/compare_m4 --stages mma-ptx,cudnn,cudnn-tf32,cudnn-fp16 --rounds 51");
   return run_program(app, argc, argv, [&] { return compare(options); });
 }

@@ -118,9 +118,23 @@ inline std::size_t shared_bytes(const ConvShape& shape, int rows, int images) {
   return sizeof(float) * (images * image_floats(shape, rows) + weight_floats(shape));
 }
 
-/// How many blocks fit on the device at once, each with `bytes` of dynamic shared memory; 0 where
-/// not even one fits.
-inline int blocks_that_fit(const Variant& variant, int threads, std::size_t bytes) {
+/// How a kernel that takes image after image is started. Made once, in prepare: what it asks CUDA
+/// for takes longer than the convolution of some images.
+struct Plan {
+  Variant variant;
+  std::size_t bytes = 0;  ///< of dynamic shared memory
+  int threads = 0;
+  int blocks = 0;  ///< as many as fit on the device at once; 0: the kernel cannot do this shape
+};
+
+/// @param variant  the kernel for this shape; rows is 0 if there is none
+/// @param images   that a block holds in shared memory at a time
+inline Plan plan(const ConvShape& shape, const Variant& variant, int images) {
+  Plan plan;
+  if (variant.rows == 0) return plan;
+  plan.variant = variant;
+  plan.bytes = shared_bytes(shape, variant.rows, images);
+  plan.threads = best_block(shape, variant.rows);
   int device = 0;
   int most_bytes = 0;
   int multiprocessors = 0;
@@ -128,15 +142,16 @@ inline int blocks_that_fit(const Variant& variant, int threads, std::size_t byte
   CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
   CONVLAB_CUDA_CHECK(
       cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (bytes > static_cast<std::size_t>(most_bytes)) return 0;
+  if (plan.bytes > static_cast<std::size_t>(most_bytes)) return plan;
   CONVLAB_CUDA_CHECK(
       cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   // More than 48 KiB are given only to a kernel that asks for them.
   CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(
-      variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  CONVLAB_CUDA_CHECK(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant.kernel, threads, bytes));
-  return blocks * multiprocessors;
+      variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.bytes)));
+  CONVLAB_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant.kernel,
+                                                                   plan.threads, plan.bytes));
+  plan.blocks = std::min(blocks * multiprocessors, shape.batch);
+  return plan;
 }
 
 }  // namespace convlab::image_in_shared

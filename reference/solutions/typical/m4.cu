@@ -17,7 +17,6 @@ namespace {
 using convlab::ConvShape;
 
 constexpr int kTile = 16;
-constexpr int kSlice = 2;  // images that are unrolled at a time
 
 __global__ void unroll_input(float* unrolled, const float* input, ConvShape shape) {
   const std::int64_t pixels = std::int64_t{shape.out_height()} * shape.out_width();
@@ -67,25 +66,27 @@ __global__ void multiply(float* output, const float* weights, const float* unrol
 
 class Im2colGemm : public convlab::DeviceConvolution {
   void prepare() override {
-    const std::int64_t columns =
-        std::int64_t{kSlice} * shape().out_height() * shape().out_width();
-    unrolled_ = convlab::DeviceBuffer<float>(shape().taps() * columns);
+    const std::int64_t image =
+        std::int64_t{shape().taps()} * shape().out_height() * shape().out_width();
+    const std::int64_t room = workspace_bytes() / std::int64_t{sizeof(float)};
+    slice_ = static_cast<int>(std::clamp<std::int64_t>(room / image, 1, shape().batch));
+    unrolled_ = convlab::DeviceBuffer<float>(slice_ * image);
   }
 
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     const int pixels = shape.out_height() * shape.out_width();
-    for (int b = 0; b < shape.batch; b += kSlice) {
+    for (int b = 0; b < shape.batch; b += slice_) {
       ConvShape slice = shape;
-      slice.batch = std::min(kSlice, shape.batch - b);
+      slice.batch = std::min(slice_, shape.batch - b);
       const std::int64_t columns = std::int64_t{slice.batch} * pixels;
       const dim3 blocks((columns + 255) / 256);
       unroll_input<<<blocks, 256>>>(unrolled_.data(), input, slice);
       CONVLAB_CUDA_CHECK_LAUNCH(blocks, 256, 0);
       const dim3 block(kTile, kTile);
       const dim3 grid((columns + kTile - 1) / kTile, (shape.out_channels + kTile - 1) / kTile);
-      multiply<<<grid, block>>>(output, weights, unrolled_.data(), shape.out_channels,
-                                shape.taps(), columns, pixels);
+      multiply<<<grid, block>>>(output, weights, unrolled_.data(), shape.out_channels, shape.taps(),
+                                columns, pixels);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, block, 0);
       input += slice.batch * shape.input_image_size();
       output += slice.batch * shape.output_image_size();
@@ -94,6 +95,7 @@ class Im2colGemm : public convlab::DeviceConvolution {
 
   void release() override { unrolled_ = {}; }
 
+  int slice_ = 1;  // images that are unrolled at a time
   convlab::DeviceBuffer<float> unrolled_;
 };
 

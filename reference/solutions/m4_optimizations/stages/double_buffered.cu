@@ -84,23 +84,25 @@ image_in_shared::Variant variant_for(int out_height) {
 }
 
 class DoubleBuffered final : public convlab::DeviceConvolution {
+  static image_in_shared::Variant variant_of(const ConvShape& shape) {
+    if (shape.stride != 1) return {};
+    if (shape.kernel == 7) return variant_for<7>(shape.out_height());
+    if (shape.kernel == 5) return variant_for<5>(shape.out_height());
+    if (shape.kernel == 3) return variant_for<3>(shape.out_height());
+    return {};
+  }
+
+  void prepare() override { plan_ = image_in_shared::plan(shape(), variant_of(shape()), 2); }
+
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    image_in_shared::Variant variant;
-    if (shape.stride == 1) {
-      if (shape.kernel == 7) variant = variant_for<7>(shape.out_height());
-      if (shape.kernel == 5) variant = variant_for<5>(shape.out_height());
-      if (shape.kernel == 3) variant = variant_for<3>(shape.out_height());
-    }
-    if (variant.rows == 0) return convlab::convolve_any_shape(output, input, weights, shape);
-    const std::size_t bytes = image_in_shared::shared_bytes(shape, variant.rows, 2);
-    const int threads = image_in_shared::best_block(shape, variant.rows);
-    const int blocks = image_in_shared::blocks_that_fit(variant, threads, bytes);
-    if (blocks == 0) return convlab::convolve_any_shape(output, input, weights, shape);
-    const int grid = std::min(blocks, shape.batch);
-    variant.kernel<<<grid, threads, bytes>>>(output, input, weights, shape);
-    CONVLAB_CUDA_CHECK_LAUNCH(grid, threads, bytes);
+    if (plan_.blocks == 0) return convlab::convolve_any_shape(output, input, weights, shape);
+    plan_.variant.kernel<<<plan_.blocks, plan_.threads, plan_.bytes>>>(output, input, weights,
+                                                                       shape);
+    CONVLAB_CUDA_CHECK_LAUNCH(plan_.blocks, plan_.threads, plan_.bytes);
   }
+
+  image_in_shared::Plan plan_;
 };
 
 const convlab::ConvolutionStage<DoubleBuffered> stage({

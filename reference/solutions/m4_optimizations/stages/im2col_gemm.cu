@@ -10,7 +10,7 @@
 //
 // Cost     the unrolled input is K·K times the input: 12.5 GB for the first layer of the default
 //          network at 10 000 images, with more elements than an int counts. It is therefore made
-//          and used in slices of kSliceBytes, which every card has, and written and read once each.
+//          and used in slices, 256 MiB at most, and written and read once each.
 // Expect   slower than the baseline's successors: the product is thin (4 or 16 maps), so the
 //          traffic of the unrolled matrix decides. Its place is on the way to fused-gemm.
 // Run      build/bin/m4 1000 --stage im2col-gemm --solution reference
@@ -26,7 +26,6 @@ namespace {
 
 using convlab::ConvShape;
 
-constexpr std::int64_t kSliceBytes = std::int64_t{256} << 20;
 constexpr int kUnrollBlock = 256;
 constexpr int kTileColumns = 64;
 constexpr int kTileTaps = 16;
@@ -100,7 +99,7 @@ class Im2colGemm final : public convlab::DeviceConvolution {
   void prepare() override {
     const std::int64_t image_elements =
         std::int64_t{shape().taps()} * shape().out_height() * shape().out_width();
-    const std::int64_t slice_elements = kSliceBytes / std::int64_t{sizeof(float)};
+    const std::int64_t slice_elements = workspace_bytes() / std::int64_t{sizeof(float)};
     images_at_once_ = static_cast<int>(
         std::clamp<std::int64_t>(slice_elements / image_elements, 1, shape().batch));
     unrolled_ = convlab::DeviceBuffer<float>(images_at_once_ * image_elements);

@@ -1,0 +1,57 @@
+#include "common/fault_words/call_words.hpp"
+
+#include <algorithm>
+#include <regex>
+#include <string>
+
+namespace convlab {
+
+// CONVLAB_CUDA_CHECK has thrown "…/conv_forward.cu:57: cudaMalloc(x, 4) failed: … (cudaError…)."
+void explain_checked_call(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
+  static const std::regex form(R"(^(?:.*/)?([^/:]+):(\d+): (cuda\w+)\((.*)\) failed: ([\s\S]*)$)");
+  std::smatch part;
+  if (!std::regex_match(fault.text, part, form)) return;
+  const std::string file = part[1];
+  words.id = "E-cuda-call";
+  words.seen = part[3].str() + " failed: " + part[5].str() +
+               sources.quote(file, static_cast<int>(std::stol(part[2])));
+  const std::string arguments = part[4];
+  const std::string first = arguments.substr(0, arguments.find(','));
+  if (part[3] != "cudaMalloc" || first.find('&') != std::string::npos) return;
+  const auto guesses = words.seen.find(". Usually");
+  const auto line = words.seen.find('\n');
+  if (guesses < line)
+    words.seen.erase(guesses + 1, std::min(line, words.seen.size()) - guesses - 1);
+  words.cause =
+      "cudaMalloc stores the address of the new memory in your pointer, so it wants to know where "
+      "that pointer is: its address, with &.";
+  words.next = "Write cudaMalloc(&" + first.substr(first.find_last_of(" )*") + 1) + ", bytes).";
+}
+
+void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
+  const auto says = [&](const char* part) { return fault.text.find(part) != std::string::npos; };
+  if (says("only cudaMemcpyToSymbol")) {
+    words.cause =
+        "A __constant__ array is no pointer that the host can use: it is copied by its "
+        "name.";
+    words.next =
+        "Write cudaMemcpyToSymbol(name, from, bytes), and after that 0 and "
+        "cudaMemcpyDeviceToDevice where `from` is device memory.";
+  } else if (says("freed")) {
+    words.cause = "cudaFree has given this memory back before.";
+    words.next =
+        "Free each pointer once, in epilog, after the last copy: convolve may run several times "
+        "between prolog and epilog.";
+  } else if (says("cudaFree of a pointer")) {
+    words.cause = "cudaFree takes a pointer that cudaMalloc has set, and this one is of the host.";
+    words.next = "Free the array of the device; the host's arrays are not yours to free.";
+  } else if (sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos) {
+    words.cause = "With & the copy gets the place of the pointer itself, a variable of the host.";
+    words.next = "Pass the pointer without &; only cudaMalloc wants its address.";
+  } else if (says("to memory of the host") && says("from memory of the host")) {
+    words.cause = "Both pointers are of the host: cudaMalloc has set neither of them.";
+    words.next = "Allocate the array of the device with cudaMalloc, not with new or malloc.";
+  }
+}
+
+}  // namespace convlab

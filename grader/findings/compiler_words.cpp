@@ -1,0 +1,96 @@
+#include "grader/findings/compiler_words.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "grader/findings/catalogue.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// What a compiler says, in a part of its sentence, and what it means.
+struct CompilerWords {
+  const char* says;
+  const char* cause;
+  const char* next;
+};
+
+constexpr CompilerWords kWords[] = {
+    {"for array subscript", "The arrays are flat: one pair of brackets with one index.",
+     "Work the index out, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
+    {"subscripted value is not", "The arrays are flat: one pair of brackets with one index.",
+     "Work the index out, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
+    {"ConvShape::)() const", "out_height and out_width are functions of the shape.",
+     "Call them, with parentheses: shape.out_height()."},
+    {"non-static member function", "out_height and out_width are functions of the shape.",
+     "Call them, with parentheses: shape.out_height()."},
+    {"cannot be used as a function", "A size of the shape is called like a function.",
+     "Only out_height() and out_width() take parentheses; batch, height, kernel and the others are "
+     "variables."},
+    {"unterminated argument list", "A closing ) is missing where that macro is used.",
+     "Count the brackets in that line; cudaMalloc( … ) has its own pair inside the macro's."},
+    {"at end of input", "An opening { has no closing }.",
+     "Count the braces; an editor shows the partner of the one under the cursor."},
+    {"expected '}'", "An opening { has no closing }.",
+     "Count the braces; an editor shows the partner of the one under the cursor."},
+    {"was not declared in this scope",
+     "The name is misspelt, or was declared inside a block that has ended: a variable of a for "
+     "loop "
+     "lives to the end of the loop, and a ; right behind for (…) ends it.",
+     "Compare the spelling with the line that declares the name, then the braces between."},
+    {"undeclared identifier",
+     "The name is misspelt, or was declared inside a block that has ended: a variable of a for "
+     "loop "
+     "lives to the end of the loop, and a ; right behind for (…) ends it.",
+     "Compare the spelling with the line that declares the name, then the braces between."},
+    {"expected ';'", "A semicolon is missing, often at the end of the line before.",
+     "End each statement with ; and check again."},
+    {"assignment of read-only", "Input and weights are const: they can only be read.",
+     "Store into output[…]."},
+    {"has no member named", "The shape has no size of that name.",
+     "The table of the chapter lists them: batch, out_channels, in_channels, height, width, "
+     "kernel, "
+     "stride."},
+};
+
+// The first line that uses the macro with more opening than closing brackets.
+std::string unclosed(const std::string& macro, const SourceText& sources) {
+  for (const auto& place : sources.lines_with({macro + "("})) {
+    int open = 0;
+    for (int next = place.line; next < place.line + 5; ++next) {
+      const std::string line = sources.line(place.file, next);
+      open += static_cast<int>(std::count(line.begin(), line.end(), '(') -
+                               std::count(line.begin(), line.end(), ')'));
+      if (line.ends_with(';')) break;
+    }
+    if (open > 0) return sources.quote(place.file, place.line);
+  }
+  return {};
+}
+
+}  // namespace
+
+Finding compiler_finding(const std::string& error, const SourceText& sources) {
+  Finding found = finding("E-build", error);
+  static const std::regex place(R"(^([^:\s]+):(\d+):)");
+  static const std::regex macro(R"re(unterminated argument list invoking macro "(\w+)")re");
+  std::smatch part;
+  std::string quoted;
+  if (std::regex_search(error, part, macro)) {
+    quoted = unclosed(part[1], sources);
+  } else if (std::regex_search(error, part, place)) {
+    const std::string file = part[1];
+    quoted = sources.quote(file.substr(file.rfind('/') + 1), static_cast<int>(std::stol(part[2])));
+  }
+  found.seen += quoted;
+  for (const CompilerWords& words : kWords) {
+    if (error.find(words.says) == std::string::npos) continue;
+    found.cause = words.cause;
+    found.next = words.next;
+    break;
+  }
+  return found;
+}
+
+}  // namespace convlab::grader

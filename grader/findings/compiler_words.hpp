@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "common/fault_words/source_text.hpp"
+#include "grader/findings/diagnosis.hpp"
+
+namespace convlab::grader {
+
+/// E-build with the line that the compiler names and, for the errors that beginners make most, what
+/// they mean.
+/// @param error  "conv_forward.cpp:43:2: error: expected '}' at end of input", of GCC, clang or
+/// nvcc
+Finding compiler_finding(const std::string& error, const SourceText& sources);
+
+}  // namespace convlab::grader
