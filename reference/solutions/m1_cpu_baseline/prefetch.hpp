@@ -53,7 +53,8 @@ class NextInput {
   NextInput(const ConvShape& shape, const float* input, std::int64_t item, int bands, int steps) {
     const std::int64_t image_size = shape.input_image_size();
     if (item >= std::int64_t{shape.batch} * bands) return;
-    // Bands of an image overlap; equal parts of it do as well, for one after the other is needed.
+    // What a band reads overlaps its neighbours; equal parts of the image are enough, for the
+    // other bands ask for the rest.
     next_ = input + item / bands * image_size + item % bands * image_size / bands;
     end_ = input + item / bands * image_size + (item % bands + 1) * image_size / bands;
     floats_per_step_ = (end_ - next_ + steps - 1) / steps;
