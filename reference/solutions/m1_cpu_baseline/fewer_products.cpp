@@ -179,14 +179,16 @@ void make_planes(const float* rows, std::ptrdiff_t count, std::ptrdiff_t pitch, 
   }
 }
 
+// Where the four sums of a tile go, pixels × maps each.
+using Targets = std::array<float*, kSums>;
+
 // Makes y0 of `upper` and y1 of `lower`.
-void finish_tile(float* upper, float* lower, const float* both, const float* opposite,
-                 std::ptrdiff_t count) {
+void finish_tile(const Targets& sums, std::ptrdiff_t count) {
   for (std::ptrdiff_t i = 0; i < count; i += kLanes) {
-    const Vec sum = load(both + i);
-    const Vec difference = load(opposite + i);
-    store(upper + i, load(upper + i) + (sum + difference));
-    store(lower + i, load(lower + i) + (sum - difference));
+    const Vec sum = load(sums[kBoth] + i);
+    const Vec difference = load(sums[kOpposite] + i);
+    store(sums[kUpper] + i, load(sums[kUpper] + i) + (sum + difference));
+    store(sums[kLower] + i, load(sums[kLower] + i) + (sum - difference));
   }
 }
 
@@ -268,24 +270,22 @@ void convolve_row_pairs(const ConvShape& shape, const float* input, const float*
           float* const to = output + image * shape.output_image_size() + first_map * map_size +
                             (first_row + strip) * out_width;
           for (int h = strip; h < strip_end; h += 2) {
+            const std::ptrdiff_t row = h - strip;
+            NextOutput next_output(to + row * out_width, std::min(2, strip_end - h) * out_width,
+                                   maps, map_size, steps);
             for (int t = 0; t < tiling.tiles_per_row; ++t) {
               const std::ptrdiff_t w =
                   std::min(t * tiling.pixels, shape.out_width() - tiling.pixels);
-              float* const upper = sums + (h - strip) * row_sums + w * group_maps;
-              float* const lower = upper + row_sums;
-              const std::array<float*, kSums> targets = {upper, lower, both, opposite};
+              float* const upper = sums + row * row_sums + w * group_maps;
+              const Targets targets = {upper, upper + row_sums, both, opposite};
               for (std::size_t s = 0; s < kSums; ++s) {
+                next_output.advance();
                 next_input.advance();
-                const int step = t * static_cast<int>(kSums) + static_cast<int>(s);
-                const int first = maps * step / steps;
-                prefetch_output(to + (h - strip) * out_width + first * map_size,
-                                std::min(2, strip_end - h) * out_width,
-                                maps * (step + 1) / steps - first, map_size);
                 tiling.multiply(terms[s].taps, band + h * pitch + w, terms[s].offsets.data(),
                                 terms[s].weights.data() + std::ptrdiff_t{first_map} * terms[s].taps,
                                 targets[s]);
               }
-              finish_tile(upper, lower, both, opposite, tile_sums);
+              finish_tile(targets, tile_sums);
             }
           }
           store_transposed(sums, static_cast<int>((strip_end - strip) * out_width),

@@ -102,11 +102,11 @@ void convolve_map_lanes(const ConvShape& shape, const float* input, const float*
           for (int h = 0; h < rows; ++h) {
             const float* const row =
                 pixels + std::ptrdiff_t{strip - first_row + h} * planes.pitch();
+            NextOutput next_output(to + std::ptrdiff_t{h} * out_width, out_width, maps, map_size,
+                                   tiling.tiles_per_row);
             for (int t = 0; t < tiling.tiles_per_row; ++t) {
               const int w = std::min(t * tiling.pixels, out_width - tiling.pixels);
-              const int first = maps * t / tiling.tiles_per_row;
-              prefetch_output(to + std::ptrdiff_t{h} * out_width + first * map_size, out_width,
-                              maps * (t + 1) / tiling.tiles_per_row - first, map_size);
+              next_output.advance();
               next_input.advance();
               tiling.multiply(shape.taps(), row + w, planes.offsets(), group_weights,
                               sums + (std::ptrdiff_t{h} * out_width + w) * group_maps);

@@ -14,16 +14,35 @@ namespace convlab {
 /// Floats in a cache line.
 inline constexpr std::ptrdiff_t kLineFloats = 16;
 
-/// Asks for the lines of `maps` rows of output, `map_size` floats apart, that are stored next. A
-/// line has to come from memory before a part of it can be changed.
-inline void prefetch_output(const float* output, std::ptrdiff_t count, int maps,
-                            std::ptrdiff_t map_size) {
-  for (int m = 0; m < maps; ++m) {
-    for (std::ptrdiff_t i = 0; i < count; i += kLineFloats) {
-      __builtin_prefetch(output + m * map_size + i, 1);
+/// Asks for the lines of output that are stored next, those of some maps at each step: a core has
+/// some 16 lines under way at once, and waits if it asks for more. A line has to come from memory
+/// before a part of it can be changed.
+class NextOutput {
+ public:
+  /// @param output  `maps` rows of `count` floats, `map_size` floats apart
+  /// @param steps   how often advance is called
+  NextOutput(const float* output, std::ptrdiff_t count, int maps, std::ptrdiff_t map_size,
+             int steps)
+      : output_(output), count_(count), maps_(maps), map_size_(map_size), steps_(steps) {}
+
+  void advance() {
+    ++step_;
+    for (; map_ < maps_ * step_ / steps_; ++map_) {
+      for (std::ptrdiff_t i = 0; i < count_; i += kLineFloats) {
+        __builtin_prefetch(output_ + map_ * map_size_ + i, 1);
+      }
     }
   }
-}
+
+ private:
+  const float* output_;
+  std::ptrdiff_t count_;
+  int maps_;
+  std::ptrdiff_t map_size_;
+  int steps_;
+  int step_ = 0;
+  int map_ = 0;
+};
 
 /// Brings what a thread packs next into the second-level cache, a few lines at each step of what
 /// it computes now.
@@ -34,7 +53,8 @@ class NextInput {
   NextInput(const ConvShape& shape, const float* input, std::int64_t item, int bands, int steps) {
     const std::int64_t image_size = shape.input_image_size();
     if (item >= std::int64_t{shape.batch} * bands) return;
-    // Bands of an image overlap; equal parts of it do as well, for one after the other is needed.
+    // What a band reads overlaps its neighbours; equal parts of the image are enough, for the
+    // other bands ask for the rest.
     next_ = input + item / bands * image_size + item % bands * image_size / bands;
     end_ = input + item / bands * image_size + (item % bands + 1) * image_size / bands;
     floats_per_step_ = (end_ - next_ + steps - 1) / steps;

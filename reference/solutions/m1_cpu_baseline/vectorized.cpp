@@ -14,7 +14,8 @@
 //
 // Cost     lanes that hold garbage: (kernel - 1) / width of all, 7 to 15 % in the default network;
 //          a row that is a multiple of the tile is taken alone and has none. A copy of the input
-//          in bands that fit the first-level cache, which takes the stride out (phase_planes.hpp).
+//          in bands that fit the first-level cache, which takes the stride out (phase_planes.hpp);
+//          none where the copy would equal the image and no tile reads past it.
 // Expect   most of the processor's peak. Per tap a tile of 4 × 5 does 20 multiply-adds, 10 cycles;
 //          its 9 loads, 5 of them across a border of cache lines, take 7: arithmetic is the limit.
 // Run      build/bin/m1 1000 --solution reference --stage vectorized
