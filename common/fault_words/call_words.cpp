@@ -20,7 +20,8 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources, F
   if (part[3] != "cudaMalloc" || first.find('&') != std::string::npos) return;
   const auto guesses = words.seen.find(". Usually");
   const auto line = words.seen.find('\n');
-  if (guesses < line) words.seen.erase(guesses + 1, std::min(line, words.seen.size()) - guesses - 1);
+  if (guesses < line)
+    words.seen.erase(guesses + 1, std::min(line, words.seen.size()) - guesses - 1);
   words.cause =
       "cudaMalloc stores the address of the new memory in your pointer, so it wants to know where "
       "that pointer is: its address, with &.";
@@ -29,7 +30,14 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources, F
 
 void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
   const auto says = [&](const char* part) { return fault.text.find(part) != std::string::npos; };
-  if (says("freed")) {
+  if (says("only cudaMemcpyToSymbol")) {
+    words.cause =
+        "A __constant__ array is no pointer that the host can use: it is copied by its "
+        "name.";
+    words.next =
+        "Write cudaMemcpyToSymbol(name, from, bytes), and after that 0 and "
+        "cudaMemcpyDeviceToDevice where `from` is device memory.";
+  } else if (says("freed")) {
     words.cause = "cudaFree has given this memory back before.";
     words.next =
         "Free each pointer once, in epilog, after the last copy: convolve may run several times "

@@ -67,8 +67,8 @@ std::string position_text(const ConvShape& shape, const std::string& array, long
   const Extents e = extents_of(shape, array);
   const long long plane = e.rows * e.columns;
   const long long size = e.count_outer * e.count_inner * plane;
-  if (size == e.columns) return {};  // a single row of numbers
   if (element < 0) return "before row 0 of " + std::string(e.outer) + " 0";
+  if (size == e.columns) return {};  // a single row of numbers
   if (element < size + plane) {
     const long long row = (element - (size - plane)) / e.columns;
     return "row " + std::to_string(row) + " of the last " + e.inner + ", whose last row is " +
@@ -240,6 +240,9 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
                       ? "The block has " + std::to_string(longest) +
                             " threads in one direction, more than the tile has elements: block and "
                             "tile must use the same constant."
+                  : memory.variable == "dynamic" && elements == 0
+                      ? "The launch gives the kernel no shared memory: its third argument is "
+                        "missing."
                   : memory.variable == "dynamic"
                       ? "The launch asks for less shared memory than the kernel uses, or an "
                         "index into the tile is too large."
@@ -372,6 +375,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
     case FaultKind::kLaunch:
       words = {"E-launch", text_and_places};
       if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
+        words.id = "E-empty-grid";
         words.cause =
             "The number of blocks is a size divided by the tile, and a division of whole numbers "
             "rounds down: an image smaller than the tile gives 0 blocks.";

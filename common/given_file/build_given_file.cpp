@@ -146,6 +146,7 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
   }
   for (const std::string& library : target.libraries) all += " " + library;
   if (target.lockstep) all += " lockstep";
+  all += " " + target.optimise;
   const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +

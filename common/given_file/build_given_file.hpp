@@ -18,6 +18,7 @@ struct GivenFileTarget {
   std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
   bool lockstep =
       false;  ///< emulated, with the lanes of a warp in step (common/emulation/lockstep)
+  std::string optimise{};  ///< such as -O0; empty: CONVLAB_SUBMISSION_OPTIMISE, or the usual
 };
 
 /// The words that compile a file: `folder` gets source.o and symbols.

@@ -11,6 +11,7 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/fresh_numbers.hpp"
+#include "grader/checks/source_clues.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/findings/diagnosis.hpp"
 #include "reference/oracle/comparison.hpp"
@@ -379,6 +380,24 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   return found;
 }
 
+std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
+                                         const CasePlan& plan, std::uint64_t seed) {
+  if (plan.rules != Rules::kWorkbook) return std::nullopt;
+  const std::string lines = float_index(submission.sources());
+  if (lines.empty()) return std::nullopt;
+  const ElementCase test{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}, true};
+  const CaseOutcome outcome = run_case(submission, stage, test, seed);
+  if (!outcome.finding || outcome.finding->id == "E-memory") return std::nullopt;
+  Finding found =
+      finding("E-images", "In case '" + test.name + "' (" + to_string(test.shape) +
+                              "): right up to element 16 777 216, wrong from there on." + lines);
+  found.cause =
+      "The index is a float, which holds each whole number only up to 16 777 216; a larger "
+      "one is rounded to another element's.";
+  found.next = "Compute the index in std::size_t.";
+  return found;
+}
+
 std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,
                                     const CasePlan& plan, std::uint64_t seed) {
   const bool any_shape = plan.rules == Rules::kWorkbook;
@@ -406,6 +425,7 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
                                        const std::function<void(const std::string&)>& announce) {
   announce("shapes that nobody announced");
   if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
+  if (auto found = check_large_index(submission, stage, plan, seed)) return found;
   announce("which phase computes");
   if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
   announce("small changes of the input");

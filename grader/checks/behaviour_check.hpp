@@ -40,6 +40,11 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed);
 
+/// For a file whose text has a float in an index: an output of more than 2^24 elements, the largest
+/// whole number up to which a float holds each.
+std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
+                                         const CasePlan& plan, std::uint64_t seed);
+
 /// On an emulated device with so little memory that a batch of 11 images takes several slices, the
 /// output is the same. What runs out of memory there says nothing.
 std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,

@@ -278,6 +278,15 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                     std::to_string(shape.out_channels) +
                     " maps: if a block works on one map of one image, these are too few.";
       found.next = "Give images and maps dimensions of the grid: grid.y = maps, grid.z = images.";
+    } else if (const std::int64_t written = shape.output_size() - poisoned.never_written;
+               threads < written) {
+      found.cause = std::to_string(threads) + " threads have stored " + std::to_string(written) +
+                    " of " + std::to_string(shape.output_size()) +
+                    " outputs, so a thread stores several: two of them store the same ones, or the "
+                    "grid is too small.";
+      found.next =
+          "Write down which outputs the first two threads store, then the first thread of the "
+          "second block: together they must leave none out.";
     } else if (threads < shape.output_size()) {
       found.cause = "The grid is too small: " + std::to_string(threads) + " threads for " +
                     std::to_string(shape.output_size()) + " outputs.";

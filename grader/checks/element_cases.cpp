@@ -236,7 +236,9 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       if (larger && larger->id != "E-wrong") outcome.finding = larger;
     }
   } else if (call.wrote_outside) {
-    outcome.finding = finding("E-writes-outside", "In " + where + ".");
+    // A guard page names the line.
+    const auto outside = find_before_begin(submission, stage, compared, where);
+    outcome.finding = finding("E-writes-outside", outside ? outside->seen : "In " + where + ".");
   } else {
     outcome.result.verdict = Verdict::kPassed;
   }

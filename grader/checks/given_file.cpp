@@ -89,7 +89,14 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
   if (built.problem) return {.finding = explain(*built.problem, submitted)};
   GivenFile given{.program = built.program, .form = built.form, .warnings = built.warnings};
   given.sources = submitted.sources;
-  if (is_cpu) return given;
+  if (is_cpu) {
+    given.build_plain = [submitted, target] {
+      GivenFileTarget plain = target;
+      plain.optimise = "-O0";
+      return build_submission(submitted, plain).program;
+    };
+    return given;
+  }
   given.build_emulated = [submitted, build](bool lockstep) {
     const BuiltSubmission emulated = build_submission(
         submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});

@@ -29,6 +29,8 @@ struct GivenFile {
   std::vector<std::filesystem::path> sources{};  ///< that were compiled, to quote
   /// Builds the same file emulated, with warps in lockstep on request. Null for the CPU.
   BuildEmulated build_emulated{};
+  /// Builds the same file without optimisation. Null for GPUs.
+  std::function<std::filesystem::path()> build_plain{};
 };
 
 /// The sources behind a name: one file alone, or all of a folder with its headers.

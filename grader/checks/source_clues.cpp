@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
 
 #include "grader/findings/catalogue.hpp"
 
@@ -119,6 +120,27 @@ std::optional<Finding> find_layout(const SourceText& sources, const std::string&
 }
 
 }  // namespace
+
+std::string float_index(const SourceText& sources) {
+  static const std::regex declares(R"(\bfloat\s+(\w+)\s*=)");
+  for (const auto& place : sources.lines_with({"float", "="})) {
+    const std::string line = sources.line(place.file, place.line);
+    std::smatch part;
+    if (!std::regex_search(line, part, declares)) continue;
+    const std::string name = part[1];
+    const std::regex indexes(
+        R"(\[[^\]]*(\((int|long|unsigned|std::size_t|size_t)[^)]*\)|(int|size_t|>)\()\s*)" + name +
+        R"(\b)");
+    for (const auto& use : sources.lines_with({name, "["})) {
+      if (use.file == place.file && use.line >= place.line &&
+          std::regex_search(sources.line(use.file, use.line), indexes)) {
+        return sources.quote(place.file, place.line) +
+               (use.line == place.line ? "" : sources.quote(use.file, use.line));
+      }
+    }
+  }
+  return {};
+}
 
 void quote_exercise(const SourceText& sources, Finding& finding) {
   if (finding.id != "E-not-implemented") return;

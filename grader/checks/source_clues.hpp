@@ -15,6 +15,9 @@ namespace convlab::grader {
 std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
                                        const std::string& seen);
 
+/// The line that declares a float, and the one in which it is an index; empty if there is none.
+std::string float_index(const SourceText& sources);
+
 /// Adds the line that calls not_implemented to E-not-implemented; leaves other findings alone.
 void quote_exercise(const SourceText& sources, Finding& finding);
 

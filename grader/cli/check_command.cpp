@@ -149,6 +149,7 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
 
 void use(GivenFile file, GradeRequest& request) {
   request.build_emulated = std::move(file.build_emulated);
+  request.build_plain = std::move(file.build_plain);
   request.program = std::move(file.program);
   request.unbuilt = std::move(file.finding);
   request.warnings = std::move(file.warnings);
@@ -156,8 +157,9 @@ void use(GivenFile file, GradeRequest& request) {
 }
 
 // What milestones/CMakeLists.txt compiles: one file of m1 and m2, of the others each file in the
-// folder or in stages/. Puzzles are no part of it.
-SubmittedSources students_sources(const CourseMilestone& milestone) {
+// folder or in stages/. Puzzles are no part of it. Of a stage that was asked for only the file that
+// bears its name, if there is one: compiling all of m4 takes far longer than checking a stage.
+SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
   const bool on_cpu = runs_on_cpu(milestone);
   const auto one_file = milestone.folder / (on_cpu ? "conv_forward.cpp" : "conv_forward.cu");
   SubmittedSources all = sources_of(milestone.folder, on_cpu);
@@ -168,6 +170,11 @@ SubmittedSources students_sources(const CourseMilestone& milestone) {
                    : place != milestone.folder && place != milestone.folder / "stages";
   });
   if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
+  std::string name = stage;
+  std::replace(name.begin(), name.end(), '-', '_');
+  const auto own = std::find_if(all.sources.begin(), all.sources.end(),
+                                [&](const auto& file) { return file.stem() == name; });
+  if (own != all.sources.end()) all.sources = {*own};
   return all;
 }
 
@@ -177,13 +184,14 @@ bool is_built_in_box() {
 }
 
 // What stands in milestones/ may be anybody's: it is built in isolation, as a file that was given.
-void build_students_work(const CourseMilestone& milestone, GradeRequest& request) {
+void build_students_work(const CourseMilestone& milestone, const std::string& stage,
+                         GradeRequest& request) {
   if (!is_built_in_box()) {
     request.unbuilt = build_milestone(milestone);
     return;
   }
   build_given_file_parts();
-  use(build_given_files(students_sources(milestone), runs_on_cpu(milestone), build_folder()),
+  use(build_given_files(students_sources(milestone, stage), runs_on_cpu(milestone), build_folder()),
       request);
 }
 
@@ -423,7 +431,7 @@ ExitCode run(const Options& options) {
     if (whole && !passes_puzzles(milestone, printer, puzzles)) return ExitCode::kFallsShort;
     if (request.score) request.score->puzzles = puzzles;
     printer.observer().announce("building " + milestone.id);
-    build_students_work(milestone, request);
+    build_students_work(milestone, options.stage, request);
     printer.clear();
   } else if (is_students) {
     if (is_stale(milestone, request.program)) sources.clear();  // the program was built from others

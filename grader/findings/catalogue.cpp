@@ -165,9 +165,10 @@ const std::vector<Diagnosis>& catalogue() {
        "Look at what the sum starts from: float sum = 0.0f; then at the indices of the line that "
        "adds."},
       {"E-writes-outside", "the program writes outside its output",
-       "An index of output[…] is too large: a bound of height instead of out_height(), or of width "
-       "instead of out_width().",
-       "Print the largest index that you store to and compare it with the size of the output."},
+       "An index of output[…] is negative, or too large: a bound of height instead of "
+       "out_height(), or of width instead of out_width().",
+       "Print the smallest and the largest index that you store to, and compare them with the "
+       "size of the output."},
       {"E-transposed-weights", "rows and columns of the filter are exchanged",
        "The weights' index is …·K + q for row p and column q; here the two are exchanged.",
        "Let p go with the row of the image and of the filter, q with the column of both."},
@@ -339,6 +340,34 @@ Finding with_warnings(Finding found, const std::string& warnings) {
 
 namespace {
 
+std::string last_line(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string line;
+  std::string last;
+  while (std::getline(lines, line)) {
+    if (!line.empty()) last = line;
+  }
+  constexpr std::size_t kLongest = 160;
+  return last.substr(0, kLongest);
+}
+
+// The C library ends a program whose own arrays are damaged, and says why in its last line.
+std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
+  for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
+    if (said.find(words) == std::string::npos) continue;
+    Finding found = finding("E-crash", "In " + where + ": the C library ended it: " + said + ".");
+    found.title = "the program damages the memory of its own arrays";
+    found.cause =
+        "It stores past the end of an array from new or malloc, or before its beginning, or frees "
+        "one twice.";
+    found.next =
+        "Compare the size of each new and malloc with the largest index into it; a std::vector "
+        "with .at(i) names the index.";
+    return found;
+  }
+  return std::nullopt;
+}
+
 // What only the signal tells.
 Finding explain_signal(int signal, const std::string& where, const FaultRecord& fault) {
   switch (signal) {
@@ -367,18 +396,8 @@ Finding explain_fault(const Failure& failure, const std::string& where) {
     return finding("E-forbidden", "In " + where + ": the system call " +
                                       system_call_name(static_cast<int>(fault.element)) + ".");
   }
+  if (auto found = damaged_heap(last_line(failure.printed), where)) return *found;
   return explain_signal(failure.code, where, fault);
-}
-
-std::string last_line(const std::string& printed) {
-  std::istringstream lines(printed);
-  std::string line;
-  std::string last;
-  while (std::getline(lines, line)) {
-    if (!line.empty()) last = line;
-  }
-  constexpr std::size_t kLongest = 160;
-  return last.substr(0, kLongest);
 }
 
 }  // namespace

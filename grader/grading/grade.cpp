@@ -320,19 +320,6 @@ class Grading {
     return found;
   }
 
-  // Not for findings that no order of lanes and no neighbouring memory can bring about.
-  static bool may_be_luck(const Finding& finding) {
-    static const std::set<std::string> certain = {
-        "E-build",          "E-not-implemented", "E-no-stage",     "E-library",
-        "E-exit",           "E-launch",          "E-empty-grid",   "E-timed-phase-empty",
-        "E-no-kernel",      "E-timeout",         "E-memory",       "E-null",
-        "E-device-pointer", "E-stride",          "E-precision",    "E-forbidden",
-        "E-cuda-call",      "E-flood",           "E-rounded-down", "E-first-map",
-        "E-channel",        "E-first-channel",   "E-last-channel", "E-first-image",
-        "E-height-width"};
-    return !certain.contains(finding.id);
-  }
-
   void warn(const StageInfo& stage, const Finding& finding) {
     check_.warnings.push_back(finding);
     check_.warnings.back().stage = stage.id;
@@ -399,6 +386,10 @@ class Grading {
     submission_.set_gpu_memory("usual");
     if (wrong) return wrong;
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
+    if (auto shared =
+            find_shared_variable(request_.build_plain, submission_.sources(), stage, seed)) {
+      return shared;
+    }
     if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
       // The course never asked for it.
       if (plan.rules == Rules::kWorkbook) return leak;

@@ -50,8 +50,9 @@ struct GradeRequest {
   std::optional<ScoreRequest> score{};
   FileInterface form = FileInterface::kStages;  ///< of a given file
   RulesRequest rules{};
-  std::optional<PrecisionRequest> precision{};  ///< none: what each stage declares
-  BuildEmulated build_emulated{};               ///< of a given file; null for others
+  std::optional<PrecisionRequest> precision{};           ///< none: what each stage declares
+  BuildEmulated build_emulated{};                        ///< of a given file; null for others
+  std::function<std::filesystem::path()> build_plain{};  ///< see GivenFile
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
   std::optional<CheckResult> checked{};
 };

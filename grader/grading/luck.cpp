@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <regex>
 #include <set>
 #include <utility>
 
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
+#include "grader/findings/catalogue.hpp"
 #include "grader/findings/course_findings.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -129,6 +131,80 @@ std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& so
   }
   if (auto found = check_order(submission, stage, small, seed)) return found;
   return check_leaks(submission, stage, small.repeated.front().shape, seed);
+}
+
+namespace {
+
+// The lines that declare a variable before a parallel loop and change it inside; nothing if there
+// are none.
+std::optional<Finding> name_shared_variable(const SourceText& sources, const std::string& seen) {
+  static const std::regex declares(R"(^(?:float|double|int|auto)\s+(\w+)\s*(=[^;]*)?;)");
+  constexpr int kNear = 40;
+  for (const auto& pragma : sources.lines_with({"#pragma", "omp", "parallel"})) {
+    const std::string clauses = sources.line(pragma.file, pragma.line);
+    for (int before = std::max(1, pragma.line - kNear); before < pragma.line; ++before) {
+      const std::string line = sources.line(pragma.file, before);
+      std::smatch part;
+      if (!std::regex_search(line, part, declares)) continue;
+      const std::string name = part[1];
+      if (std::regex_search(clauses, std::regex("\\b" + name + "\\b"))) continue;
+      const std::regex changes("\\b" + name + "\\s*[-+*]?=[^=]");
+      for (int inside = pragma.line + 1; inside < pragma.line + kNear; ++inside) {
+        if (!std::regex_search(sources.line(pragma.file, inside), changes)) continue;
+        Finding found = finding("E-race", seen + sources.quote(pragma.file, before) +
+                                              sources.quote(pragma.file, pragma.line) +
+                                              sources.quote(pragma.file, inside));
+        found.cause = "`" + name +
+                      "` is declared before the parallel loop, so all threads share it: "
+                      "each changes it while the others add up.";
+        found.next =
+            "Declare it inside the loop, where each output begins, so that each thread has "
+            "its own; for one sum of all threads write reduction(+ : " +
+            name + ").";
+        return found;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Finding> find_shared_variable(const std::function<std::filesystem::path()>& build,
+                                            const SourceText& sources, const StageInfo& stage,
+                                            std::uint64_t seed) {
+  if (!build || sources.lines_with({"#pragma", "omp", "parallel"}).empty()) return std::nullopt;
+  const std::filesystem::path program = build();
+  if (program.empty()) return std::nullopt;
+  const auto plain = start({.program = program}, sources);
+  if (!plain) return std::nullopt;
+  const ElementCase test{"several threads", {16, 8, 4, 24, 24, 5, 1}, true};
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    const auto wrong = run_case(*plain, stage, test, seed).finding;
+    if (!wrong) continue;
+    const std::string seen = "Compiled without optimisation: " + wrong->seen;
+    if (auto named = name_shared_variable(sources, seen)) return named;
+    Finding found = finding("E-race", seen);
+    found.title = "right with optimisation only";
+    found.cause =
+        "Threads of OpenMP change a variable that all of them share, or one has no value.";
+    found.next = "Declare each variable inside the loop that uses it, with a start value.";
+    return found;
+  }
+  return std::nullopt;
+}
+
+bool may_be_luck(const Finding& finding) {
+  static const std::set<std::string> certain = {
+      "E-build",          "E-not-implemented", "E-no-stage",     "E-library",
+      "E-exit",           "E-launch",          "E-empty-grid",   "E-timed-phase-empty",
+      "E-no-kernel",      "E-timeout",         "E-memory",       "E-null",
+      "E-device-pointer", "E-stride",          "E-precision",    "E-forbidden",
+      "E-cuda-call",      "E-flood",           "E-rounded-down", "E-first-map",
+      "E-channel",        "E-first-channel",   "E-last-channel", "E-first-image",
+      "E-height-width"};
+  return !certain.contains(finding.id);
 }
 
 bool holds_everywhere(const Finding& finding) {

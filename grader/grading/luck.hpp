@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,16 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
 /// @param sources  of the program, whose lines and names the finding quotes
 std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
                                 const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+
+/// A loop with `#pragma omp parallel for` whose threads share a variable. Optimised code may keep
+/// it in a register, so that the result is right by luck; without optimisation it is wrong.
+/// @param build  of the same file, without optimisation
+std::optional<Finding> find_shared_variable(const std::function<std::filesystem::path()>& build,
+                                            const SourceText& sources, const StageInfo& stage,
+                                            std::uint64_t seed);
+
+/// Not for findings that no order of lanes and no neighbouring memory can bring about.
+bool may_be_luck(const Finding& finding);
 
 /// Whether CUDA's rules make it a mistake wherever it runs, also where the result is right.
 bool holds_everywhere(const Finding& finding);

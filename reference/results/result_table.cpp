@@ -62,19 +62,39 @@ std::string line_of(const std::string& title, const Row& row, const std::set<int
   return line.str();
 }
 
+// Behind an empty line, in lines of 80 columns, as the pages are.
+std::string wrapped(const std::string& sentence) {
+  constexpr std::size_t kColumns = 80;
+  std::istringstream words(sentence);
+  std::ostringstream text;
+  text << '\n';
+  std::size_t column = 0;
+  for (std::string word; words >> word;) {
+    if (column > 0 && column + 1 + word.size() > kColumns) {
+      text << '\n';
+      column = 0;
+    }
+    if (column > 0) text << ' ';
+    text << word;
+    column += word.size() + (column > 0 ? 1 : 0);
+  }
+  text << '\n';
+  return text.str();
+}
+
 std::string caption(const Result& result, const std::string& what,
                     const std::set<std::size_t>& sample_counts) {
   const MachineInfo& machine = result.machine;
   const std::size_t most = *sample_counts.rbegin();
   std::ostringstream text;
-  text << "\n" << what << ", median of " << *sample_counts.begin();
+  text << what << ", median of " << *sample_counts.begin();
   if (sample_counts.size() > 1) text << " to " << most;
   text << (most == 1 ? " sample. " : " samples. ") << machine.cpu << ", " << machine.cores
        << (machine.cores == 1 ? " thread, " : " threads, ");
   if (!machine.gpu.empty()) text << machine.gpu << ", ";
   text << machine.compiler << ", commit " << machine.commit << ", " << result.created.substr(0, 10)
-       << ".\n";
-  return text.str();
+       << ".";
+  return wrapped(text.str());
 }
 
 // Emulated runs have no op time.
@@ -208,9 +228,9 @@ std::string stage_table(const std::vector<Result>& results,
     }
     table << (layer_time > 0.0 ? ' ' + three_digits(layer_time) : "") << " |\n";
   }
-  table << "\nMilliseconds, medians; the convolutions and the layer time at "
-        << grouped(*batches.rbegin()) << " images. " << newest->machine.gpu << ", commit "
-        << newest->machine.commit << ", " << newest->created.substr(0, 10) << ".\n";
+  table << wrapped("Milliseconds, medians; the convolutions and the layer time at " +
+                   grouped(*batches.rbegin()) + " images. " + newest->machine.gpu + ", commit " +
+                   newest->machine.commit + ", " + newest->created.substr(0, 10) + ".");
   return table.str();
 }
 

@@ -74,8 +74,8 @@ TEST_CASE("stage table: both convolutions and the layer time of some stages") {
         "|---|--:|--:|--:|--:|--:|\n"
         "| `slow` | 6.25 | 625 | 250 | 375 | 800 |\n"
         "| `fast` | | 200 | 100 | 100 | 800 |\n"
-        "\nMilliseconds, medians; the convolutions and the layer time at 10 000 images. A GPU, "
-        "commit 0123456, 2026-11-20.\n\n<!-- end of results -->\n");
+        "\nMilliseconds, medians; the convolutions and the layer time at 10 000 images. A\n"
+        "GPU, commit 0123456, 2026-11-20.\n\n<!-- end of results -->\n");
   CHECK(convlab::stage_table({result}, {"other"}) == "Nothing was measured yet.\n");
   for (RunResult& emulated : result.runs) emulated.device = convlab::Device::kEmulated;
   CHECK(convlab::stage_table({result}, {"slow"}) == "Nothing was measured yet.\n");
@@ -109,8 +109,8 @@ TEST_CASE("layer table: a row for each stage and batch, op times, then layer tim
         "| `slow` | 100 | 2.50 | 3.75 | 1002 | 1004 |\n"
         "| `slow` | 10 000 | 250 | 375 | 1250 | 1375 |\n"
         "| `fast` | 10 000 | 100 | 100 | 1100 | 1100 |\n"
-        "\nMilliseconds for each convolution of the network `fa23`, median of 1 to 3 samples. A "
-        "processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
+        "\nMilliseconds for each convolution of the network `fa23`, median of 1 to 3\n"
+        "samples. A processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
 }
 
 TEST_CASE("tables: a marker names the kind of table") {

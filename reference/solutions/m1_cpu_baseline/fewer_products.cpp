@@ -8,10 +8,9 @@
 //              m3 = (d2 - d1) · (g0 - g1 + g2)/2
 //              m4 = (d1 - d3) · g2
 //
-//          Two weights take three instead of four: (d0 - d1)·g0, d1·(g0 + g1) and (d1 - d2)·g1. The
-//          rows of a kernel are threes and a rest: 7 = 3 + 3 + 1. Each d is a whole row of pixels
-//          and each g a row of weights, so every m is a sum that map-lanes can compute, and its
-//          tile (map_tile.hpp) does. y0 and y1 are made once, from the sums over all channels.
+//          The rows of a kernel are threes and single rows: 7 = 3 + 3 + 1. Each d is a whole row of
+//          pixels and each g a row of weights, so every m is a sum that map-lanes can compute, and
+//          its tile (map_tile.hpp) does. y0 and y1 are made once, from the sums over all channels.
 // Picture  rows of the input that a pair of output rows needs, and rows of products for them
 //
 //              kernel 7     d0 d1 d2 d3 d4 d5 d6 d7      upper      m1, m1, d6·g6     → y0
@@ -19,8 +18,8 @@
 //                                    └─ F(2,3) ─┘        both       m2, m2            → y0, y1
 //                                             d6 d7      opposite   m3, m3            → y0, -y1
 //
-// Cost     10 of 14 multiply-adds (7 of 10 with kernel 5, 4 of 6 with kernel 3). Three planes of
-//          sums and differences beside the rows, made once for all maps: 4 additions for a pixel.
+// Cost     10 of 14 multiply-adds, 8 of 10 with kernel 5. Three planes of sums and differences
+//          beside the rows, made once for all maps: 3 additions for a pixel.
 //          Accuracy: m1 adds d2·g0 to y0, and m2 and m3 take it back. Where the weight that belongs
 //          to d2 is small and the rest of the window is black, the rounding error of the large
 //          product is large beside the result. Windows of zeros stay exactly zero, for y0 uses d0
@@ -28,9 +27,10 @@
 //          costs all the multiplications (W. Miller, 1975).
 //          With one channel and a trained network the error reached 5 500 units of
 //          2^-24 · Σ|a||b|, where 32 are allowed. A window of four and more channels is hardly ever
-//          black but for one pixel: at most 20 units were seen (docs/performance.md). So layers of
-//          fewer than four channels go the way of per-layer.
-// Expect   3/4 of the time of map-lanes in layers with many channels, because sums, differences and
+//          black but for one pixel (docs/performance.md has the figures). So layers of fewer than
+//          four channels go the way of per-layer, and so do small batches, which would not earn the
+//          sums of weights.
+// Expect   0.8 of the time of map-lanes in layers with many channels, because sums, differences and
 //          stores remain; nothing in first layers.
 // Run      build/bin/m1 1000 --solution reference --stage fewer-products
 // Source   S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast
@@ -83,21 +83,18 @@ struct RowProduct {
 
 using RowProducts = std::array<std::vector<RowProduct>, kSums>;
 
-// The kernel's rows as filters of three taps, then one of two or of one.
+// The kernel's rows: filters of three taps, and at least the last row by itself. Objects end at the
+// last row of many windows, and a product that is not taken apart is as exact as ever.
 RowProducts split_kernel(int kernel) {
   RowProducts products;
   int tap = 0;
-  for (; tap + 3 <= kernel; tap += 3) {
+  for (; tap + 3 < kernel; tap += 3) {
     products[kUpper].push_back({kMinusSecond, tap, tap, {1.0f, 0.0f, 0.0f}});
     products[kBoth].push_back({kPlusNext, tap + 1, tap, {0.5f, 0.5f, 0.5f}});
     products[kOpposite].push_back({kNextMinus, tap + 1, tap, {0.5f, -0.5f, 0.5f}});
     products[kLower].push_back({kMinusSecond, tap + 1, tap, {0.0f, 0.0f, -1.0f}});
   }
-  if (tap + 2 == kernel) {
-    products[kUpper].push_back({kNextMinus, tap, tap, {-1.0f, 0.0f, 0.0f}});
-    products[kBoth].push_back({kRow, tap + 1, tap, {1.0f, 1.0f, 0.0f}});
-    products[kLower].push_back({kNextMinus, tap + 1, tap, {0.0f, 1.0f, 0.0f}});
-  } else if (tap + 1 == kernel) {
+  for (; tap < kernel; ++tap) {
     products[kUpper].push_back({kRow, tap, tap, {1.0f, 0.0f, 0.0f}});
     products[kLower].push_back({kRow, tap + 1, tap, {1.0f, 0.0f, 0.0f}});
   }

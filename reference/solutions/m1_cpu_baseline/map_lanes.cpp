@@ -11,9 +11,9 @@
 //              w[m0…m15]            +    +    +  …   +       17 multiply-adds for 1 + 17 loads
 //
 //          Loads and multiply-adds are then equally many, and both units start two in a cycle. So
-//          a kernel row is taken at once, where maps fill one vector: 7 vectors of weights stay in
-//          registers, and a pixel that was loaded is multiplied by all of them, 119 multiply-adds
-//          for 7 + 23 loads.
+//          a kernel row is taken at once: 7 vectors of weights stay in registers, and a pixel that
+//          was loaded is multiplied by all of them, 119 multiply-adds for 7 + 23 loads. With other
+//          kernels than 5 and 7 a tile takes two vectors of maps instead.
 //
 // Cost     lanes without a map: none of 16, 32 or 64 maps, but 12 of 16 with the 4 maps of the
 //          first layer. Transposing 16 × 16 sums takes 64 shuffles; one tile has 17 · 196
@@ -53,8 +53,7 @@ const CpuStage stage(
 }  // namespace
 
 bool map_lanes_go_by_rows(const ConvShape& shape) {
-  return kRegisters == 32 && shape.out_channels <= kLanes && shape.stride == 1 &&
-         (shape.kernel == 5 || shape.kernel == 7);
+  return kRegisters == 32 && shape.stride == 1 && (shape.kernel == 5 || shape.kernel == 7);
 }
 
 void convolve_map_lanes(const ConvShape& shape, const float* input, const float* weights,

@@ -9,7 +9,7 @@ namespace convlab {
 void convolve_map_lanes(const ConvShape& shape, const float* input, const float* weights,
                         float* output);
 
-/// Whether maps fill one vector, and pixels are shared by the taps of a kernel row.
+/// Whether a tile takes the maps of one vector, and the taps of a kernel row share its pixels.
 bool map_lanes_go_by_rows(const ConvShape& shape);
 
 }  // namespace convlab

@@ -119,7 +119,7 @@ struct MapTiling {
   MultiplyMapTile multiply;
 
   explicit MapTiling(const ConvShape& shape)
-      : vecs(shape.out_channels > kLanes ? kMaxVecs : 1),
+      : vecs(shape.out_channels > kLanes && !map_lanes_go_by_rows(shape) ? kMaxVecs : 1),
         groups((shape.out_channels + group_maps() - 1) / group_maps()) {
     const bool by_rows = map_lanes_go_by_rows(shape);
     const int most = by_rows ? max_pixels_of_rows(shape.kernel) : max_pixels(vecs);

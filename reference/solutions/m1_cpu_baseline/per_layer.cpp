@@ -61,11 +61,12 @@ const CpuStage stage({.id = "per-layer",
 
 double map_lanes_cost(const ConvShape& shape, double products) {
   // A tile takes the maps of one vector or of two.
-  const int step = shape.out_channels > kLanes ? 2 * kLanes : kLanes;
+  const bool by_rows = map_lanes_go_by_rows(shape);
+  const int step = shape.out_channels > kLanes && !by_rows ? 2 * kLanes : kLanes;
   const int lanes = (shape.out_channels + step - 1) / step * step;
   const double useful = static_cast<double>(shape.out_channels) / lanes;
   const double multiply_adds = products * arithmetic(shape);
-  if (map_lanes_go_by_rows(shape)) return multiply_adds / (0.97 * useful) + 3.0;
+  if (by_rows) return multiply_adds / (0.97 * useful) + 3.0;
   return multiply_adds / (0.87 * useful) + 7.0;
 }
 
