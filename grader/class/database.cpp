@@ -10,6 +10,7 @@
 
 #include "common/data/gzip.hpp"
 #include "common/error/error.hpp"
+#include "common/text/printable.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab::grader {
@@ -232,7 +233,7 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
   SqliteQuery insert(*sqlite_,
                      "INSERT OR IGNORE INTO submission (student, milestone, digest, place, "
                      "received) VALUES (?, ?, ?, ?, ?)");
-  insert.bind(student).bind(milestone).bind(digest).bind(found.place.string());
+  insert.bind(student).bind(milestone).bind(digest).bind(printable_line(found.place.string()));
   insert.bind(found.received).step();
   SqliteQuery find(*sqlite_,
                    "SELECT id FROM submission WHERE student = ? AND milestone = ? AND digest = ?");

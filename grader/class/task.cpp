@@ -173,9 +173,13 @@ class Checks {
   const volatile std::sig_atomic_t* interrupted_;
 };
 
-// Two files of a submission may have the same name in different folders.
+// Two files of a submission may have the same name in different folders. A name with control
+// characters, or that is no UTF-8, is not what `grader check` is told.
 std::string file_name(std::size_t index, const std::string& path) {
-  return std::to_string(index) + "/" + fs::path(path).filename().string();
+  const fs::path name = fs::path(path).filename();
+  const bool plain = printable_line(name.string()) == name.string();
+  return std::to_string(index) + "/" +
+         (plain ? name.string() : "submission" + name.extension().string());
 }
 
 }  // namespace

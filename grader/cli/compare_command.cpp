@@ -92,7 +92,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->excludes(stage);
   command->add_option("--ncu", options->counters,
                       "STAGE@BATCH=FILE: shares of SM, memory and L1, and the occupancy, from the "
-                      "CSV of Nsight Compute");
+                      "CSV of Nsight Compute (its page details or raw)");
   command->add_option("--format", options->format, "text, markdown, csv, latex")
       ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
       ->capture_default_str();

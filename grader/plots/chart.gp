@@ -9,7 +9,7 @@
 if (log_x) { set logscale x 10 }
 if (log_y) { set logscale y 10 }
 set key at screen 0.985,0.86 vertical maxrows 99 samplen 4
-set rmargin at screen 0.9 - wide(key_width, 14)
+set rmargin at screen 0.88 - wide(key_width, 14)
 
 # Names along x stand upright if they are long, and as many as have room.
 places = |$places|

@@ -101,6 +101,21 @@ TEST_CASE("grader class grade: every answer of the grader, each in a sentence") 
   CHECK(contains(made_up.run({"status"}).output, "5 students, 5 submissions"));
 }
 
+TEST_CASE("grader class grade: a name with control characters is graded and harms no terminal") {
+  MadeUpClass made_up("test \"${source##*/}\" = submission.cpp || exit 3\n" +
+                      std::string("cp \"$PASSED\" \"$result\""));
+  made_up.add("ev\x1b[31mil\nname.cpp", "int a;");
+  made_up.add("\xff\xfe.cpp", "int b;");
+  const FinishedProcess run = made_up.grade();
+  INFO(run.output);
+  CHECK(contains(run.output, "2 graded"));
+  for (const std::string& text :
+       {run.output, made_up.exported(), made_up.run({"export", "--format", "json"}).output}) {
+    CHECK_FALSE(contains(text, "\x1b"));
+    CHECK_FALSE(contains(text, "\xff"));
+  }
+}
+
 TEST_CASE("grader class grade: puzzles come to the check of their milestone, with the others") {
   MadeUpClass made_up(
       "test \"$9\" = --puzzles || test \"$8\" = --puzzles || exit 3\n"
