@@ -1,0 +1,76 @@
+#include "grader/submission/reply_text.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "common/text/printable.hpp"
+#include "grader/sandbox/child_process.hpp"
+
+namespace convlab::grader {
+
+void make_printable(ServeReply& reply) {
+  reply.message = printable_line(reply.message);
+  reply.no_gpu = printable_line(reply.no_gpu);
+  for (StageInfo& stage : reply.stages) {
+    stage.id = printable_line(stage.id);
+    stage.title = printable_line(stage.title);
+    stage.baseline = printable_line(stage.baseline);
+    stage.only_for = printable_line(stage.only_for);
+  }
+  if (reply.fault) {
+    FaultRecord& fault = *reply.fault;
+    for (std::string* text :
+         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array,
+          &fault.other_place, &fault.call, &fault.memory.variable, &fault.memory.allocated_at}) {
+      *text = printable_line(*text);
+    }
+    for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
+  }
+  for (DeviceLaunch& launch : reply.notes.launches) {
+    launch.kernel = printable_line(launch.kernel);
+    launch.file = printable_line(launch.file);
+  }
+  if (reply.notes.poisoned) {
+    PoisonedOutput& poisoned = *reply.notes.poisoned;
+    for (std::string* text :
+         {&poisoned.kernel, &poisoned.memory.variable, &poisoned.memory.allocated_at}) {
+      *text = printable_line(*text);
+    }
+  }
+  if (!reply.measured) return;
+  DeviceInfo& info = reply.measured->info;
+  for (std::string* text : {&info.name, &info.driver, &info.runtime}) *text = printable_line(*text);
+}
+
+void find_line(FaultRecord& fault, const std::filesystem::path& program,
+               const std::filesystem::path& secret) {
+  if (fault.code == 0 || fault.line != 0) return;
+  std::ostringstream address;
+  address << "0x" << std::hex << fault.code;
+  // The program is somebody else's, and so is its debug information, which may be made to mislead
+  // or to fill the memory of whoever reads it: that happens in a box as well.
+  const ChildProcess::Options options{.policy = {.box = Box::kCompiler,
+                                                 .readable = {program},
+                                                 .secret = secret,
+                                                 .cpu_seconds = 5,
+                                                 .data_bytes = std::uint64_t{1} << 30}};
+  ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
+                       options);
+  constexpr std::chrono::milliseconds kPatience{10'000};
+  process.wait(kPatience);
+  std::istringstream lines(process.output_head());
+  for (std::string line; std::getline(lines, line);) {
+    // "/home/…/conv_forward.cpp:31 (discriminator 3)"; what the standard library inlines comes
+    // first.
+    const auto colon = line.rfind(':');
+    if (colon == std::string::npos || line.starts_with("/usr/") || line.starts_with('?')) continue;
+    const std::string path = line.substr(0, colon);
+    fault.file = printable_line(path.substr(path.find_last_of('/') + 1));
+    fault.line = std::atoi(line.c_str() + colon + 1);
+    return;
+  }
+}
+
+}  // namespace convlab::grader
