@@ -369,6 +369,16 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
     found->title = "a variable has no start value";
     found->cause = "A local variable is used before it has a value.";
     found->next = "Give every variable its value where it is declared: float sum = 0.0f;";
+    if (const auto loads = sources.lines_with({"load_matrix_sync"}); !loads.empty()) {
+      found = finding("E-unwritten-memory", found->seen);
+      for (const auto& place : loads) found->seen += sources.quote(place.file, place.line);
+      found->cause =
+          "A fragment is loaded from shared memory that nobody wrote: its leading dimension is "
+          "not the distance of two rows of the tile, or a part of the tile is not filled.";
+      found->next =
+          "Compare the last argument of each of these lines with the declaration of its array, "
+          "in elements; then the loop that fills the tile.";
+    }
   }
   if (!found) found = find_early_return(wrong, call.notes, sources, where);
   for (const char* order : {"reverse", "shuffle:1"}) {

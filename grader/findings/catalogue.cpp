@@ -291,7 +291,8 @@ const std::vector<Diagnosis>& catalogue() {
        "column."},
       {"E-wrong", "the output is wrong",
        "An index or a loop's bound is wrong; nothing more specific fits.",
-       "Compute the element below by hand for a case with one image, one channel and one map."},
+       "Compute the first wrong element by hand: write down which pixels and weights your loops "
+       "multiply for it, and compare them with the formula of the chapter."},
       // The network.
       {"E-accuracy", "the network's accuracy is not the expected one",
        "Every convolution was right, so the weights or the data changed during the run.",

@@ -47,15 +47,14 @@ TEST_CASE("result table: the ladder's order, sums, medians and speed-ups") {
       {.label = "floor", .kind = "floor", .network = "fa23", .batch = 10000, .op_ms = {1, 1}});
 
   // slow: 250 + 375; fast: 100 + 100.
-  CHECK(
-      convlab::result_table(result) ==
-      "| stage | 100 images | 10 000 images | times faster |\n"
-      "|---|--:|--:|--:|\n"
-      "| Stage slow | 6.25 | 625 | 1.00 |\n"
-      "| Stage fast | | 200 | 3.12 |\n"
-      "| *oneDNN* | | 120 | 5.21 |\n"
-      "\nOp time in milliseconds, all convolutions of the network `fa23` together, median of 1 to "
-      "3 samples. A processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
+  CHECK(convlab::result_table(result) ==
+        "| stage | 100 images | 10 000 images | times faster |\n"
+        "|---|--:|--:|--:|\n"
+        "| Stage slow | 6.25 | 625 | 1.00 |\n"
+        "| Stage fast | | 200 | 3.12 |\n"
+        "| *oneDNN* | | 120 | 5.21 |\n"
+        "\nOp time in milliseconds, all convolutions of the network `fa23` together, median\n"
+        "of 1 to 3 samples. A processor, 2 threads, GCC 12.2, commit 0123456, 2026-11-20.\n");
 }
 
 TEST_CASE("stage table: both convolutions and the layer time of some stages") {
