@@ -17,6 +17,18 @@ std::string printed_finding(const ShownMistake& shown) {
   return begin == std::string::npos ? "" : shown.printed.substr(begin, end - begin) + "\n";
 }
 
+// In lines of 80 columns, as the page is.
+std::string wrapped(std::string text) {
+  constexpr std::size_t kColumns = 80;
+  for (std::size_t begin = 0; text.size() - begin > kColumns;) {
+    const auto space = text.rfind(' ', begin + kColumns);
+    if (space == std::string::npos || space <= begin) break;
+    text[space] = '\n';
+    begin = space + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 void update_page(const std::filesystem::path& file, std::vector<ShownMistake> shown) {
@@ -40,8 +52,8 @@ void update_page(const std::filesystem::path& file, std::vector<ShownMistake> sh
     }
     std::string body = page.substr(section, next - section);
     while (body.ends_with('\n')) body.pop_back();
-    body +=
-        "\n\n" + begin_mark + mistake.name + " -->\n\nExample: " + mistake.what + "\n\n```diff\n";
+    body += "\n\n" + begin_mark + mistake.name + " -->\n\n" + wrapped("Example: " + mistake.what) +
+            "\n\n```diff\n";
     for (const std::string& line : mistake.change) body += line + "\n";
     body += "```\n\n```text\n" + printed_finding(each) + "```\n\n" + end_mark;
     page.replace(section, next - section, body);
