@@ -340,7 +340,8 @@ bool cuts_negatives(const WrongOutput& wrong) {
 double common_factor(const WrongOutput& wrong) {
   const ConvShape& s = wrong.shape;
   constexpr std::int64_t kEnough = 9;  // few elements agree by chance
-  if (!wrong.report.first || wrong.report.first->expected == 0.0 || s.output_size() < kEnough) {
+  if (!wrong.report.first || wrong.report.first->expected == 0.0 || s.output_size() < kEnough ||
+      s.weights_size() == 1) {  // a single wrong weight is a factor, too
     return 0.0;
   }
   const double factor = static_cast<double>(wrong.report.first->got) / wrong.report.first->expected;

@@ -129,6 +129,7 @@ std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& so
     CaseOutcome outcome = run_case(submission, stage, test, ++next);
     if (outcome.finding) return outcome.finding;
   }
+  if (auto found = check_slices(submission, stage, small, seed)) return found;
   if (auto found = check_order(submission, stage, small, seed)) return found;
   return check_leaks(submission, stage, small.repeated.front().shape, seed);
 }
@@ -211,7 +212,7 @@ bool holds_everywhere(const Finding& finding) {
   static const std::set<std::string> certain = {
       "E-outside",        "E-misaligned",     "E-uninitialised", "E-unwritten-memory",
       "E-never-written",  "E-partly-written", "E-race",          "E-barrier",
-      "E-unsynchronised", "E-side-stream",    "E-leak"};
+      "E-unsynchronised", "E-side-stream",    "E-leak",          "E-slices"};
   return certain.contains(finding.id);
 }
 

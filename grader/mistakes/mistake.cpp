@@ -56,6 +56,7 @@ Mistake read_mistake(const std::filesystem::path& file, const std::filesystem::p
   mistake.what = fields["What"];
   mistake.finding = fields["Finding"];
   mistake.says = split(fields["Says"], ';');
+  mistake.only_emulated = fields["Runs"] == "emulated";
   const std::string usual = mistake.milestone + (mistake.milestone == "m1" ? ".cpp" : ".cu");
   mistake.from = solutions / (fields["From"].empty() ? usual : fields["From"]);
   return mistake;

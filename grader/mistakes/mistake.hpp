@@ -23,6 +23,7 @@ struct Mistake {
   std::string finding{};              ///< the id that it must get
   std::vector<std::string> says{};    ///< words that the finding must have
   std::string milestone{};            ///< "m2"
+  bool only_emulated = false;         ///< nvcc refuses it in its own words, "// Runs emulated"
   std::filesystem::path from{};       ///< the right solution
   std::vector<std::string> change{};  ///< the lines with '-' and '+'
 };
