@@ -12,6 +12,7 @@
 #include "common/text/printable.hpp"
 #include "grader/checks/given_file.hpp"
 #include "grader/cli/build.hpp"
+#include "grader/cli/check_printer.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
@@ -74,65 +75,6 @@ std::filesystem::path default_file(const Options& options) {
   const std::string solution = std::filesystem::path(options.solution).stem().string();
   return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
-
-/// Prints while the check goes on.
-class Printer {
- public:
-  GradeObserver observer() {
-    return {.announce = [this](const std::string& what) { progress_.show(what); },
-            .cases_passed =
-                [this](const StageInfo& stage, std::size_t cases) {
-                  progress_.clear();
-                  name(stage);
-                  std::cout << "  element-wise cases: " << cases << " of " << cases << " "
-                            << coloured("passed", Colour::kGood) << std::endl;
-                },
-            .run_ended =
-                [this](const RunResult& run) {
-                  progress_.clear();
-                  if (table_of_ != run.stage.id) {
-                    table_of_ = run.stage.id;
-                    std::cout << "  network " << run.network << "\n"
-                              << run_heading(run.layers.size()) << "\n";
-                  }
-                  std::cout << run_row(run) << std::endl;
-                },
-            .found =
-                [this](const StageInfo& stage, const Finding& finding) {
-                  progress_.clear();
-                  name(stage);
-                  std::cout << finding_text(finding) << std::flush;
-                },
-            .noted =
-                [this](const StageInfo& stage, const std::string& text) {
-                  progress_.clear();
-                  name(stage);
-                  std::cout << paragraph("  ", text) << std::flush;
-                },
-            .warned =
-                [this](const StageInfo& stage, const Finding& finding) {
-                  progress_.clear();
-                  name(stage);
-                  std::cout << "  Right on GPUs of today, so the rules of the course forgive it:\n"
-                            << finding_text(finding) << std::flush;
-                }};
-  }
-
-  void clear() { progress_.clear(); }
-
- private:
-  void name(const StageInfo& stage) {
-    if (named_ == stage.id) return;
-    named_ = stage.id;
-    std::cout << "\n" << coloured(stage.id, Colour::kStrong) << "  " << stage.title;
-    if (stage.precision != Precision::kFp32) std::cout << " (" << to_string(stage.precision) << ")";
-    std::cout << "\n";
-  }
-
-  ProgressLine progress_;
-  std::string named_;
-  std::string table_of_;
-};
 
 bool is_source_file(const std::string& solution) {
   return solution != "student" && solution != "reference";
@@ -303,7 +245,7 @@ bool is_handed_out(const CourseMilestone& milestone, const std::filesystem::path
 // Builds puzzles and walks through them. `files` lie where they like; they have the names of those
 // that were handed out.
 PuzzleWalk walk_built(const CourseMilestone& milestone,
-                      const std::vector<std::filesystem::path>& files, Printer& printer) {
+                      const std::vector<std::filesystem::path>& files, CheckPrinter& printer) {
   const auto is_fresh = [&](const std::filesystem::path& file) {
     return is_handed_out(milestone, file, milestone.folder / "puzzles" / file.filename());
   };
@@ -320,7 +262,7 @@ PuzzleWalk walk_built(const CourseMilestone& milestone,
 
 // The puzzles that came with a given file.
 SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem::path& folder,
-                         Printer& printer) {
+                         CheckPrinter& printer) {
   std::vector<std::filesystem::path> files = puzzle_files(milestone);
   if (files.empty()) throw UsageError(milestone.id + " has no puzzles.");
   for (std::filesystem::path& file : files) {
@@ -338,7 +280,7 @@ SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem
 // Walks through the puzzles before a milestone. False if they wait and the milestone itself is
 // still as handed out; whoever has begun with it is only reminded.
 // @param solved_puzzles  gets how many are solved; none if there are no puzzles
-bool passes_puzzles(const CourseMilestone& milestone, Printer& printer,
+bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
                     std::optional<SolvedPuzzles>& solved_puzzles) {
   const auto files = puzzle_files(milestone);
   if (files.empty()) return true;
@@ -422,7 +364,7 @@ ExitCode run(const Options& options) {
                                                      : "the " + options.solution + "'s solution")
               << std::endl;
   }
-  Printer printer;
+  CheckPrinter printer;
   std::vector<SourceFile> sources;
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
