@@ -25,7 +25,8 @@ struct StageCounters {
   Counters counters{};
 };
 
-/// Reads what `ncu --csv --page details` or `--page raw` printed; lines of the profiled program may stand between.
+/// Reads what `ncu --csv --page details` or `--page raw` printed; lines of the profiled program may
+/// stand between.
 /// @param name  of the file, for messages
 /// @throws UsageError if the text holds no such table, or none of these counters
 Counters parse_counters(const std::string& text, const std::string& name);
