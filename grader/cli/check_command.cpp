@@ -268,7 +268,9 @@ SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem
   for (std::filesystem::path& file : files) {
     file = folder / file.filename();
     if (!std::filesystem::exists(file)) {
-      throw UsageError("There is no puzzle " + file.string() + ".");
+      throw UsageError("There is no puzzle " + file.string() +
+                       "; --puzzles takes a folder that holds all puzzles of " + milestone.id +
+                       ", named as they were handed out.");
     }
   }
   const PuzzleWalk walk = walk_built(milestone, files, printer);
