@@ -10,9 +10,9 @@
 //
 // Cost     recording and preparing the graph, some 10 to 100 microseconds, in the prolog: it knows
 //          sizes and pointers, not the data. Layer time pays for it, op time does not.
-// Expect   a few microseconds less for the first convolution, whose weights are copied to constant
-//          memory before its kernel; nothing for the second, which is one kernel; nothing at large
-//          batches. Graphs pay with dozens of small kernels: a whole network, not one layer.
+// Expect   some microseconds less at small batches, most for the first convolution, whose weights
+//          are copied to constant memory before its kernel; nothing at large batches. Graphs pay
+//          with dozens of small kernels: a whole network, not one layer.
 // Run      build/bin/m4 100 --stage cuda-graph --solution reference
 
 #include <cuda_runtime.h>
