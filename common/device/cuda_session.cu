@@ -259,6 +259,14 @@ class CudaSession final : public DeviceSession {
     return emulation::take_notes(output, count);
   }
 
+  void record_words() override {
+    emulation::record_words();
+  }
+
+  std::vector<FlowWord> take_words() override {
+    return emulation::take_words();
+  }
+
   void limit_kernels(double seconds) override {
     emulation::limit_kernels(seconds);
   }

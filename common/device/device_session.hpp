@@ -11,6 +11,7 @@
 #include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
 #include "common/error/device_notes.hpp"
+#include "common/error/flow_word.hpp"
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
@@ -102,6 +103,12 @@ class DeviceSession {
   /// What was asked of the device since the last call, and what became of an output on the host.
   /// Empty on a GPU.
   virtual DeviceNotes take_notes(const float* /*output*/, std::int64_t /*count*/) { return {}; }
+
+  /// Records from now on what the host gives to kernels and what they write. Emulated only.
+  virtual void record_words() {}
+
+  /// What was recorded, in order; nothing where it was more than kMostFlowWords or cannot be known.
+  virtual std::vector<FlowWord> take_words() { return {}; }
 
   /// Ends a kernel that takes longer. A GPU cannot do that.
   virtual void limit_kernels(double /*seconds*/) {}

@@ -13,8 +13,8 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources, F
   if (!std::regex_match(fault.text, part, form)) return;
   const std::string file = part[1];
   words.id = "E-cuda-call";
-  words.seen = part[3].str() + " failed: " + part[5].str() +
-               sources.quote(file, static_cast<int>(std::stol(part[2])));
+  words.seen =
+      part[3].str() + " failed: " + part[5].str() + sources.quote(file, line_number(part[2]));
   const std::string arguments = part[4];
   const std::string first = arguments.substr(0, arguments.find(','));
   if (part[3] != "cudaMalloc" || first.find('&') != std::string::npos) return;

@@ -218,9 +218,9 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
                     std::to_string(size) + " elements of 4 bytes.";
       if (!memory.allocated_at.empty()) {
         const auto colon = memory.allocated_at.rfind(':');
-        words.seen += "\nAllocated at:" +
-                      sources.quote(memory.allocated_at.substr(0, colon),
-                                    std::stoi("0" + memory.allocated_at.substr(colon + 1)));
+        words.seen +=
+            "\nAllocated at:" + sources.quote(memory.allocated_at.substr(0, colon),
+                                              line_number(memory.allocated_at.substr(colon + 1)));
       }
       return;
     }
@@ -436,9 +436,8 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       words = {"E-device-pointer", fault.text + "." + place_lines(fault, sources)};
       const auto colon = fault.allocated_at.rfind(':');
       if (colon == std::string::npos) break;
-      const std::string quoted =
-          sources.quote(fault.allocated_at.substr(0, colon),
-                        std::stoi("0" + fault.allocated_at.substr(colon + 1)));
+      const std::string quoted = sources.quote(fault.allocated_at.substr(0, colon),
+                                               line_number(fault.allocated_at.substr(colon + 1)));
       words.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
                                    : "\nIt points to memory allocated at:" + quoted;
       if (const std::string kernel = sources.kernel_around(fault.file, fault.line);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -55,11 +56,21 @@ std::vector<std::string> without_comments(std::vector<std::string> lines) {
 
 }  // namespace
 
+int line_number(const std::string& digits) {
+  int number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, number);
+  return error == std::errc() && rest == end ? number : 0;
+}
+
 SourceText::SourceText(const std::vector<std::filesystem::path>& files) {
+  constexpr std::size_t kLongestLine = 1000;
   for (const auto& file : files) {
     std::ifstream stream(file);
     std::vector<std::string> lines;
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line.substr(0, kLongestLine));
+    }
     const std::string name = file.filename().string();
     code_[name] = without_comments(lines);
     lines_[name] = std::move(lines);
@@ -208,9 +219,10 @@ std::string SourceText::kernel_around(const std::string& file, int number) const
 
 std::vector<SourceText::Place> SourceText::lines_with(
     const std::vector<std::string>& words, const std::vector<std::string>& without) const {
+  constexpr std::size_t kMost = 200;
   std::vector<Place> places;
   for (const auto& [file, lines] : code_) {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t i = 0; i < lines.size() && places.size() < kMost; ++i) {
       // By name: clang 14 lets no lambda capture a structured binding.
       const auto stands = [&line = lines[i]](const std::string& word) {
         return has_word(line, word);

@@ -8,6 +8,9 @@
 
 namespace convlab {
 
+/// The number of a line, as messages tell it; 0 if it is none that a file can have.
+[[nodiscard]] int line_number(const std::string& digits);
+
 /// The sources of a milestone, to show a line and to find the names that a student chose. It looks
 /// for words, not for grammar: what it does not find is an empty answer.
 class SourceText {
@@ -17,7 +20,8 @@ class SourceText {
   /// Skips what cannot be read.
   explicit SourceText(const std::vector<std::filesystem::path>& files);
 
-  /// A line without white space around it, from 1. @param file  its name without the folder
+  /// A line without white space around it, from 1; a line of more than 1000 bytes is cut, because
+  /// nobody wrote it and std::regex takes stack for each. @param file  its name without the folder
   [[nodiscard]] std::string line(const std::string& file, int number) const;
 
   /// "    conv_forward.cu:44 | sum += …", on a line of its own; empty if there is no such line.
@@ -45,7 +49,8 @@ class SourceText {
   /// The kernel whose body has this line, or nothing.
   [[nodiscard]] std::string kernel_around(const std::string& file, int number) const;
 
-  /// All lines with every one of these words and none of those.
+  /// The first 200 lines with every one of these words and none of those: a file may have a line
+  /// a hundred thousand times, and who asks looks at each.
   [[nodiscard]] std::vector<Place> lines_with(const std::vector<std::string>& words,
                                               const std::vector<std::string>& without = {}) const;
 

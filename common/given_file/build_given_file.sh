@@ -93,6 +93,23 @@ run_recorded() {
   "$@"
 }
 
+# The external symbols of the object, for the grader. An emulated kernel runs in the program of who
+# wrote it, who might talk with the grader in its place: that takes a system call.
+list_symbols() {
+  nm --extern-only --format=posix "$object" >"$folder/symbols"
+  [ "$device" = emulated ] || return 0
+  if grep -q '^syscall U' "$folder/symbols" || has_system_call; then
+    echo "system-call-instruction U" >>"$folder/symbols"
+  fi
+}
+# The bytes of the instruction may stand anywhere, so who has them is looked at closely.
+has_system_call() {
+  case $(uname -m) in
+    x86_64) LC_ALL=C grep -q "$(printf '\017\005')" "$object" || return 1 ;;
+  esac
+  objdump --disassemble "$object" | grep -Eq '[[:space:]](syscall|sysenter|int +.0x80|svc)([[:space:]]|$)'
+}
+
 # What comes behind the device: of a file to compile the file and the folder come first.
 variant=
 case $step in
@@ -130,7 +147,7 @@ case $step in
       precompiled=$stages
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
         cat "$words" >&2
-        nm --extern-only --format=posix "$object" >"$folder/symbols"
+        list_symbols
         exit
       fi
       precompiled=
@@ -154,7 +171,7 @@ case $step in
       mv "$words.again" "$words"
     fi
     cat "$words" >&2
-    nm --extern-only --format=posix "$object" >"$folder/symbols"
+    list_symbols
     ;;
   link)
     folder=$4

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <exception>
 #include <new>
@@ -236,6 +237,17 @@ bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t eleme
          static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
 }
 
+// Instead of the output; the grader sees to it that the segment is large enough.
+void hand_over(const std::vector<FlowWord>& words) {
+  const MappedSegment& segment = session().output;
+  FlowRecord record;
+  if (segment.size() >= sizeof record + words.size() * sizeof(FlowWord)) {
+    record.count = words.size();
+    std::memcpy(segment.data() + sizeof record, words.data(), words.size() * sizeof(FlowWord));
+  }
+  std::memcpy(segment.data(), &record, sizeof record);
+}
+
 void run_request(const ServeRequest& request, ServeReply& reply) {
   Session& s = session();
   const ConvShape& shape = s.shape = request.shape;
@@ -270,9 +282,11 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
            : wanted == to_string(Step::kNewInput) ? Step::kNewInput
                                                   : Step::kConvolve;
   };
+  if (request.records && s.device != nullptr) s.device->record_words();
   const PhaseTimes times =
       request.steps ? run_in_steps(stage, shape, input, weights, output, s.device, next)
                     : run_stage(stage, shape, input, weights, output, {.device = s.device});
+  if (request.records && s.device != nullptr) hand_over(s.device->take_words());
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;
   if (!times.samples.empty()) reply.sample = times.samples.back();

@@ -48,8 +48,15 @@ struct ServeRequest {
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, where that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
+  bool records = false;  ///< in the end the output segment holds a FlowRecord instead of the output
   /// Of the device, whatever the environment says: see DeviceSession::choose_settings.
   std::vector<std::string> settings{};
+};
+
+/// What the output segment begins with after a request that records; `count` words follow.
+struct alignas(FlowWord) FlowRecord {
+  std::uint64_t count = 0;
+  std::uint64_t unused = 0;
 };
 
 enum class ServeStatus {

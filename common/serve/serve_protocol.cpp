@@ -135,7 +135,8 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
       "weights_offset", request.weights_offset)("output_offset", request.output_offset)
       .optional("kernel_limit_s", request.kernel_limit_s)
       .defaulted("pauses", request.pauses)
-      .defaulted("steps", request.steps);
+      .defaulted("steps", request.steps)
+      .defaulted("records", request.records);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/timing/three_digits.hpp"
+#include "grader/checks/data_flow.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/fresh_numbers.hpp"
@@ -202,6 +203,17 @@ class Probe {
         .passed(shape_);
   }
 
+  /// The same of one image, which takes a part of the time.
+  [[nodiscard]] bool image_is_right(std::mt19937_64& engine) const {
+    const auto image = static_cast<std::int64_t>(engine() % static_cast<unsigned>(shape_.batch));
+    ConvShape one = shape_;
+    one.batch = 1;
+    return oracle::compare(one, input_.data() + image * shape_.input_image_size(), weights_.data(),
+                           arrays_.output + image * shape_.output_image_size(),
+                           oracle::Tolerance::of(stage_.precision))
+        .passed(one);
+  }
+
  private:
   Submission& submission_;
   const StageInfo& stage_;
@@ -252,8 +264,9 @@ std::optional<Finding> check_small_changes(Submission& submission, const StageIn
 }
 
 std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
-                                              const ConvShape& shape) {
+                                              const ConvShape& shape, std::uint64_t seed) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
+  std::mt19937_64 engine(seed);
   Probe probe(submission, stage, shape);
   const std::string where = "convolutions of " + to_string(shape);
   constexpr double kMeasurable = 2.0;  // ms
@@ -264,7 +277,14 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
   std::optional<Finding> failed;
   const auto measure = [&](double& least_ms) {
     const Call call = probe.run_timed();
-    if (call.failure) failed = explain(*call.failure, where);
+    if (call.failure) {
+      failed = explain(*call.failure, where);
+    } else if (!probe.image_is_right(engine)) {
+      // Who computes nothing here would be fast on all inputs.
+      failed = finding("E-replay", "In " + where +
+                                       " of new inputs and of known ones: an output does not "
+                                       "follow its input.");
+    }
     least_ms = std::min(least_ms, call.processor_ms);
   };
   // The same numbers, twice them, with the other sign, and the images in another order.
@@ -443,8 +463,10 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
   announce("small changes of the input");
   if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
+  announce("who computes, kernels or the host");
+  if (auto found = check_data_flow(submission, stage, plan.phases, seed)) return found;
   announce("inputs that it has seen");
-  if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again)) return found;
+  if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;
   announce("what goes on after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("a device with little memory");

@@ -32,9 +32,9 @@ std::optional<Finding> check_small_changes(Submission& submission, const StageIn
                                            const ConvShape& shape, std::uint64_t seed);
 
 /// On the CPU: whether an input that it has seen, also scaled or in another order, takes a quarter
-/// of the time of a new one.
+/// of the time of a new one. An image of each output, drawn from the seed, must be right.
 std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
-                                              const ConvShape& shape);
+                                              const ConvShape& shape, std::uint64_t seed);
 
 /// Whether threads go on computing after the convolution has returned.
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,

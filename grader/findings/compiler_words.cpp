@@ -81,7 +81,7 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
     quoted = unclosed(part[1], sources);
   } else if (std::regex_search(error, part, place)) {
     const std::string file = part[1];
-    quoted = sources.quote(file.substr(file.rfind('/') + 1), static_cast<int>(std::stol(part[2])));
+    quoted = sources.quote(file.substr(file.rfind('/') + 1), line_number(part[2]));
   }
   found.seen += quoted;
   for (const CompilerWords& words : kWords) {

@@ -41,6 +41,7 @@ class SeccompFilter {
   void restrict_processes(Box box);
   void restrict_signals(Box box);
   void restrict_sockets(Box box);
+  void restrict_channel();
   void restrict_memory(Box box);
   void restrict_terminals(Box box);
 

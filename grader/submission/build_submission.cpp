@@ -166,6 +166,8 @@ void require_working_machine(const GivenFileTarget& target, const fs::path& fold
 // The compiler's time is the grader's memory: nobody writes a convolution of this size.
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20;
 constexpr std::size_t kMostFiles = 100;
+// With its folders. What is made of a file has a longer name, and no name may exceed 255 bytes.
+constexpr std::size_t kLongestName = 150;
 // What it makes of them is kept.
 constexpr std::uintmax_t kMostObjectBytes = std::uintmax_t{32} << 20;
 
@@ -192,7 +194,10 @@ struct Texts {
     const std::string name = file.lexically_relative(folder).generic_string();
     const std::uintmax_t size = fs::file_size(file, unreadable);
     bytes += unreadable ? 0 : size;
-    if (!fs::is_regular_file(file)) {
+    if (name.size() > kLongestName) {
+      refused = "a file's name has " + std::to_string(name.size()) + " bytes, more than " +
+                std::to_string(kLongestName) + ": " + name.substr(0, kLongestName / 2) + "…";
+    } else if (!fs::is_regular_file(file)) {
       refused = name + " is no file";
     } else if (!lies_inside(folder, file)) {
       refused = name + " is a link to a file that is not part of the submission; hand in the file";

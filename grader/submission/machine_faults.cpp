@@ -78,7 +78,7 @@ std::string fault_of_storage(const fs::path& folder) {
 
 std::string missing_tool(const fs::path& build, const std::string& device) {
   std::vector<std::string> tools = compilers(build, device);
-  tools.insert(tools.end(), {"sh", "nm", "ld", "objcopy"});
+  tools.insert(tools.end(), {"sh", "nm", "ld", "objcopy", "objdump"});
   if (device == "emulated") tools.push_back((build / "bin" / "convlab-rewrite").string());
   for (const std::string& tool : tools) {
     if (!can_be_executed(tool)) return tool;

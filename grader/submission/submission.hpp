@@ -122,6 +122,10 @@ class Submission {
   /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
+  /// The same, and what the host gave to kernels and what these wrote, where a device is emulated;
+  /// nothing where it was too much (convlab_emulation/activity.hpp). The output is lost.
+  Call run_recorded(const std::string& stage, std::vector<FlowWord>& words);
+
   /// After a call the process stays stopped, so that it cannot add to the output while that is
   /// compared. This lets it go on until the next call.
   void thaw();

@@ -3,8 +3,10 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/data_flow.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
@@ -81,6 +83,11 @@ bool is_pinned(const void* address) {
   return byte < after->first + after->second;
 }
 
+std::vector<std::pair<const std::byte*, std::size_t>> pinned_ranges() {
+  const std::lock_guard lock(pinned().mutex);
+  return {pinned().ranges.begin(), pinned().ranges.end()};
+}
+
 Side side_of(const void* address) {
   if (const auto allocation = device_memory().find(address))
     return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
@@ -116,6 +123,8 @@ std::string outside(const void* address, std::size_t bytes) {
 void Copy::run(const char* function) const {
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
+  std::optional<NotedCopy> noted;
+  if (to_side() != Side::kHost && from_side() != Side::kHost) noted.emplace();
   const bool shows_host = to_side() != Side::kDevice && !from_symbol;
   for (std::size_t layer = 0; layer < depth; ++layer) {
     for (std::size_t row = 0; row < height; ++row) {

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -21,6 +23,8 @@ std::string why_no_kernel_may_use(const void* address);
 /// Host memory that cudaHostRegister pins. @return false if it starts where another range does
 bool pin_memory(void* begin, std::size_t bytes);
 bool unpin_memory(void* begin);
+/// Host memory that cudaHostRegister has pinned: begin and bytes.
+std::vector<std::pair<const std::byte*, std::size_t>> pinned_ranges();
 bool is_pinned(const void* address);
 
 /// Says what is wrong if the piece of device memory at `address` has fewer than `bytes` bytes left;

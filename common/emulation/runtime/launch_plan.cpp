@@ -20,6 +20,7 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/data_flow.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
@@ -103,6 +104,7 @@ void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
   const DeviceAccess access;
   const DeviceView view;
+  const NotedKernel noted(call);
   if (const auto failure = GridRunner::instance().run(call)) {
     if (failure->error == KernelFault::kInvalidValue) {
       send_report(failure->report);

@@ -50,6 +50,11 @@ std::optional<Symbol> find_symbol(const void* address) {
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
+std::vector<Symbol> all_symbols() {
+  const std::lock_guard lock(table().mutex);
+  return table().symbols;
+}
+
 void note_symbol_address(const void* address) {
   const std::lock_guard lock(table().mutex);
   if (Symbol* const found = table().find(address); found != nullptr) found->address_known = true;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/emulation/include/convlab_emulation/symbols.hpp"
 
@@ -22,6 +23,9 @@ struct Symbol {
 
 /// The variable that contains the address.
 std::optional<Symbol> find_symbol(const void* address);
+
+/// All variables, in the order in which the program's files are linked.
+std::vector<Symbol> all_symbols();
 
 /// Notes that the host has asked for the address of the variable that contains this.
 void note_symbol_address(const void* address);

@@ -42,6 +42,24 @@ TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
   CHECK_FALSE(sources.has("early"));
 }
 
+TEST_CASE("source text: long lines are cut, many equal ones are not all told") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "long.cpp";
+  std::string text = "float " + std::string(300'000, 'a') + " = 0;\n";
+  for (int i = 0; i < 1000; ++i) text += "float x = 1;\n";
+  write_atomically(file, text);
+  const SourceText sources({file});
+  CHECK(sources.line("long.cpp", 1).size() == 1000);
+  CHECK(sources.lines_with({"float"}).size() == 200);
+}
+
+TEST_CASE("source text: a number that no line has is none") {
+  CHECK(line_number("57") == 57);
+  CHECK(line_number("") == 0);
+  CHECK(line_number("99999999999999999999") == 0);
+  CHECK(line_number("7x") == 0);
+}
+
 TEST_CASE("fault words: an access past the end names array, row, thread and line") {
   const TemporaryFolder folder;
   const ConvShape shape{1, 1, 1, 86, 86, 7, 1};

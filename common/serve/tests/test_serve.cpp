@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 #include "common/error/error.hpp"
 #include "common/serve/channel.hpp"
@@ -18,6 +20,9 @@
 using namespace convlab;
 
 namespace {
+
+// Of processor time; who only waits gets three times as long.
+constexpr double kLimitS = 0.5;
 
 const ConvShape kShape{.batch = 2, .out_channels = 3, .height = 4, .width = 4, .kernel = 2};
 
@@ -38,12 +43,27 @@ void writes_input(const ConvShape&, const float* input, const float*, float*) {
 void reads_behind(const ConvShape& shape, const float*, const float* weights, float* output) {
   output[0] = weights[shape.weights_size() + 1023];
 }
+void never_ends(const ConvShape&, const float*, const float*, float*) {
+  for (volatile bool always = true; always;) {
+  }
+}
+void waits(const ConvShape& shape, const float*, const float*, float* output) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<int>(1000 * kLimitS)) +
+                              std::chrono::milliseconds(100));
+  output[0] = static_cast<float>(shape.batch);
+}
+void waits_for_ever(const ConvShape&, const float*, const float*, float*) {
+  for (;;) ::pause();
+}
 
 const CpuStage kCountUp({.id = "count-up", .title = "Counts", .order = 1}, count_up);
 const CpuStage kUnfinished({.id = "unfinished", .order = 2}, unfinished);
 const CpuStage kThrows({.id = "throws", .order = 3}, throws);
 const CpuStage kWritesInput({.id = "writes-input", .order = 4}, writes_input);
 const CpuStage kReadsBehind({.id = "reads-behind", .order = 5}, reads_behind);
+const CpuStage kNeverEnds({.id = "never-ends", .order = 6}, never_ends);
+const CpuStage kWaits({.id = "waits", .order = 7}, waits);
+const CpuStage kWaitsForEver({.id = "waits-for-ever", .order = 8}, waits_for_ever);
 
 /// A forked process that serves, and the grader's end of its channel.
 class Server {
@@ -112,7 +132,7 @@ TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes")
   const auto list = server.ask({.token = 7, .stage = {}, .shape = {}}, false);
   REQUIRE(list);
   CHECK(list->token == 7);
-  REQUIRE(list->stages.size() == 5);
+  REQUIRE(list->stages.size() == 8);
   CHECK(list->stages[0] == StageInfo{.id = "count-up",
                                      .title = "Counts",
                                      .baseline = "",
@@ -187,6 +207,34 @@ TEST_CASE("serve: a crash says where before the process dies") {
     CHECK(reply->fault->array == "weights");
     CHECK(reply->fault->element == 12 + 1023);
   }
+}
+
+TEST_CASE("serve: a loop without an end is ended, and so is who waits for ever") {
+  for (const char* stage : {"never-ends", "waits-for-ever"}) {
+    CAPTURE(stage);
+    Server server;
+    const auto reply =
+        server.ask({.token = 5, .stage = stage, .shape = kShape, .kernel_limit_s = kLimitS});
+    REQUIRE(reply);
+    CHECK(reply->status == ServeStatus::kCrash);
+    REQUIRE(reply->fault);
+    CHECK(reply->fault->kind == FaultKind::kKernelTime);
+    CHECK(WTERMSIG(server.wait()) == SIGALRM);
+  }
+}
+
+TEST_CASE("serve: the limit is one of processor time: who waits longer than it is not ended") {
+  Server server;
+  const ServeRequest request{
+      .token = 6, .stage = "waits", .shape = kShape, .kernel_limit_s = kLimitS};
+  const auto reply = server.ask(request);
+  REQUIRE(reply);
+  CHECK(reply->status == ServeStatus::kDone);
+  CHECK(server.output(0) == 2.0F);
+  // Nothing of the limit is left for the next request.
+  const auto next = server.ask({.token = 7, .stage = "count-up", .shape = kShape}, false);
+  REQUIRE(next);
+  CHECK(next->status == ServeStatus::kDone);
 }
 
 TEST_CASE("serve: a reply carries what was measured on the device, a sample and a fault") {

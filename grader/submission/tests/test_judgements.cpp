@@ -1,7 +1,12 @@
 // What is judged of a given file before it runs: its symbols, and whether the machine is at fault.
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
 #include "common/file/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "common/testing/catch.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/submission/machine_faults.hpp"
@@ -22,7 +27,8 @@ void write_program(const std::filesystem::path& file) {
 TEST_CASE("symbols: what the box allows may be used") {
   for (const char* name :
        {"cexpf", "syscall", "mmap", "madvise", "pthread_create", "__cpu_model",
-        "_ZNSt3pmr20get_default_resourceEv", "_ZSt15__once_callable", "futimens", "dl_sum"}) {
+        "_ZNSt3pmr20get_default_resourceEv", "_ZSt15__once_callable", "futimens", "dl_sum",
+        "_ZN7convlab9emulation10pop_launchEv", "_ZN7convlab9emulation3ptx11copy_commitEv"}) {
     CAPTURE(name);
     CHECK_FALSE(grader::find_symbol_problem(std::string(name) + " U\n"));
   }
@@ -46,6 +52,47 @@ TEST_CASE("symbols: what the box refuses, and what reaches around these rules, i
 
 TEST_CASE("symbols: a name is shown without what a terminal would obey") {
   CHECK(grader::find_symbol_problem("_dl_\x1b[32mPASSED U\n")->name == "_dl_�[32mPASSED");
+}
+
+TEST_CASE("symbols: of the emulated device what its headers call may be used, and no more") {
+  const auto steers = [](const std::string& name) {
+    return grader::find_symbol_problem("_ZN7convlab9emulation" + std::to_string(name.size()) +
+                                       name + "Ev U\n");
+  };
+  for (const char* name : {"show_host", "choose_settings", "limit_kernels", "note_launch",
+                           "renew_device", "DeviceMemory"}) {
+    CAPTURE(name);
+    CHECK(steers(name));
+  }
+  // Every function that a header declares at the beginning of a line.
+  const std::regex declares(R"(^(?:\[\[\w+\]\] )?[a-z][\w:]*[ *&]+(\w+)\(.*\);$)");
+  int count = 0;
+  for (const auto& header : std::filesystem::directory_iterator(
+           network_folder().parent_path() / "emulation/include/convlab_emulation")) {
+    const std::string name = header.path().filename().string();
+    // What records and steers, what the CUDA Toolkit has, and another namespace.
+    if (name == "activity.hpp" || name == "runtime_api.hpp" || name == "ptx.hpp") continue;
+    std::istringstream lines(read_text(header.path()));
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch part;
+      if (!std::regex_match(line, part, declares)) continue;
+      if (line.starts_with("using ") || part[1].str().starts_with("cuda")) continue;
+      CAPTURE(name, line);
+      CHECK_FALSE(steers(part[1]));
+      ++count;
+    }
+  }
+  CHECK(count > 20);
+}
+
+TEST_CASE("symbols: a name that refers to its parts again and again is shown as it is") {
+  std::string name = "_ZN7convlab5serveE1aIiiE";
+  for (char part = '1'; part < '9'; ++part) {
+    name += std::string("S0_IS") + part + "_S" + part + "_E";
+  }
+  const auto problem = grader::find_symbol_problem(name + " U\n");
+  REQUIRE(problem);
+  CHECK(problem->name.size() < 100);
 }
 
 TEST_CASE("machine: a folder that takes files is not at fault, one that does not says why") {

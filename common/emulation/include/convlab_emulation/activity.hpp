@@ -8,6 +8,7 @@
 
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/error/device_notes.hpp"
+#include "common/error/flow_word.hpp"
 
 namespace convlab::emulation {
 
@@ -51,6 +52,15 @@ void choose_settings(const std::vector<std::string>& variables);
 /// copies out, and in what it reads of memory that both sides use. Kernels see no difference.
 /// @param places  each of `bytes` bytes; none: both see the same again
 void show_host(const std::vector<std::byte*>& places, const std::byte* shown, std::size_t bytes);
+
+/// Records from now on what the host gives to kernels and what kernels write: the words of memory
+/// that have changed since the last kernel, or with it; launch configurations and arguments.
+void record_words();
+
+/// What was recorded, in order. The words of kernels end with a quarter of kMostFlowWords; nothing
+/// is told where the host gave more than the other three, and one word of by_kernel 2 where so much
+/// memory was in use that comparing it takes too long. Stops recording.
+std::vector<FlowWord> take_words();
 
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace convlab {
+
+/// A 32-bit word that the host gave to kernels, or that a kernel wrote.
+struct FlowWord {
+  std::uint64_t place = 0;  ///< which launch, which memory, which word; the same in each run
+  std::uint32_t value = 0;
+  std::uint32_t by_kernel = 0;  ///< 1: a kernel wrote it; 0: the host did
+};
+
+/// The most that are recorded in one run.
+inline constexpr std::size_t kMostFlowWords = 2'000'000;
+
+/// Of the words that kernels write, one in so many is recorded: what a kernel unrolls is large.
+inline constexpr std::size_t kKernelWordsPerNoted = 8;
+
+}  // namespace convlab
