@@ -246,6 +246,7 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
   const std::string all = joined({source}) + joined(headers);
   Compiled compiled{.folder = folder_for(target, source.name, "object", all)};
   const fs::path kept = compiled.folder / "all-texts";
+  keep_folder(compiled.folder);
   if (!fs::exists(kept) || read_text(kept) != all) {
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
       write_all(scratch, headers);
@@ -384,6 +385,7 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
   built.folder = folder_for(target, sources.texts.front().name, "graded", all);
   built.program = built.folder / "program";
   const fs::path kept = built.folder / "all-texts";
+  keep_folder(built.folder);
   // The parts of the course's interface may lie in several files.
   std::string symbols;
   for (const Compiled& each : compiled) symbols += each.symbols;
