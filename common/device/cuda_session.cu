@@ -332,21 +332,14 @@ class CudaSession final : public DeviceSession {
     return 2 * std::max(info.l2_bytes, kLeast) / static_cast<std::int64_t>(sizeof(float));
   }
 
-  // Empties the cache, again and again for a while: a device that was idle for some milliseconds,
-  // as it is while the grader compares, takes microseconds longer for the next launches, and so
-  // does a processor that did something else.
   void prepare_measurement() {
-    constexpr double kAwakeMs = 1.0;
     if (flush_.size() == 0) return;
 #if !CONVLAB_EMULATED
     // Lines that a stage asked to persist would survive the flush.
     CONVLAB_CUDA_CHECK(cudaCtxResetPersistingL2Cache());
 #endif
-    const Stopwatch watch{};
-    do {
-      read_all<<<4 * info_.multiprocessors, 256>>>(flush_.data(), flush_.size(), sink_.data());
-      check_device("the emptying of the cache");
-    } while (watch.milliseconds() < kAwakeMs);
+    read_all<<<4 * info_.multiprocessors, 256>>>(flush_.data(), flush_.size(), sink_.data());
+    check_device("the emptying of the cache");
   }
 
   // The events lie on the legacy default stream, which waits for all blocking streams. Work on a

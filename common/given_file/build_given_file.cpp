@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
@@ -183,6 +186,28 @@ void fill_folder(const fs::path& folder, const std::function<void(const fs::path
   fs::remove_all(scratch, ignored);
 }
 
+void keep_folder(const fs::path& folder) {
+  constexpr std::size_t kNewest = 100;
+  constexpr auto kUnused = std::chrono::hours(1);
+  const auto now = fs::file_time_type::clock::now();
+  // Other processes make and remove folders meanwhile, so no error matters.
+  std::error_code ignored;
+  fs::last_write_time(folder, now, ignored);
+  std::vector<std::pair<fs::file_time_type, fs::path>> folders;
+  fs::directory_iterator end;
+  for (fs::directory_iterator at(folder.parent_path(), ignored); !ignored && at != end;
+       at.increment(ignored)) {
+    std::error_code gone;
+    const fs::file_time_type used = at->last_write_time(gone);
+    if (!gone) folders.emplace_back(used, at->path());
+  }
+  if (folders.size() <= kNewest) return;
+  std::sort(folders.rbegin(), folders.rend());
+  for (std::size_t i = kNewest; i < folders.size(); ++i) {
+    if (now - folders[i].first > kUnused) fs::remove_all(folders[i].second, ignored);
+  }
+}
+
 void require_source(const fs::path& file) {
   const std::string name = printable_line(file.string());
   const std::string& raw = file.native();
@@ -222,6 +247,7 @@ fs::path build_given_file(const GivenFileTarget& target, const fs::path& file) {
   // Quoted includes are looked up beside the file, so its place counts, too.
   const fs::path folder = folder_for(target, source, "own", source.string() + read_text(source));
   fs::path program = folder / "program";
+  keep_folder(folder);
   if (fs::exists(program)) return program;
   fill_folder(folder, [&](const fs::path& scratch) {
     run_step(compile_command(target, source, scratch), file, target.device);

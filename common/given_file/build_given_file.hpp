@@ -62,6 +62,10 @@ std::filesystem::path folder_for(const GivenFileTarget& target, const std::files
 void fill_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::path& scratch)>& make);
 
+/// Says that a folder of folder_for is still in use. Of the others below BUILD/sources, all go that
+/// nobody used for an hour, except for the newest hundred: each version of a file has a folder.
+void keep_folder(const std::filesystem::path& folder);
+
 /// Makes a program like m1 or m2 of a file, or finds the one that was made of the same text before.
 /// @return the program; it lies in the build folder, below sources/
 /// @throws UsageError if there is no such file

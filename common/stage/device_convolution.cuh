@@ -53,6 +53,11 @@ class DeviceConvolution : public Convolution {
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
 
+  /// The arrays that launch will get, for a stage that prepares its launch.
+  [[nodiscard]] float* device_output() { return output_.data(); }
+  [[nodiscard]] const float* device_input() const { return input_.data(); }
+  [[nodiscard]] const float* device_weights() const { return weights_.data(); }
+
   /// How many bytes prepare may take: half of what is free, 256 MiB at most. What needs more for
   /// the whole batch works in slices of some images. Emulated, the grader also tries a device that
   /// has little memory, so that a small batch takes several slices.

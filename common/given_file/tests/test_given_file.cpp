@@ -1,6 +1,7 @@
 // Files in the course's own interfaces, through m1 --solution FILE and m2 --solution FILE.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -58,6 +59,25 @@ TEST_CASE("given file: a folder that several make at the same time lacks no file
   CHECK(missing == 0);
   const std::filesystem::directory_iterator all(folder.path());
   CHECK(std::distance(begin(all), end(all)) == 1);  // no scratch folder is left
+}
+
+TEST_CASE("given file: of the folders that nobody used for an hour the newest hundred stay") {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const auto now = fs::file_time_type::clock::now();
+  const auto place = [&](int i) { return folder.path() / ("file-" + std::to_string(i)); };
+  for (int i = 0; i < 150; ++i) {
+    fs::create_directories(place(i));
+    write_atomically(place(i) / "program", "text");
+    fs::last_write_time(place(i), now - std::chrono::minutes(30 + i));
+  }
+  keep_folder(place(149));
+  int left = 0;
+  for (int i = 0; i < 150; ++i) left += fs::exists(place(i)) ? 1 : 0;
+  CHECK(left == 100);
+  CHECK(fs::exists(place(149) / "program"));
+  CHECK(fs::exists(place(98)));
+  CHECK_FALSE(fs::exists(place(99)));
 }
 
 TEST_CASE("given file: every form of the interface computes the same") {

@@ -9,9 +9,9 @@
 //
 // Cost     recording and preparing the graph, some 10 to 100 microseconds, in the prolog: it knows
 //          sizes and pointers, not the data. Layer time pays for it, op time does not.
-// Expect   a few microseconds less for the first convolution, whose weights are copied to constant
-//          memory before its kernel; nothing for the second, which is one kernel; nothing at large
-//          batches. Graphs pay with dozens of small kernels: a whole network, not one layer.
+// Expect   some microseconds less at small batches, most for the first convolution, whose weights
+//          are copied to constant memory before its kernel; nothing at large batches. Graphs pay
+//          with dozens of small kernels: a whole network, not one layer.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage cuda-graph
 //          build/bin/grader check m4 --stage cuda-graph
 // Read     docs/ladder/cuda-graph.md
@@ -37,6 +37,7 @@ class CudaGraph : public convlab::Convolution {
   ///     …                                     // your launches on this stream: they do not run yet
   ///     cudaStreamEndCapture(stream, &graph);
   ///     cudaGraphInstantiate(&graph_, graph, 0);
+  ///     cudaGraphUpload(graph_, stream);      // or the first launch does it, inside the op time
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     (void)shape, (void)input, (void)weights, (void)output;  // goes away with your first line

@@ -6,17 +6,18 @@
 //          and submit the whole graph with one call.
 // Picture  per-layer     submit copy of the weights, submit kernel       two ways to the GPU
 //          cuda-graph    submit graph { copy of the weights → kernel }   one
+//          captured_graph.cuh has the calls.
 //
 // Cost     recording and preparing the graph, some 10 to 100 microseconds, in the prolog: it knows
 //          sizes and pointers, not the data. Layer time pays for it, op time does not.
-// Expect   a few microseconds less for the first convolution, whose weights are copied to constant
-//          memory before its kernel; nothing for the second, which is one kernel; nothing at large
-//          batches. Graphs pay with dozens of small kernels: a whole network, not one layer.
+// Expect   some microseconds less at small batches, most for the first convolution, whose weights
+//          are copied to constant memory before its kernel; nothing at large batches. Graphs pay
+//          with dozens of small kernels: a whole network, not one layer.
 // Run      build/bin/m4 100 --stage cuda-graph --solution reference
 
 #include <cuda_runtime.h>
 
-#include "common/device/cuda_check.cuh"
+#include "captured_graph.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
@@ -28,8 +29,6 @@ using convlab::ConvShape;
 
 class CudaGraph final : public convlab::Convolution {
  public:
-  ~CudaGraph() override { free_graph(); }
-
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     convlab::validate(shape);
@@ -40,40 +39,27 @@ class CudaGraph final : public convlab::Convolution {
     input_.copy_from_host(input);
     weights_.copy_from_host(weights);
 
-    // What is submitted to a stream while it is captured does not run: it becomes nodes of a graph.
-    // The default stream cannot be captured.
-    cudaStream_t stream = nullptr;
-    cudaGraph_t graph = nullptr;
-    CONVLAB_CUDA_CHECK(cudaStreamCreate(&stream));
-    CONVLAB_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    convlab::per_layer::convolve(output_.data(), input_.data(), weights_.data(), shape, stream);
-    CONVLAB_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
-    CONVLAB_CUDA_CHECK(cudaStreamDestroy(stream));
-    CONVLAB_CUDA_CHECK(cudaGraphInstantiate(&graph_, graph, 0));
-    CONVLAB_CUDA_CHECK(cudaGraphDestroy(graph));
+    graph_ = convlab::CapturedGraph([&](cudaStream_t stream) {
+      convlab::per_layer::convolve(output_.data(), input_.data(), weights_.data(), shape, stream);
+    });
   }
 
-  void convolve() override { CONVLAB_CUDA_CHECK(cudaGraphLaunch(graph_, nullptr)); }
+  void convolve() override { graph_.launch(); }
 
   void epilog() override {
     output_.copy_to_host(host_output_);
-    free_graph();
+    graph_ = {};
     input_ = {};
     weights_ = {};
     output_ = {};
   }
 
  private:
-  void free_graph() {
-    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
-    graph_ = nullptr;
-  }
-
   float* host_output_ = nullptr;
   convlab::DeviceBuffer<float> input_;
   convlab::DeviceBuffer<float> weights_;
   convlab::DeviceBuffer<float> output_;
-  cudaGraphExec_t graph_ = nullptr;
+  convlab::CapturedGraph graph_;
 };
 
 const convlab::ConvolutionStage<CudaGraph> stage({

@@ -51,11 +51,11 @@ static __global__ void __launch_bounds__(kBlockSize)
 
 /// output = input ∗ weights on the device, for every valid shape.
 inline void launch_general_convolution(float* output, const float* input, const float* weights,
-                                       const ConvShape& shape) {
+                                       const ConvShape& shape, cudaStream_t stream = nullptr) {
   const std::int64_t blocks = (shape.output_size() + general::kBlockSize - 1) / general::kBlockSize;
   const dim3 grid(
       static_cast<unsigned>(blocks < general::kMaxBlocks ? blocks : general::kMaxBlocks));
-  general::convolve<<<grid, general::kBlockSize>>>(output, input, weights, shape);
+  general::convolve<<<grid, general::kBlockSize, 0, stream>>>(output, input, weights, shape);
   CONVLAB_CUDA_CHECK_LAUNCH(grid, general::kBlockSize, 0);
 }
 

@@ -138,27 +138,42 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kBlocks)
 // ---------------------------------------------------------------------------------------------
 // Several input channels.
 
-/// 16 maps; a block computes one image after the other.
-/// @tparam RowParts  into how many parts the rows are divided; each has two warps
-template <int Channels, int Kernel, int Size, int RowParts>
+/// 16 maps; a block computes one image after the other, or a part of one.
+/// @tparam RowParts  into how many parts a block's rows are divided; each has two warps
+/// @tparam Blocks    that share an image; their rows overlap where they do not divide
+template <int Channels, int Kernel, int Size, int RowParts, int Blocks = 1>
 struct SixteenMaps {
   static constexpr int kChannels = Channels;
   static constexpr int kMaps = 16;
   static constexpr int kKernel = Kernel;
   static constexpr int kSize = Size;
   static constexpr int kOut = Size - Kernel + 1;
-  static constexpr int kInputs = Channels * Size * Size;  // of one image
-  static constexpr int kOutputs = kMaps * kOut * kOut;    // of one image
+  static constexpr int kBlocks = Blocks;
+  static constexpr int kRows = ((kOut + Blocks - 1) / Blocks + 1) / 2 * 2;  // of a block's output
+  static constexpr int kPlane = (kRows + Kernel - 1) * Size;  // of a block's input, one channel
+  static constexpr int kInputs = Channels * kPlane;           // of a block
+  static constexpr int kOutputs = kMaps * kRows * kOut;       // of a block
   static constexpr int kWeights = kMaps * Channels * Kernel * Kernel;
-  // (kernel row, channel, parity, map, 4 pairs of taps)
-  static constexpr int kTable = Kernel * Channels * 2 * kMaps * 4;
   static constexpr int kWarps = 2 * RowParts;  // 2 column tiles × parts of rows
   static constexpr int kThreads = kWarps * kWarp;
-  static constexpr int kPartRows = (kOut + RowParts - 1) / RowParts;
+  static constexpr int kPartRows = (kRows + RowParts - 1) / RowParts;
   static constexpr bool kRest = kOut == 2 * kTileColumns + 2;  // a pair of columns is left
   static constexpr int kSecondTile = kRest ? kTileColumns : kOut - kTileColumns;
-  static constexpr int kRestUnits = kRest ? (kOut + 7) / 8 : 0;  // of 8 rows
+  static constexpr int kRestUnits = kRest ? (kRows + 7) / 8 : 0;  // of 8 rows
   static constexpr int kPadding = 4;
+
+  // The table of weights is (kernel row, channel, parity, map, 4 pairs of taps). The gaps let eight
+  // threads that have rows of a map in turn store their four pairs without a bank conflict.
+  static constexpr int kTableChannel = 2 * kMaps + Kernel;  // in fours of pairs
+  static constexpr int kTableRow = (Channels * kTableChannel + 6) / 8 * 8 + 1;
+  static constexpr int kTable = Kernel * kTableRow * 4;
+  __device__ static constexpr int table_place(int row, int channel, int parity, int map) {
+    return (row * kTableRow + channel * kTableChannel + parity * kMaps + map) * 4;
+  }
+
+  __device__ static constexpr int first_row(int block) {
+    return Blocks == 1 ? 0 : block * (kOut - kRows) / (Blocks - 1);
+  }
 
   static bool fits(const ConvShape& s) {
     return s.in_channels == Channels && s.out_channels == kMaps && s.kernel == Kernel &&
@@ -166,8 +181,7 @@ struct SixteenMaps {
   }
   static_assert(Channels % 2 == 0 && Size % 2 == 0 && kOut % 2 == 0 && Kernel <= 7);
   static_assert(kOut <= 2 * kTileColumns + 2 && kOut > kTileColumns);
-  static_assert(kInputs % 4 == 0 && kOutputs % 4 == 0 && kWeights % 4 == 0);
-  static_assert(kOutputs >= kWeights + kTable, "both fit where the outputs will be");
+  static_assert(kPlane % 4 == 0 && kOutputs % 4 == 0 && kWeights % 4 == 0);
 };
 
 template <class Layer>
@@ -178,6 +192,8 @@ struct SixteenMapsShared {
   BlockLoad load;
   BlockLoad load_weights;
   int next_image;
+  static_assert(Layer::kOutputs >= Layer::kWeights + Layer::kTable,
+                "weights and table fit where the outputs will be");
 };
 
 // Fragment columns stand for pairs of output columns, and fragment rows for maps, in an order that
@@ -187,6 +203,131 @@ __device__ inline int pair_of(int n) {
 }
 __device__ inline int map_of(int g) {
   return g % 4 * 2 + g / 4;
+}
+
+/// One kernel row of a channel and a map gives two rows of the table of weights.
+/// @param weights  its taps
+template <class Layer>
+__device__ void fill_table(HalfPair* table, int row, int channel, int map, const float* weights) {
+#pragma unroll
+  for (int parity = 0; parity < 2; ++parity) {
+    HalfPair pair[4];
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      const float2 two = weight_pair(weights, Layer::kKernel, parity, q, true);
+      pair[q] = round_to_halves(two.x, two.y);
+    }
+    *reinterpret_cast<uint4*>(table + Layer::table_place(row, channel, parity, map)) =
+        make_uint4(pair[0], pair[1], pair[2], pair[3]);
+  }
+}
+
+/// All weights as the left factors of a warp: (16 maps, 2 channels × 8 taps) for each kernel row,
+/// pair of channels and parity.
+template <class Layer>
+struct SixteenMapsWeights {
+  LeftFragment left[Layer::kKernel][Layer::kChannels / 2][2];
+
+  __device__ explicit SixteenMapsWeights(const HalfPair* table) {
+    const int g = threadIdx.x % kWarp / 4;
+    const int q = threadIdx.x % 4;
+#pragma unroll
+    for (int p = 0; p < Layer::kKernel; ++p) {
+#pragma unroll
+      for (int c = 0; c < Layer::kChannels / 2; ++c) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          const int map = map_of(g) + i % 2 * 8;
+          left[p][c][i / 4].pair[i % 4] =
+              table[Layer::table_place(p, 2 * c + i / 2 % 2, i / 4, map) + q];
+        }
+      }
+    }
+  }
+};
+
+/// Convolves the rows of a block.
+/// @param staged        output (map, row, column) in shared memory
+/// @param halves        input (channel, row, column) in shared memory
+/// @param before_store  called by all threads before they write to `staged`
+template <class Layer, class BeforeStore>
+__device__ void convolve_rows(float* staged, const HalfPair* halves,
+                              const SixteenMapsWeights<Layer>& weights, BeforeStore before_store) {
+  constexpr int kChannelPairs = Layer::kChannels / 2;
+  constexpr int kKernel = Layer::kKernel;
+  constexpr int kRowPairs = Layer::kSize / 2;
+  constexpr int kPlanePairs = Layer::kPlane / 2;
+  constexpr int kOut = Layer::kOut;
+  constexpr int kMapOutputs = Layer::kRows * kOut;
+  const int lane = threadIdx.x % kWarp;
+  const int warp = threadIdx.x / kWarp;
+  const int g = lane / 4;
+  const int q = lane % 4;
+
+  const int column = warp % 2 * Layer::kSecondTile;
+  // Parts overlap where the rows do not divide; both then store the same values.
+  const int first_row = warp / 2 * (Layer::kRows - Layer::kPartRows) / (Layer::kWarps / 2 - 1);
+  const HalfPair* taps = halves + first_row * kRowPairs + column / 2 + pair_of(g) + q;
+  SumFragment sums[kKernel][2];  // of output row y - p, at index (y - p) % kKernel
+#pragma unroll
+  for (int y = 0; y < Layer::kPartRows + kKernel - 1; ++y) {
+    RightFragment right[kChannelPairs];  // (2 channels × 8 taps, 8 pairs of columns)
+#pragma unroll
+    for (int c = 0; c < kChannelPairs; ++c) {
+      right[c].pair[0] = taps[2 * c * kPlanePairs + y * kRowPairs];
+      right[c].pair[1] = taps[(2 * c + 1) * kPlanePairs + y * kRowPairs];
+    }
+    if (y == kKernel - 1) before_store();
+#pragma unroll
+    for (int c = 0; c < kChannelPairs; ++c) {
+#pragma unroll
+      for (int p = 0; p < kKernel; ++p) {
+        if (y - p < 0 || y - p >= Layer::kPartRows) continue;
+#pragma unroll
+        for (int odd = 0; odd < 2; ++odd) {
+          SumFragment& sum = sums[(y - p) % kKernel][odd];
+          if (p == 0 && c == 0) sum = {};
+          multiply_add(sum, weights.left[p][c][odd], right[c]);
+        }
+      }
+    }
+    const int row = y - (kKernel - 1);
+    if (row < 0) continue;
+    const SumFragment& even = sums[row % kKernel][0];
+    const SumFragment& odd = sums[row % kKernel][1];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int pair = q + i % 2 * 4;
+      if (column + 2 * pair < warp % 2 * kTileColumns) continue;  // the first tile has it
+      float* place = staged + (map_of(g) + i / 2 * 8) * kMapOutputs + (first_row + row) * kOut +
+                     column + 2 * pair;
+      *reinterpret_cast<float2*>(place) = make_float2(even.sum[i], odd.sum[i]);
+    }
+  }
+
+  // The last two columns: the fragment's columns stand for 8 rows.
+  for (int unit = warp; unit < Layer::kRestUnits; unit += Layer::kWarps) {
+    const int unit_row = min(unit * 8, Layer::kRows - 8);
+    const HalfPair* corner = halves + (unit_row + pair_of(g)) * kRowPairs + kTileColumns + q;
+    SumFragment rest[2] = {};
+#pragma unroll
+    for (int p = 0; p < kKernel; ++p) {
+#pragma unroll
+      for (int c = 0; c < kChannelPairs; ++c) {
+        const RightFragment right = {{corner[2 * c * kPlanePairs + p * kRowPairs],
+                                      corner[(2 * c + 1) * kPlanePairs + p * kRowPairs]}};
+        multiply_add(rest[0], weights.left[p][c][0], right);
+        multiply_add(rest[1], weights.left[p][c][1], right);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int row = unit_row + q + i % 2 * 4;
+      if (row < unit * 8) continue;  // the unit before has it
+      float* place = staged + (map_of(g) + i / 2 * 8) * kMapOutputs + row * kOut + 2 * kTileColumns;
+      *reinterpret_cast<float2*>(place) = make_float2(rest[0].sum[i], rest[1].sum[i]);
+    }
+  }
 }
 
 // Work in turn: the blocks take images as they come.
@@ -201,17 +342,8 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
                           const float* __restrict__ weights, int batch, Queue* queue) {
   extern __shared__ __align__(128) char memory[];
   auto& shared = *reinterpret_cast<SixteenMapsShared<Layer>*>(memory);
-  static_assert(Layer::kThreads <= 256);
-  constexpr int kChannelPairs = Layer::kChannels / 2;
-  constexpr int kKernel = Layer::kKernel;
-  constexpr int kRowPairs = Layer::kSize / 2;
-  constexpr int kPlanePairs = Layer::kSize * kRowPairs;
-  constexpr int kOut = Layer::kOut;
+  static_assert(Layer::kThreads <= 256 && Layer::kBlocks == 1);
   const int thread = threadIdx.x;
-  const int lane = thread % kWarp;
-  const int warp = thread / kWarp;
-  const int g = lane / 4;
-  const int q = lane % 4;
 
   int image = blockIdx.x;
   shared.load.init();
@@ -224,39 +356,17 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
   shared.load_weights.start(weight, weights, sizeof(float) * Layer::kWeights);
   if (thread < Layer::kPadding) shared.halves[Layer::kInputs / 2 + thread] = 0;
   shared.load_weights.wait(0);
-  // A kernel row of a channel and map gives two rows of the table.
 #pragma unroll 2
-  for (int i = thread; i < Layer::kTable / 8; i += Layer::kThreads) {
+  for (int i = thread; i < Layer::kWeights / Layer::kKernel; i += Layer::kThreads) {
     const int map = i % Layer::kMaps;
-    const int row = i / Layer::kMaps;  // (kernel row, channel)
-    const int place =
-        (map * Layer::kChannels + row % Layer::kChannels) * kKernel + row / Layer::kChannels;
-#pragma unroll
-    for (int parity = 0; parity < 2; ++parity) {
-      HalfPair pair[4];
-#pragma unroll
-      for (int q = 0; q < 4; ++q) {
-        const float2 two = weight_pair(weight + place * kKernel, kKernel, parity, q, true);
-        pair[q] = round_to_halves(two.x, two.y);
-      }
-      reinterpret_cast<uint4*>(table)[(row * 2 + parity) * Layer::kMaps + map] =
-          make_uint4(pair[0], pair[1], pair[2], pair[3]);
-    }
+    const int row = i / Layer::kMaps / Layer::kChannels;
+    const int channel = i / Layer::kMaps % Layer::kChannels;
+    fill_table<Layer>(
+        table, row, channel, map,
+        weight + ((map * Layer::kChannels + channel) * Layer::kKernel + row) * Layer::kKernel);
   }
   __syncthreads();
-  LeftFragment left[kKernel][kChannelPairs][2];  // (16 maps, 2 channels × 8 taps) for each parity
-#pragma unroll
-  for (int p = 0; p < kKernel; ++p) {
-#pragma unroll
-    for (int c = 0; c < kChannelPairs; ++c) {
-#pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const int row = p * Layer::kChannels + 2 * c + i / 2 % 2;
-        const int map = map_of(g) + i % 2 * 8;
-        left[p][c][i / 4].pair[i % 4] = table[((row * 2 + i / 4) * Layer::kMaps + map) * 4 + q];
-      }
-    }
-  }
+  const SixteenMapsWeights<Layer> in_registers(table);
 
   for (int parity = 0; image < batch; parity ^= 1) {
     int next = image + gridDim.x;
@@ -274,74 +384,8 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
       shared.load.start(shared.raw, input + std::int64_t{next} * Layer::kInputs,
                         sizeof(float) * Layer::kInputs);
     }
-
-    const int column = warp % 2 * Layer::kSecondTile;
-    // Parts overlap where the rows do not divide; both then store the same values.
-    const int first_row = warp / 2 * (kOut - Layer::kPartRows) / (Layer::kWarps / 2 - 1);
-    const HalfPair* taps = shared.halves + first_row * kRowPairs + column / 2 + pair_of(g) + q;
-    SumFragment sums[kKernel][2];  // of output row y - p, at index (y - p) % kKernel
-#pragma unroll
-    for (int y = 0; y < Layer::kPartRows + kKernel - 1; ++y) {
-      RightFragment right[kChannelPairs];  // (2 channels × 8 taps, 8 pairs of columns)
-#pragma unroll
-      for (int c = 0; c < kChannelPairs; ++c) {
-        right[c].pair[0] = taps[2 * c * kPlanePairs + y * kRowPairs];
-        right[c].pair[1] = taps[(2 * c + 1) * kPlanePairs + y * kRowPairs];
-      }
-      // The store of the image before must have read what this one overwrites.
-      if (y == kKernel - 1) block_store_wait();
-#pragma unroll
-      for (int c = 0; c < kChannelPairs; ++c) {
-#pragma unroll
-        for (int p = 0; p < kKernel; ++p) {
-          if (y - p < 0 || y - p >= Layer::kPartRows) continue;
-#pragma unroll
-          for (int odd = 0; odd < 2; ++odd) {
-            SumFragment& sum = sums[(y - p) % kKernel][odd];
-            if (p == 0 && c == 0) sum = {};
-            multiply_add(sum, left[p][c][odd], right[c]);
-          }
-        }
-      }
-      const int row = y - (kKernel - 1);
-      if (row < 0) continue;
-      const SumFragment& even = sums[row % kKernel][0];
-      const SumFragment& odd = sums[row % kKernel][1];
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int pair = q + i % 2 * 4;
-        if (column + 2 * pair < warp % 2 * kTileColumns) continue;  // the first tile has it
-        float* place = shared.staged + (map_of(g) + i / 2 * 8) * kOut * kOut +
-                       (first_row + row) * kOut + column + 2 * pair;
-        *reinterpret_cast<float2*>(place) = make_float2(even.sum[i], odd.sum[i]);
-      }
-    }
-
-    // The last two columns: the fragment's columns stand for 8 rows.
-    for (int unit = warp; unit < Layer::kRestUnits; unit += Layer::kWarps) {
-      const int unit_row = min(unit * 8, kOut - 8);
-      const HalfPair* corner =
-          shared.halves + (unit_row + pair_of(g)) * kRowPairs + kTileColumns + q;
-      SumFragment rest[2] = {};
-#pragma unroll
-      for (int p = 0; p < kKernel; ++p) {
-#pragma unroll
-        for (int c = 0; c < kChannelPairs; ++c) {
-          const RightFragment right = {{corner[2 * c * kPlanePairs + p * kRowPairs],
-                                        corner[(2 * c + 1) * kPlanePairs + p * kRowPairs]}};
-          multiply_add(rest[0], left[p][c][0], right);
-          multiply_add(rest[1], left[p][c][1], right);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int row = unit_row + q + i % 2 * 4;
-        if (row < unit * 8) continue;  // the unit before has it
-        float* place =
-            shared.staged + (map_of(g) + i / 2 * 8) * kOut * kOut + row * kOut + 2 * kTileColumns;
-        *reinterpret_cast<float2*>(place) = make_float2(rest[0].sum[i], rest[1].sum[i]);
-      }
-    }
+    // The store of the image before must have read what this one overwrites.
+    convolve_rows<Layer>(shared.staged, shared.halves, in_registers, [] { block_store_wait(); });
     block_store<Keep::kLong>(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
                              sizeof(float) * Layer::kOutputs);
     image = next;

@@ -2,25 +2,34 @@
 //
 // Idea     At 100 images the data of a layer is moved in 4 µs, and an empty launch takes 5 µs by
 //          events and 10 µs by the host's clock. Only what happens before and after the arithmetic
-//          counts: launches, attributes, latencies in a row.
-// Picture  roofline's kernels. One launch for each layer; no queue between blocks, since each has
-//          one image anyway; where an image has a multiprocessor for itself, eight warps share it.
+//          counts: the way of a launch through the program, and waits in a row.
+// Picture  one_image.cuh, for the second layer: all loads on their way at once, one barrier, no
+//          loop over images. Where there are multiprocessors for it, two blocks share an image.
 //
-//              prepare   what does not depend on the data: attributes of the kernels
-//              launch    one kernel
+//              prepare   all that does not depend on the data: attributes, and the launch itself,
+//                        captured as a graph
+//              launch    one call, which submits the graph
 //
-// Cost     nothing that roofline does not have
-// Expect   no gain at 10 000 images, where the queue helps, and some microseconds at few images.
+// Cost     a few microseconds more in the prolog
+// Expect   no gain at 10 000 images, where roofline's queue helps, and some microseconds at few
+//          images. Half of them are the graph's: a launch looks up the kernel and copies its
+//          arguments, each time, and a processor that did something else meanwhile has none of that
+//          in its caches.
 // Run      build/bin/m4 100 --stage small-batch --solution reference
 //          build/bin/grader check m4 --stage small-batch --solution reference
+//
+// docs/performance.md has the measurements, and what did not help.
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstddef>
 
+#include "captured_graph.cuh"
 #include "common/stage/device_convolution.cuh"
 #include "general_convolution.cuh"
 #include "half_convolution.cuh"
+#include "one_image.cuh"
 
 namespace {
 
@@ -28,16 +37,10 @@ using namespace convlab::column_pairs;
 using convlab::ConvShape;
 
 class SmallBatch final : public convlab::DeviceConvolution {
-  using FirstLayer = OneChannel<4, 7, 86, 8>;
-  using SecondLayer = SixteenMaps<4, 7, 40, 2>;       // two blocks share a multiprocessor
-  using SecondLayerAlone = SixteenMaps<4, 7, 40, 4>;  // a block has one for itself
-
-  template <class Kernel>
-  void allow_shared_bytes(Kernel kernel, int bytes) const {
-    if (bytes > most_shared_bytes_) return;  // then launch does without this kernel
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            most_shared_bytes_));
-  }
+  using FirstLayer = OneChannel<4, 7, 86, 16>;
+  using SecondLayer = SixteenMaps<4, 7, 40, 2>;           // two blocks share a multiprocessor
+  using SecondLayerAlone = SixteenMaps<4, 7, 40, 4>;      // an image has one for itself
+  using SecondLayerHalves = SixteenMaps<4, 7, 40, 2, 2>;  // an image has two
 
   // Whatever does not depend on the data is done here, once.
   void prepare() override {
@@ -47,43 +50,51 @@ class SmallBatch final : public convlab::DeviceConvolution {
         cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
     CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
                                               cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    allow_shared_bytes(convolve_one_channel<FirstLayer>, sizeof(OneChannelShared<FirstLayer>));
-    allow_shared_bytes(convolve_sixteen_maps<SecondLayer>, sizeof(SixteenMapsShared<SecondLayer>));
-    allow_shared_bytes(convolve_sixteen_maps<SecondLayerAlone>,
-                       sizeof(SixteenMapsShared<SecondLayerAlone>));
+    graph_ = convlab::CapturedGraph([this](cudaStream_t stream) { submit(stream); });
+  }
+  void release() override { graph_ = {}; }
+
+  void launch(float* /*output*/, const float* /*input*/, const float* /*weights*/,
+              const ConvShape& /*shape*/) override {
+    graph_.launch();  // which knows the arguments
   }
 
-  template <class Layer>
-  void launch_sixteen_maps(float* output, const float* input, const float* weights, int batch,
-                           int most_blocks) {
-    const int blocks = std::min(batch, most_blocks);
-    constexpr std::size_t kBytes = sizeof(SixteenMapsShared<Layer>);
-    convolve_sixteen_maps<Layer>
-        <<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, batch, nullptr);
-    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
-  }
-
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
-    const int batch = shape.batch;
-    const bool fits_second =
-        SecondLayer::fits(shape) &&
-        static_cast<int>(sizeof(SixteenMapsShared<SecondLayer>)) <= most_shared_bytes_;
-    if (FirstLayer::fits(shape)) {
-      const dim3 grid(static_cast<unsigned>(batch) * FirstLayer::kStrips);
-      constexpr std::size_t kBytes = sizeof(OneChannelShared<FirstLayer>);
-      convolve_one_channel<FirstLayer>
-          <<<grid, FirstLayer::kThreads, kBytes>>>(output, input, weights);
-      CONVLAB_CUDA_CHECK_LAUNCH(grid, FirstLayer::kThreads, kBytes);
-    } else if (fits_second && batch <= multiprocessors_) {
-      launch_sixteen_maps<SecondLayerAlone>(output, input, weights, batch, multiprocessors_);
-    } else if (fits_second) {
-      launch_sixteen_maps<SecondLayer>(output, input, weights, batch, 2 * multiprocessors_);
+  void submit(cudaStream_t stream) {
+    const int batch = shape().batch;
+    const auto strips = static_cast<unsigned>(batch) * FirstLayer::kStrips;
+    const auto fits = [this](auto layer, std::size_t bytes) {
+      return decltype(layer)::fits(shape()) && static_cast<int>(bytes) <= most_shared_bytes_;
+    };
+    constexpr std::size_t kSecondBytes = sizeof(SixteenMapsShared<SecondLayer>);
+    if (fits(FirstLayer(), sizeof(OneChannelShared<FirstLayer>))) {
+      start<FirstLayer, sizeof(OneChannelShared<FirstLayer>)>(convolve_one_channel<FirstLayer>,
+                                                              strips, stream);
+    } else if (!fits(SecondLayer(), kSecondBytes)) {
+      convlab::launch_general_convolution(device_output(), device_input(), device_weights(),
+                                          shape(), stream);
+    } else if (2 * batch <= multiprocessors_) {
+      start<SecondLayerHalves, sizeof(OneImageShared<SecondLayerHalves>)>(
+          convolve_one_image<SecondLayerHalves>, 2U * batch, stream);
+    } else if (batch <= multiprocessors_) {
+      start<SecondLayerAlone, sizeof(OneImageShared<SecondLayerAlone>)>(
+          convolve_one_image<SecondLayerAlone>, batch, stream);
     } else {
-      convlab::launch_general_convolution(output, input, weights, shape);
+      start<SecondLayer, kSecondBytes>(convolve_sixteen_maps<SecondLayer>,
+                                       std::min(batch, 2 * multiprocessors_), stream, batch,
+                                       nullptr);
     }
   }
 
+  template <class Layer, std::size_t Bytes, class Kernel, class... More>
+  void start(Kernel kernel, unsigned blocks, cudaStream_t stream, More... more) {
+    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            most_shared_bytes_));
+    kernel<<<blocks, Layer::kThreads, Bytes, stream>>>(device_output(), device_input(),
+                                                       device_weights(), more...);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, Bytes);
+  }
+
+  convlab::CapturedGraph graph_;
   int multiprocessors_ = 0;
   int most_shared_bytes_ = 0;  // of a block
 };
