@@ -46,6 +46,9 @@ TEST_CASE("symbols: what the box refuses, and what reaches around these rules, i
   const auto own = grader::find_symbol_problem("_ZN7convlab5serveEiPNS_13DeviceSessionE U\n");
   REQUIRE(own);
   CHECK(own->name == "convlab::serve(int, convlab::DeviceSession*)");
+  const auto instruction = grader::find_symbol_problem("system-call-instruction U\n");
+  REQUIRE(instruction);
+  CHECK(instruction->name == "the system by an instruction of its own");
   CHECK(grader::find_symbol_problem("cblas_sgemm U\n")->kind == Kind::kLibrary);
   CHECK(grader::find_symbol_problem("clock_gettime T 0\n")->kind == Kind::kReplacement);
 }
