@@ -50,7 +50,12 @@ function(convlab_add_emulated_test name)
   # The object library comes first because the test must have a source when it is declared.
   add_library(${name}_cuda OBJECT)
   convlab_add_emulated_sources(${name}_cuda ${cuda_sources})
+  convlab_emulate_less(${name}_cuda ${cuda_sources})
   target_link_libraries(${name}_cuda PRIVATE Catch2::Catch2 ${arg_LINK})
+  if(TARGET convlab_precompiled_emulated_test)
+    target_link_libraries(${name}_cuda PRIVATE OpenMP::OpenMP_CXX)  # its flag is in the header's
+    target_precompile_headers(${name}_cuda REUSE_FROM convlab_precompiled_emulated_test)
+  endif()
   convlab_add_test(
     ${name} ${other_sources} $<TARGET_OBJECTS:${name}_cuda>
     LINK convlab_emulation_runtime convlab_emulation_matrix ${arg_LINK}
@@ -100,6 +105,19 @@ function(convlab_add_emulated_sources target)
                                           convlab_emulation_runtime convlab_emulation_matrix)
 endfunction()
 
+# convlab_emulate_less(TARGET SOURCES…)
+#
+# For rewritten sources of tests, which run for moments: half of the time to compile them. Reports have
+# their line numbers; for the variables too, in a debugger, there is the preset debug.
+function(convlab_emulate_less target)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source FILENAME file)
+    set_property(
+      SOURCE "${CMAKE_CURRENT_BINARY_DIR}/${target}.emulated/${file}.cpp"
+      APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1> $<$<CONFIG:Release>:-g1>)
+  endforeach()
+endfunction()
+
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
 # of addr2line name wrong files with DWARF 5), and without warnings that are usual for
 # CUDA code.
@@ -128,9 +146,9 @@ target_compile_options(
 
 # convlab_precompile_runtime(TARGET SOURCES…)
 #
-# The rewritten sources of TARGET read cuda_runtime.h precompiled: most of the time that a small
-# kernel takes to compile is that header. SOURCES: all of the target's; the others go without. Only
-# with GCC, and not with sanitizers, whose build clang-tidy reads.
+# The rewritten sources of TARGET read precompiled what most stages include: most of the time that a
+# small kernel takes to compile is those headers. SOURCES: all of the target's; the others go without.
+# Only with GCC, and not with sanitizers, whose build clang-tidy reads.
 function(convlab_precompile_runtime target)
   if(NOT TARGET convlab_precompiled_runtime)
     return()
@@ -143,13 +161,28 @@ function(convlab_precompile_runtime target)
   target_precompile_headers(${target} REUSE_FROM convlab_precompiled_runtime)
 endfunction()
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)
-  set(unit "${CMAKE_BINARY_DIR}/precompiled_runtime.cpp")
+# convlab_precompile_emulated(NAME HEADERS…)
+#
+# The same flags as rewritten sources, or GCC refuses the result.
+function(convlab_precompile_emulated name)
+  set(unit "${CMAKE_BINARY_DIR}/${name}.cpp")
   file(CONFIGURE OUTPUT "${unit}" CONTENT "// A target must have a source.\n")
-  # The same flags as rewritten sources, or GCC refuses the result.
-  add_library(convlab_precompiled_runtime OBJECT "${unit}")
-  target_include_directories(convlab_precompiled_runtime
-                             PRIVATE "${CMAKE_SOURCE_DIR}/common/emulation/include")
-  target_link_libraries(convlab_precompiled_runtime PRIVATE convlab_options convlab_emulated_code)
-  target_precompile_headers(convlab_precompiled_runtime PRIVATE <cuda_runtime.h>)
+  add_library(${name} OBJECT "${unit}")
+  set(emulation "${CMAKE_SOURCE_DIR}/common/emulation")
+  target_include_directories(${name} PRIVATE "${emulation}/include" "${emulation}/extended/include")
+  target_link_libraries(${name} PRIVATE convlab_options convlab_emulated_code)
+  target_precompile_headers(${name} PRIVATE <cuda_runtime.h> ${ARGN})
+endfunction()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)
+  convlab_precompile_emulated(
+    convlab_precompiled_runtime "${CMAKE_SOURCE_DIR}/common/device/cuda_check.cuh"
+    "${CMAKE_SOURCE_DIR}/common/stage/device_convolution.cuh"
+    "${CMAKE_SOURCE_DIR}/common/stage/stage.hpp")
+  if(CONVLAB_TESTS)
+    convlab_precompile_emulated(convlab_precompiled_emulated_test
+                                "${CMAKE_SOURCE_DIR}/common/testing/catch.hpp")
+    target_link_libraries(convlab_precompiled_emulated_test PRIVATE Catch2::Catch2
+                                                                    OpenMP::OpenMP_CXX)
+  endif()
 endif()

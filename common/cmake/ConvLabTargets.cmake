@@ -76,7 +76,7 @@ function(convlab_add_test name)
   endif()
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE convlab_options Catch2::Catch2WithMain ${arg_LINK})
-  convlab_optimise_less(-O1 ${name})
+  convlab_optimise_less(-Og ${name})
   if(TARGET convlab_precompiled_catch)
     target_link_libraries(${name} PRIVATE OpenMP::OpenMP_CXX)  # its flag is in the header's
     target_precompile_headers(${name} REUSE_FROM convlab_precompiled_catch)
@@ -105,9 +105,8 @@ function(convlab_add_mutation_fuzzer name)
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
   add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE convlab_options convlab_command_line CLI11::CLI11
-                                        ${arg_LINK})
-  convlab_optimise_less(-O1 ${name})
+  target_link_libraries(${name} PRIVATE convlab_options convlab_mutation_fuzz ${arg_LINK})
+  convlab_optimise_less(-Og ${name})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 ENVIRONMENT OMP_WAIT_POLICY=passive)
@@ -121,7 +120,7 @@ if(CONVLAB_TESTS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITI
   add_library(convlab_precompiled_catch OBJECT "${unit}")
   target_link_libraries(convlab_precompiled_catch PRIVATE convlab_options Catch2::Catch2
                                                           OpenMP::OpenMP_CXX)
-  convlab_optimise_less(-O1 convlab_precompiled_catch)
+  convlab_optimise_less(-Og convlab_precompiled_catch)
   target_precompile_headers(convlab_precompiled_catch
                             PRIVATE "${CMAKE_SOURCE_DIR}/common/testing/catch.hpp")
 endif()
@@ -196,14 +195,16 @@ function(convlab_add_cpu_milestone name solution)
   target_compile_definitions(${target} PRIVATE CONVLAB_MILESTONE="${name}"
                                                CONVLAB_SOLUTION="${solution}" CONVLAB_DEVICE=kCpu
                                                CONVLAB_USES_DEVICE=0)
+  convlab_optimise_less(-Og ${target})
 endfunction()
 
 # convlab_add_cuda_milestone(NAME SOLUTION SOURCES…)
 #
 # The same for stages in .cu files: build/bin/NAME for a GPU, where there is a CUDA compiler, and
 # always build/bin/NAME-emulated, which takes the place of the first where no GPU answers. Without a
-# CUDA compiler NAME is a link to NAME-emulated. The stages for a GPU are also an object library
-# TARGET-stages, and get NVIDIA's libraries if they ask for them (ConvLabGpuLibraries.cmake).
+# CUDA compiler NAME is a link to NAME-emulated. The stages are object libraries, too:
+# TARGET-emulated-stages, and for a GPU TARGET-stages, which gets NVIDIA's libraries if they ask for
+# them (ConvLabGpuLibraries.cmake).
 function(convlab_add_cuda_milestone name solution)
   set(target ${name})
   if(solution STREQUAL "reference")
@@ -212,11 +213,15 @@ function(convlab_add_cuda_milestone name solution)
   set(main "${CMAKE_SOURCE_DIR}/common/program/main.cpp")
   set(definitions CONVLAB_MILESTONE="${name}" CONVLAB_SOLUTION="${solution}" CONVLAB_USES_DEVICE=1)
 
-  add_executable(${target}-emulated "${main}")
-  convlab_add_emulated_sources(${target}-emulated ${ARGN})
-  convlab_precompile_runtime(${target}-emulated "${main}" ${ARGN})
-  target_link_libraries(${target}-emulated PRIVATE convlab_program convlab_device_emulated)
+  add_library(${target}-emulated-stages OBJECT)
+  convlab_add_emulated_sources(${target}-emulated-stages ${ARGN})
+  convlab_precompile_runtime(${target}-emulated-stages ${ARGN})
+  add_executable(${target}-emulated "${main}" $<TARGET_OBJECTS:${target}-emulated-stages>)
+  target_link_libraries(
+    ${target}-emulated PRIVATE convlab_program convlab_device_emulated convlab_emulation_headers
+                               convlab_emulation_runtime convlab_emulation_matrix)
   target_compile_definitions(${target}-emulated PRIVATE ${definitions} CONVLAB_DEVICE=kEmulated)
+  convlab_optimise_less(-Og ${target}-emulated)
 
   if(CONVLAB_HAS_GPU_COMPILER)
     add_library(${target}-stages OBJECT ${ARGN})

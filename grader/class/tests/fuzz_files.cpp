@@ -7,6 +7,7 @@
 // control characters.
 #include <stdexcept>
 
+#include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/testing/mutation_fuzz.hpp"
 #include "common/testing/temporary_folder.hpp"
