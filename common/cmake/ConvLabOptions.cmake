@@ -34,6 +34,9 @@ target_compile_options(
   INTERFACE
     # Results must not depend on the compiler's freedom to fuse a multiply and an add.
     $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+    # GCC looks for garbage in its memory less often: a tenth to a fifth of the time to compile a file,
+    # for 200 MB more at most (512 MiB, in KiB).
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>
     $<$<COMPILE_LANGUAGE:CXX>:-Wall
     -Wextra
     -Wpedantic
