@@ -57,7 +57,7 @@ SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
       outcome.why_not = *times.problem();
       return outcome;
     }
-    measure.floor_ms = floor_of(run.result, submission.device().measured);
+    measure.floor_ms = floor_of(run.result, times.device());
     for (std::size_t layer = 0; layer < run.result.layers.size(); ++layer) {
       append(measure.yours_ms, layer, run.result.layers[layer].op_ms);
       append(measure.reference_ms, layer, times.op_ms().at(layer));

@@ -24,6 +24,10 @@ class ReferenceTimes {
   [[nodiscard]] const std::vector<std::vector<double>>& op_ms() const { return op_ms_; }
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
 
+  /// The device as the reference's program measured it: a submission that lies about its own could
+  /// come near to any floor.
+  [[nodiscard]] const MeasuredDevice& device() const { return submission_.device().measured; }
+
  private:
   std::optional<double> run(const std::function<void()>& exchange);
 
