@@ -91,6 +91,7 @@ struct Launch {
   int input;
   int output;  // -1: this process's
   int errors;
+  int highest_taken;
   pid_t parent;
 };
 
@@ -102,6 +103,9 @@ struct Launch {
   if (launch.output >= 0) ::dup2(launch.output, STDOUT_FILENO);
   if (launch.errors >= 0) ::dup2(launch.errors, STDERR_FILENO);
   ::syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+  for (int each = STDERR_FILENO + 1; each <= launch.highest_taken; ++each) {
+    ::dup2(STDERR_FILENO, each);
+  }
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);
   if (*launch.folder == '\0' || ::chdir(launch.folder) == 0) {
     ::execvpe(launch.words[0], launch.words, launch.environment);
@@ -150,6 +154,7 @@ FinishedProcess run_process(const Command& command) {
                       .input = input.get(),
                       .output = output.to.get(),
                       .errors = errors.to.is_open() ? errors.to.get() : output.to.get(),
+                      .highest_taken = command.highest_taken,
                       .parent = ::getpid()};
   // vfork, as posix_spawn does it: no copy of this process's memory is made, which may be
   // gigabytes, and which the isolation of a submission refuses.

@@ -27,6 +27,10 @@ struct Command {
   /// More than this ends it: a program that prints for ever must not fill the memory.
   std::size_t output_limit = std::size_t{256} << 20;        // bytes
   const volatile std::sig_atomic_t* interrupted = nullptr;  ///< ends it once this is not 0
+
+  /// Descriptors up to this one are copies of standard error. A filter of system calls, which a
+  /// program inherits, may refuse to read what would otherwise be its first file.
+  int highest_taken = 2;
 };
 
 /// How a command ended.

@@ -14,6 +14,7 @@
 #include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::handout_command {

@@ -12,6 +12,7 @@
 #include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
+#include "grader/cli/handout.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/cli/progress.hpp"
 #include "grader/cli/sources.hpp"

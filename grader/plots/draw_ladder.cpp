@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/error/error.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/plots/ladder.hpp"
 #include "grader/report/terminal.hpp"
 

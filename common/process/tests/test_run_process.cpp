@@ -41,6 +41,12 @@ TEST_CASE("run_process: input, folder and variables are given") {
             .output == "/usr/bin:/bin:yes\n");
 }
 
+TEST_CASE("run_process: descriptors that are to be taken are open in the program, others are not") {
+  const std::vector<std::string> words = {"sh", "-c", "test -e /proc/$$/fd/3"};
+  CHECK(run_process({.words = words}).exit_code == 1);
+  CHECK(run_process({.words = words, .highest_taken = 3}).exit_code == 0);
+}
+
 TEST_CASE("run_process: says how a program ended") {
   CHECK(run_process({.words = {"convlab-has-no-such-program"}}).exit_code == kNoSuchProgram);
   CHECK(run_process({.words = {"sh", "-c", "kill -SEGV $$"}}).exit_code == 128 + SIGSEGV);
