@@ -411,7 +411,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--all", options->all, "Every stage (the default)")->excludes(stage);
   command->add_option("--batches", options->batches,
                       "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
-                      "last where a GPU is emulated)");
+                      "last if a GPU is emulated)");
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
   command
       ->add_option("--solution", options->solution,
@@ -421,13 +421,13 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--rules", options->rules,
                       "course (the layers of the network decide), workbook (every shape must be "
                       "right) or an edition, fa20 to sp26 (default: course for a file with the "
-                      "course's interface, else workbook)");
+                      "course interface, else workbook)");
   command->add_option("--precision", options->precision,
                       "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
                       "file keeps (default: auto under the rules of the course)");
   command
       ->add_option("--allow-library", options->libraries,
-                   "A library of the GPU that a given file may call: cublas; it is not emulated")
+                   "GPU library that a given file may call: cublas; not emulated")
       ->check(CLI::IsMember({"cublas"}));
   command->add_option("--puzzles", options->puzzles,
                       "Folder of the puzzles that came with a source file, for their points");
@@ -436,10 +436,10 @@ void add(CLI::App& app, ExitCode& exit_code) {
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
   command->add_option("--times-of", options->times_of,
-                      "Result of an earlier check of the same work with --no-speed: only measure "
-                      "the speeds that are missing there");
+                      "Result of an earlier check of the same files with --no-speed: only measure "
+                      "the speeds that it lacks");
   command->add_flag("--no-build", options->no_build,
-                    "Check what CMake built last; gives no points");
+                    "Check the program that CMake built last; gives no points");
   add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command
       ->add_option("--time-limit", options->time_limit_s,

@@ -275,24 +275,24 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = app.add_subcommand("handout", "For instructors: makes what students get");
+  CLI::App* group = app.add_subcommand("handout", "For instructors: makes a hand-out");
   group->require_subcommand(1);
   group->footer("Example:\n  build/bin/grader handout make out --term SP27");
-  CLI::App* command = group->add_subcommand("make", "The tree without answers, and its archive");
+  CLI::App* command = group->add_subcommand("make", "Copies the tree without answers, and packs it");
   command->add_option("OUT", options->folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
       ->required();
   command->add_option("--term", options->term, "Such as SP27")->required();
   command->add_option(
       "--network", options->network,
-      "A network of its own, trained with the seed of the term where it is missing");
-  command->add_option("--epochs", options->epochs, "Of this training")
+      "Network of the hand-out; trained with the term's seed if it is missing");
+  command->add_option("--epochs", options->epochs, "Epochs of this training")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--milestones", options->milestones, "Only these: m1,m2 (default: all)");
   command->add_flag("--no-build", options->no_build, "Do not build the first milestone to try it");
   command->footer(
-      "Looks for answers before it writes anything, builds the hand-out as a student\n"
-      "would, and packs it; the same tree gives the same bytes.\n\n"
+      "Searches for answers before it writes anything, builds the hand-out as a\n"
+      "student would, and packs it; the same tree gives the same bytes.\n\n"
       "Examples:\n"
       "  build/bin/grader handout make out --term SP27\n"
       "  build/bin/grader handout make out --term SP27 --network sp27");

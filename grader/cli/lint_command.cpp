@@ -352,14 +352,14 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("lint", "For instructors: is the course complete? (also a test in CI)");
-  command->add_option("MILESTONE", options->milestone, "Only this one");
+  command->add_option("MILESTONE", options->milestone, "Only this milestone");
   command->add_option("--batch", options->batch, "Images that the reference stages classify")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   command->add_flag("--no-references", options->skip_references,
                     "Leave the reference solutions out");
   command->add_flag("--update", options->update,
-                    "First write milestones/handout.sha256 from the files as they are");
+                    "First update milestones/handout.sha256");
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader lint");
   command->callback([options, &exit_code] {

@@ -160,7 +160,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--stage", options->stage, "Stage that computes the maps (default: first)");
   command->add_flag("--no-plots", options->no_plots, "Draw no SVG, PDF and PNG beside the report");
   command->footer(
-      "Writes report.md, to edit, and report.html, which opens without a network.\n\n"
+      "Writes report.md, to edit, and report.html, which works offline.\n\n"
       "Examples:\n"
       "  build/bin/grader report m4\n"
       "  build/bin/grader report m2 --image 7 --profile\n"

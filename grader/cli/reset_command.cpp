@@ -92,7 +92,7 @@ ExitCode run(const Options& options) {
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("reset", "Puts a milestone's files back as handed out, keeps a backup");
+      app.add_subcommand("reset", "Restores a milestone's files, and keeps a backup");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_flag("--yes", options->yes, "Do not ask");
   command->footer("Example:\n  build/bin/grader reset m1");

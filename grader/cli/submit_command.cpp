@@ -172,7 +172,7 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("submit", "Packs what was checked into one file");
+  CLI::App* command = app.add_subcommand("submit", "Packs the checked files into one archive");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_option("--output", options->output,
                       "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
