@@ -27,7 +27,7 @@ std::vector<std::string> compile_command(const GivenFileTarget& target,
                                          const std::filesystem::path& folder);
 
 /// The command line that links the compiled file: `folder` gets the program.
-/// @param adapter whether the file implements the course interface
+/// @param adapter  whether the file implements the course interface
 std::vector<std::string> link_command(const GivenFileTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
 
@@ -51,7 +51,7 @@ bool has_convolution(const std::string& symbols);
 
 /// A folder below BUILD/sources for everything that is built from a file. Another text, device or
 /// build gives another folder.
-/// @param kind distinguishes kinds of programs, "graded"
+/// @param kind  distinguishes kinds of programs, "graded"
 std::filesystem::path folder_for(const GivenFileTarget& target, const std::filesystem::path& file,
                                  const std::string& kind, const std::string& text);
 

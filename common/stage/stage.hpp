@@ -73,7 +73,7 @@ struct ConvolutionStage {
 /// Says why this program lacks a stage that other programs of the same sources have, because a
 /// library or a GPU is missing: find_stage reports this reason.
 struct StageLeftOut {
-  /// @param reason follows "There is no stage 'id' here: "
+  /// @param reason  follows "There is no stage 'id' here: "
   StageLeftOut(const std::string& id, const std::string& reason);
 };
 

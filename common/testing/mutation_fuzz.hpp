@@ -96,7 +96,7 @@ class Mutator {
 };
 
 /// The main of a fuzzer: calls `one` repeatedly, each time with a mutator of the next seed.
-/// @param one throws if the tested reader misbehaves
+/// @param one  throws if the tested reader misbehaves
 int fuzz_main(int argc, char** argv, const std::string& name,
               const std::function<void(Mutator&)>& one);
 

@@ -41,7 +41,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
 
 /// For an output with unwritten elements: a finding if they are written a little later, because
 /// threads go on after the call has returned.
-/// @param weights the grader's own; the submission's copy is not trusted
+/// @param weights  the grader's own; the submission's copy is not trusted
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where);
 

@@ -18,7 +18,7 @@ using Announce = std::function<void(const std::string& what)>;
 /// a failing case is reported before that.
 class GradedNetwork {
  public:
-  /// @param largest_batch the largest number of images that will be requested
+  /// @param largest_batch  the largest number of images that will be requested
   GradedNetwork(std::string name, int largest_batch);
 
   /// Reads all of it, unless it is loaded already.

@@ -61,8 +61,8 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const NetworkTask& task, const Announce& announce,
                              const LayerTimer& time = {});
 
-/// The same for batches from random places of the data. @param size of these batches; none: random
-/// sizes, too
+/// The same for batches from random places of the data.
+/// @param size  of these batches; none: random sizes, too
 /// @param largest  batch that `network` has images for
 std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
                                             const GradedNetwork& network, std::optional<int> size,

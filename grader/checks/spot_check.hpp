@@ -12,7 +12,7 @@ namespace convlab::grader {
 /// Computes some elements of an output in double precision and compares them as oracle::compare
 /// does: the first, the last and `count` random ones. With 4096, it finds a call that leaves out
 /// one element in a thousand in 98 of 100 cases.
-/// @param input the input of the call
+/// @param input  the input of the call
 /// @return whether all of them are right
 bool spot_check(const ConvShape& shape, const FreshNumbers& input, const float* weights,
                 const float* output, const oracle::Tolerance& tolerance, int count,

@@ -38,9 +38,9 @@ struct SimilarPair {
 /// tokens, in which all names are equal. The fingerprints of a text are hashes of neighbouring
 /// tokens; each window keeps its smallest, so any 24 common tokens share at least one. A pair only
 /// shows where to look: two students may have found the same loops.
-/// @param excluded texts that all students have: the hand-out, the reference; their fingerprints do
-///   not count
-/// @param least smallest share that is reported, 0 to 1
+/// @param excluded  texts that all students have: the hand-out, the reference; their fingerprints
+///   do not count
+/// @param least  smallest share that is reported, 0 to 1
 /// @return pairs, the most alike first
 /// Source: Schleimer, Wilkerson, Aiken, Winnowing, SIGMOD 2003.
 std::vector<SimilarPair> similar_pairs(const std::vector<OwnedSource>& sources,

@@ -14,7 +14,7 @@ namespace convlab::grader {
 /// and says what to do: a full disk, a damaged file, a file that is not a database.
 class SqliteFile {
  public:
-  /// @param create whether to create a missing file
+  /// @param create  whether to create a missing file
   /// @throws EnvironmentError if it cannot be opened
   SqliteFile(std::filesystem::path file, bool create);
 

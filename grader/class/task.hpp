@@ -35,7 +35,7 @@ class Task {
 
   /// Writes sources and settings and removes an older outcome. Does not touch a folder that holds
   /// the same task without an outcome: a job may be working on it.
-  /// @param checked the result of an earlier phase, with which kTimes begins
+  /// @param checked  the result of an earlier phase, with which kTimes begins
   void write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
              const std::optional<CheckResult>& checked = std::nullopt) const;
 

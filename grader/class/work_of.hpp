@@ -19,7 +19,7 @@ struct MilestoneWork {
 /// The milestones of a submission, with the files that the student changed. If only puzzles were
 /// changed, with the milestone's files as they were handed out.
 /// @param files      of read_submitted_files
-/// @param milestone only this one; empty: those whose files differ from the hand-out, and for a
+/// @param milestone  only this one; empty: those whose files differ from the hand-out, and for a
 /// single file the one in its name
 /// @throws RefusedSubmission if nothing in it belongs to the milestone, if everything is as handed
 ///   out, or if it is not clear which of several files is meant

@@ -14,8 +14,8 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 
 /// Builds the student's program of a milestone, one build of a folder at a time. Without a GPU only
 /// the emulated program is built, once there is one for a GPU.
-/// @return the compiler's message, if it does not build @throws EnvironmentError if CMake or the
-/// compiler is missing, or the folder cannot be written
+/// @return the compiler's message, if it does not build
+/// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
 std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
 /// Builds the parts that are needed to compile a given file; compiles no given file.

@@ -28,7 +28,7 @@ std::string stage_of_puzzle(const std::filesystem::path& file);
 
 /// Checks puzzle after puzzle with small convolutions of one dimension, up to the first unsolved
 /// one. Builds nothing.
-/// @param program built from these files
+/// @param program  built from these files
 /// @param is_fresh  whether a file is still as it was handed out
 PuzzleWalk walk_puzzles(const std::vector<std::filesystem::path>& files,
                         const std::filesystem::path& program,

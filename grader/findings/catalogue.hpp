@@ -24,7 +24,7 @@ const std::vector<Diagnosis>& catalogue();
 /// catalogue
 Finding finding(const std::string& id, const std::string& seen);
 
-/// The finding with these words. @param prefix where it was: "In case 'stride 2' (…): "
+/// The finding with these words. @param prefix  where it was: "In case 'stride 2' (…): "
 Finding finding(const FaultWords& words, const std::string& prefix);
 
 /// The finding with the compiler's warnings. A variable without a start value explains any wrong

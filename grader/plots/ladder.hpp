@@ -63,8 +63,8 @@ std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::
 std::vector<LadderLine> reference_lines(const std::vector<Result>& results,
                                         const std::string& network, int batch);
 
-/// Its pictures: rows that do not fit on one slide go to STEM-2, STEM-3, … @throws UsageError if
-/// there would be dozens
+/// Its pictures: rows that do not fit on one slide go to STEM-2, STEM-3, …
+/// @throws UsageError if there would be dozens
 std::vector<Picture> pictures_of(const Ladder& ladder);
 
 }  // namespace convlab::grader
