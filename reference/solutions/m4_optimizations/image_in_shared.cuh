@@ -12,6 +12,7 @@
 #include "common/stage/device_convolution.cuh"
 #include "reference/solutions/kernel_size.hpp"
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 
 namespace convlab::image_in_shared {
 
@@ -110,11 +111,6 @@ inline int best_block(const ConvShape& shape, int rows) {
   return best;
 }
 
-/// What a block needs of dynamic shared memory: `images` images and all weights.
-inline std::size_t shared_bytes(const ConvShape& shape, int rows, int images) {
-  return sizeof(float) * (images * image_floats(shape, rows) + weight_floats(shape));
-}
-
 /// A stage whose blocks take image after image: as many as fit on the device at once.
 class ImageAfterImage : public DeviceConvolution {
  protected:
@@ -137,24 +133,13 @@ class ImageAfterImage : public DeviceConvolution {
       return nullptr;
     });
     if (kernel_ == nullptr) return;
-    bytes_ = shared_bytes(shape(), rows, images);
+    const std::int64_t bytes =
+        sizeof(float) * (images * image_floats(shape(), rows) + weight_floats(shape()));
+    if (bytes > DeviceRoom::of_current().block_bytes) return;
+    bytes_ = static_cast<int>(bytes);
     threads_ = best_block(shape(), rows);
-    int device = 0;
-    int most_bytes = 0;
-    int multiprocessors = 0;
-    int blocks = 0;
-    CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-    CONVLAB_CUDA_CHECK(
-        cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    if (bytes_ > static_cast<std::size_t>(most_bytes)) return;
-    CONVLAB_CUDA_CHECK(
-        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    // More than 48 KiB are given only to a kernel that asks for them.
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(bytes_)));
-    CONVLAB_CUDA_CHECK(
-        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, threads_, bytes_));
-    blocks_ = std::min(blocks * multiprocessors, shape().batch);
+    allow_shared_bytes(kernel_, bytes_);
+    blocks_ = std::min(resident_blocks(kernel_, threads_, bytes_), shape().batch);
   }
 
  private:
@@ -166,7 +151,7 @@ class ImageAfterImage : public DeviceConvolution {
   }
 
   Kernel kernel_ = nullptr;
-  std::size_t bytes_ = 0;  // of dynamic shared memory
+  int bytes_ = 0;  // of dynamic shared memory
   int threads_ = 0;
   int blocks_ = 0;  // 0: the kernel cannot do this shape
 };

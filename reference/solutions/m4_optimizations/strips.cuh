@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 
 namespace convlab::tensor_cores {
 
@@ -134,31 +135,6 @@ inline bool windows_cover(const ConvShape& shape) {
   return shape.stride == 1 && shape.kernel <= kWindowColumns - kGroupColumns + 1;
 }
 
-/// What shared memory the device has, in bytes.
-struct SharedMemory {
-  int per_block = 0;
-  int per_multiprocessor = 0;
-};
-
-inline SharedMemory shared_memory() {
-  int device = 0;
-  SharedMemory memory;
-  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-  CONVLAB_CUDA_CHECK(
-      cudaDeviceGetAttribute(&memory.per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&memory.per_multiprocessor,
-                                            cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  return memory;
-}
-
-inline int multiprocessors() {
-  int device = 0;
-  int count = 0;
-  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
 /// Strips as high as shared memory allows: with several blocks on a multiprocessor, so that one
 /// computes while another loads, or with fewer if the strips would otherwise be very low.
 /// @param fixed_bytes  of shared memory that a block needs besides its input
@@ -169,17 +145,17 @@ inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
   constexpr int kMostBlocks = 2;                 // on a multiprocessor
   constexpr std::int64_t kReservedBytes = 1024;  // by CUDA, for each block
   constexpr int kLowestStrip = 8;                // below, a strip loads more rows than it makes
-  const SharedMemory memory = shared_memory();
+  const DeviceRoom room = DeviceRoom::of_current();
   const int rows = shape.out_height();
   const int lowest = std::min(kLowestStrip, rows);
   for (int blocks = kMostBlocks; blocks >= 1; --blocks) {
     const std::int64_t budget = std::min<std::int64_t>(
-        memory.per_block, memory.per_multiprocessor / blocks - kReservedBytes);
+        room.block_bytes, room.multiprocessor_bytes / blocks - kReservedBytes);
     const std::int64_t input_rows = (budget - fixed_bytes) / row_bytes;
     const std::int64_t fitting = input_rows - (shape.kernel - 1);
     if (fitting < lowest) continue;
     // A small batch is cut further, to give every multiprocessor something to do.
-    const int wanted = 2 * multiprocessors() / (shape.batch * map_blocks);
+    const int wanted = 2 * room.multiprocessors / (shape.batch * map_blocks);
     const auto highest = static_cast<int>(std::min<std::int64_t>(rows, fitting));
     const int count = std::max((rows + highest - 1) / highest, std::min(wanted, rows / lowest));
     Strips strips;
@@ -213,12 +189,9 @@ class StripConvolution : public DeviceConvolution {
     if (!strips_.fit()) return false;
     kernel_ = kernel;
     bytes_ = fixed_bytes + row_bytes * (strips_.rows + shape().kernel - 1);
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(bytes_)));
-    int per_multiprocessor = 0;
-    CONVLAB_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &per_multiprocessor, kernel, kThreads, static_cast<std::size_t>(bytes_)));
-    const std::int64_t resident = std::max(1, per_multiprocessor * multiprocessors() / map_blocks);
+    allow_shared_bytes(kernel, static_cast<int>(bytes_));
+    const std::int64_t resident =
+        std::max(1, resident_blocks(kernel, kThreads, bytes_) / map_blocks);
     const std::int64_t strips = std::int64_t{shape().batch} * strips_.count;
     grid_ = dim3(static_cast<unsigned>(std::min(resident, strips)), map_blocks);
     return true;
