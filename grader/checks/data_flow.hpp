@@ -13,9 +13,9 @@ namespace convlab::grader {
 /// A convolution mixes the input with the weights. So the host may give kernels words that depend
 /// on the input, and words that depend on the weights, in any form. If many words depend on both,
 /// the host has computed them. The words that kernels write must depend on both. The same
-/// convolution runs in four new processes: twice with the same numbers, once with another input,
-/// once with other weights. A disguised result still changes with either. If random numbers hide
-/// that, the words differ in the first two runs.
+/// convolution runs in three new processes: with some numbers, with another input, and with other
+/// weights. A disguised result still changes with either, and so do random numbers. If it matters,
+/// a fourth process tells random words from those that the input or the weights determine.
 std::optional<Finding> check_data_flow(Submission& submission, const StageInfo& stage,
                                        const ConvShape& shape, std::uint64_t seed);
 
