@@ -39,7 +39,7 @@ void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = ask_to_stop;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-  // A file limit is then an error of write(), which SQLite tells, and not the end of the program.
+  // Then a file limit is an error of write(), which SQLite reports, and does not end the program.
   action.sa_handler = [](int) {};
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
@@ -158,7 +158,7 @@ void write_or_print(const Options& options, const std::string& text) {
   std::cout << display_path(fs::absolute(options.output)) << "\n";
 }
 
-// A result file stands for itself: in a Gradescope container there is no class.
+// A result file needs no database: in a Gradescope container there is no class.
 std::string gradescope_text(const Options& options) {
   GradescopeSettings settings{.hidden = options.hidden};
   if (!options.result.empty()) {
@@ -218,7 +218,7 @@ ExitCode plot(const Options& options) {
   return ExitCode::kPassed;
 }
 
-// What everybody has: the hand-out, and the solutions where they are.
+// The texts that all students have: the hand-out, and the solutions if the tree has them.
 std::vector<OwnedSource> common_sources() {
   std::vector<OwnedSource> sources;
   for (const char* folder : {"milestones", "reference/solutions"}) {
@@ -309,7 +309,8 @@ void add_grade(CLI::App& group, const std::shared_ptr<Options>& options, ExitCod
                       "m1, m2, … (default: what each submission changed of the hand-out)");
   command->add_option("--roster", options->roster, "CSV file with the students (docs/class.md)");
   command->add_option("--batches", options->batches, "As in grader check");
-  command->add_option("--jobs", options->jobs, "Submissions at the same time (default: one per core)")
+  command
+      ->add_option("--jobs", options->jobs, "Submissions at the same time (default: one per core)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--limit", options->limit_s, "Seconds that grading one submission may take")
       ->check(CLI::PositiveNumber)
@@ -398,7 +399,7 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   command->footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
   command->callback([options, &exit_code] { exit_code = similar(*options); });
 
-  // What a job of a launcher runs, and what reads an archive in its box; nobody types them.
+  // Internal commands: the task of a launcher's job, and the reader of archives in its box.
   command = group->add_subcommand("task", "")->group("");
   command->add_option("--list", options->task_list)->required();
   command->callback([options, &exit_code] { exit_code = run_tasks(*options); });

@@ -77,7 +77,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
               stage.stage.id + " " + why + ". Next: " + check_command(id, stage, many));
 }
 
-// The file of a stage: the one that bears its name, or the only one.
+// The file of a stage: the one with its name, or the only one.
 std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& stage,
                               const std::string& extension) {
   std::string name = stage;
@@ -118,7 +118,7 @@ std::string what_is_asked(const Question& question) {
   return std::string("a letter from a to ") + static_cast<char>('a' + question.choices.size() - 1);
 }
 
-// Asks in the terminal; an empty line leaves a question out.
+// Asks in the terminal; an empty line skips a question.
 void ask(const Question& question) {
   for (;;) {
     std::cout << "  your answer (" << what_is_asked(question)
@@ -277,9 +277,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       app.add_subcommand("explain", "Explains a file that has passed, with a short quiz");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_option("--stage", options->stage, "The stage, if several have passed");
-  command
-      ->add_option("--answers", options->answers,
-                   "Answers to the quiz, for scripts: 5,a,1148")
+  command->add_option("--answers", options->answers, "Answers to the quiz, for scripts: 5,a,1148")
       ->delimiter(',');
   command
       ->add_option("--layer", options->layer,

@@ -34,7 +34,7 @@ std::vector<SourceFile> without_puzzles(std::vector<SourceFile> files) {
   return files;
 }
 
-// The check of these very files: of all stages at once, or of each stage by itself.
+// The check of exactly these files: of all stages at once, or of each stage separately.
 // @throws Error that says what to do first
 CheckResult checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
                            const std::vector<SourceFile>& sources) {
