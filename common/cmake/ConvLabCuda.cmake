@@ -6,9 +6,9 @@
 
 # convlab_add_cuda_executable(NAME SOURCES… [LINK LIBRARIES…] [STANDARD 17])
 #
-# Two programs from the same sources: build/bin/NAME for a GPU, where a CUDA compiler was found,
-# and build/bin/NAME-emulated for any machine. STANDARD: of C++, 20 unless told otherwise; nvcc by
-# itself takes 17.
+# Two programs from the same sources: build/bin/NAME for a GPU, if a CUDA compiler was found, and
+# build/bin/NAME-emulated for any machine. STANDARD: the C++ standard, 20 by default; nvcc's default
+# is 17.
 function(convlab_add_cuda_executable name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "STANDARD" "LINK")
   if(NOT arg_STANDARD)
@@ -33,8 +33,8 @@ endfunction()
 
 # convlab_add_emulated_test(NAME SOURCES… [LINK LIBRARIES…] [LABELS LABELS…] [TIMEOUT SECONDS])
 #
-# convlab_add_test for sources of which some are .cu files, run emulated. Catch2's header may be
-# included from the .cu file; every TEST_CASE becomes one ctest test called NAME/CASE.
+# convlab_add_test for sources that include .cu files, run emulated. The .cu file may include
+# Catch2's header; every TEST_CASE becomes one ctest test called NAME/CASE.
 function(convlab_add_emulated_test name)
   if(NOT CONVLAB_TESTS)
     return()
@@ -65,8 +65,8 @@ endfunction()
 
 # convlab_add_gpu_test(NAME SOURCES… [LINK LIBRARIES…])
 #
-# convlab_add_test for .cu files, run on this machine's GPU and labelled gpu; nothing happens where no
-# GPU answered when CMake looked.
+# convlab_add_test for .cu files, run on this machine's GPU and labelled gpu; does nothing if no GPU
+# answered at configuration.
 function(convlab_add_gpu_test name)
   if(NOT CONVLAB_HAS_GPU_COMPILER OR NOT CMAKE_CUDA_ARCHITECTURES_NATIVE)
     return()
@@ -107,8 +107,8 @@ endfunction()
 
 # convlab_emulate_less(TARGET SOURCES…)
 #
-# For rewritten sources of tests, which run for moments: half of the time to compile them. Reports have
-# their line numbers; for the variables too, in a debugger, there is the preset debug.
+# For rewritten sources of short tests: compiles in half the time. Reports still have line numbers;
+# to see variables in a debugger, use the preset debug.
 function(convlab_emulate_less target)
   foreach(source IN LISTS ARGN)
     cmake_path(GET source FILENAME file)
@@ -129,7 +129,7 @@ target_compile_options(
             # An inner loop that straddles two cache lines costs a naive kernel 8 %.
             -falign-loops=32
             -gdwarf-4
-            # A null pointer is to fail when it is used, not to let clang drop the access.
+            # A null pointer must fail when it is used; clang must not drop the access.
             -fno-delete-null-pointer-checks
             # A local array larger than the guard pages must not step over them.
             -fstack-clash-protection
@@ -146,9 +146,9 @@ target_compile_options(
 
 # convlab_precompile_runtime(TARGET SOURCES…)
 #
-# The rewritten sources of TARGET read precompiled what most stages include: most of the time that a
-# small kernel takes to compile is those headers. SOURCES: all of the target's; the others go without.
-# Only with GCC, and not with sanitizers, whose build clang-tidy reads.
+# Precompiles the headers that most stages include, for the rewritten sources of TARGET: a small
+# kernel spends most of its compile time on them. SOURCES: all of the target's; the others do
+# without. Only with GCC, and not with sanitizers, whose build clang-tidy reads.
 function(convlab_precompile_runtime target)
   if(NOT TARGET convlab_precompiled_runtime)
     return()

@@ -5,7 +5,7 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(ZLIB REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
-# For `grader class` only; a hand-out does without.
+# For `grader class` only; a hand-out does not need them.
 find_package(SQLite3 QUIET)
 find_package(LibArchive QUIET)
 
@@ -17,8 +17,8 @@ endif()
 
 if(CONVLAB_BENCHMARKS)
   find_package(benchmark CONFIG QUIET)
-  # Debian's oneDNN asks for OpenCL with REQUIRED, which would end the configuration where that is
-  # missing; so ask first.
+  # Debian's oneDNN requires OpenCL, which would end the configuration if that is missing; so check
+  # first.
   find_package(OpenCL QUIET)
   if(OpenCL_FOUND)
     find_package(dnnl CONFIG QUIET)

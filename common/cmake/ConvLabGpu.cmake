@@ -1,6 +1,6 @@
-# The CUDA compiler, where there is one: CONVLAB_HAS_GPU_COMPILER says whether.
+# The CUDA compiler, if there is one: CONVLAB_HAS_GPU_COMPILER says whether.
 #
-# Everything else of the workbook does without: device emulation is in ConvLabCuda.cmake.
+# The rest of the workbook needs none: device emulation is in ConvLabCuda.cmake.
 
 set(CONVLAB_GPU "auto" CACHE STRING
     "Build the GPU programs with a CUDA Toolkit (11.8 to 13): ON, OFF, auto: where a GPU answers")
@@ -54,8 +54,8 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   endif()
   set(ENV{CUDACXX} "${CONVLAB_NVCC}")
 endif()
-# check_language tries the compiler of the environment, in a project of its own, and does nothing
-# where the variable is there, even if it says that an earlier try failed.
+# check_language tries the compiler of the environment in a separate project. It does nothing if the
+# variable exists, even if it says that an earlier try failed.
 if(NOT CMAKE_CUDA_COMPILER)
   unset(CMAKE_CUDA_COMPILER)
   unset(CMAKE_CUDA_COMPILER CACHE)
@@ -93,7 +93,7 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 
 # Code for one generation also runs on its later members (80 serves 86 and 89); PTX of the last
-# entry serves what comes after.
+# entry serves newer generations.
 if(NOT CONVLAB_CUDA_ARCHITECTURES STREQUAL "auto")
   set(CMAKE_CUDA_ARCHITECTURES "${CONVLAB_CUDA_ARCHITECTURES}")
 elseif(CMAKE_CUDA_ARCHITECTURES_NATIVE)

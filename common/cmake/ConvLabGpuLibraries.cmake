@@ -1,8 +1,8 @@
-# NVIDIA's libraries, which only the baselines of milestone 4 and the peers call.
+# NVIDIA's libraries; only the baselines of milestone 4 and the peers call them.
 #
 # convlab_link_gpu_libraries(TARGET)
 #
-# Links those that are there to stages for a GPU, and tells their sources: CONVLAB_HAS_CUBLAS,
+# Links the installed ones to stages for a GPU, and defines for their sources CONVLAB_HAS_CUBLAS,
 # CONVLAB_HAS_CUDNN, CONVLAB_HAS_CUFFT. Emulated programs never get them.
 if(CONVLAB_HAS_GPU_COMPILER)
   find_package(CUDAToolkit QUIET)

@@ -1,4 +1,4 @@
-# What a user may switch, and the compile flags that every target of the workbook shares.
+# The user's options, and the compile flags that all targets of the workbook share.
 
 option(CONVLAB_WERROR "Treat compiler warnings as errors" OFF)
 option(CONVLAB_TESTS "Build the tests (needs Catch2)" ON)
@@ -56,8 +56,8 @@ if(CONVLAB_SANITIZE)
     INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=asan-use-after-return=0>)
 endif()
 
-# convlab_unsanitized: linked last by programs that need the system as it is. A sanitizer's runtime has
-# signal handlers, threads and memory of its own.
+# convlab_unsanitized: linked last by programs that need the plain system. A sanitizer's runtime has
+# its own signal handlers, threads and memory.
 add_library(convlab_unsanitized INTERFACE)
 if(CONVLAB_SANITIZE)
   target_compile_options(convlab_unsanitized INTERFACE -fno-sanitize=all)
@@ -92,9 +92,9 @@ target_link_libraries(convlab_native INTERFACE convlab_options convlab_native_fl
 
 # convlab_optimise_less(LEVEL TARGETS…)
 #
-# For code that runs once and is waited for by nobody: a third to a half of the time to compile it.
-# Most of it is CLI11 and nlohmann-json, which are compiled into every file that uses them. In Release
-# only. The level stands behind that of the build type, and the options of a file behind both.
+# For code that need not be fast: it compiles in a third to a half of the time. Most of it is CLI11
+# and nlohmann-json, which are compiled into every file that uses them. In Release only. The level
+# comes after that of the build type, and the options of a file come after both.
 function(convlab_optimise_less level)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)

@@ -30,9 +30,9 @@ function(convlab_add_library name)
   convlab_check_headers(${name})
 endfunction()
 
-# Compiles every header of the current folder in a translation unit of its own, so that no
-# header leans on what its user happened to include before it. Where NAME.cpp begins with NAME.hpp,
-# as clang-format orders it, that file is the proof.
+# Compiles every header of the current folder alone, so that no header relies on an include of its
+# user. If NAME.cpp begins with NAME.hpp, as clang-format orders it, compiling that file is the
+# check.
 function(convlab_check_headers name)
   if(NOT CONVLAB_TESTS OR CONVLAB_SANITIZE)
     return()
@@ -127,7 +127,7 @@ endif()
 
 # convlab_add_benchmark(NAME SOURCES… [LINK LIBRARIES…])
 #
-# A Google Benchmark executable build/bin/NAME; nothing happens where the library is missing.
+# A Google Benchmark executable build/bin/NAME; does nothing if the library is missing.
 function(convlab_add_benchmark name)
   if(NOT CONVLAB_BENCHMARKS OR NOT benchmark_FOUND)
     return()
@@ -139,7 +139,7 @@ endfunction()
 
 # convlab_add_fuzzer(NAME SOURCES… [LINK LIBRARIES…])
 #
-# A libFuzzer executable build/bin/NAME, where CONVLAB_FUZZERS is on. Its source says how to run it.
+# A libFuzzer executable build/bin/NAME, if CONVLAB_FUZZERS is on. Its source says how to run it.
 function(convlab_add_fuzzer name)
   if(NOT CONVLAB_FUZZERS)
     return()
@@ -180,8 +180,8 @@ endfunction()
 # convlab_add_cpu_milestone(NAME SOLUTION SOURCES…)
 #
 # build/bin/NAME (SOLUTION student) or build/bin/NAME-reference: the main that the milestones share,
-# with the stages that SOURCES register. The stages are compiled for this very processor and are
-# also an object library TARGET-stages: an archive would lose them, since nothing names them.
+# with the stages that SOURCES register. The stages are compiled for exactly this processor and are
+# also an object library TARGET-stages: a linker drops an archive's object that no symbol refers to.
 function(convlab_add_cpu_milestone name solution)
   set(target ${name})
   if(solution STREQUAL "reference")
@@ -200,9 +200,9 @@ endfunction()
 
 # convlab_add_cuda_milestone(NAME SOLUTION SOURCES…)
 #
-# The same for stages in .cu files: build/bin/NAME for a GPU, where there is a CUDA compiler, and
-# always build/bin/NAME-emulated, which takes the place of the first where no GPU answers. Without a
-# CUDA compiler NAME is a link to NAME-emulated. The stages are object libraries, too:
+# The same for stages in .cu files: build/bin/NAME for a GPU, if there is a CUDA compiler, and
+# always build/bin/NAME-emulated, which replaces the first if no GPU answers. Without a CUDA
+# compiler NAME is a link to NAME-emulated. The stages are object libraries, too:
 # TARGET-emulated-stages, and for a GPU TARGET-stages, which gets NVIDIA's libraries if they ask for
 # them (ConvLabGpuLibraries.cmake).
 function(convlab_add_cuda_milestone name solution)

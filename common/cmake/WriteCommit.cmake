@@ -1,6 +1,6 @@
 # Run at every build (cmake -P): writes the commit that is being built into a header, and touches
 # the header only when the commit changed. On another machine, a copy of the tree may
-# lack its history: there CONVLAB_COMMIT in the environment tells it.
+# lack its history: there the environment variable CONVLAB_COMMIT gives the commit.
 set(commit "$ENV{CONVLAB_COMMIT}")
 if(commit STREQUAL "")
   execute_process(

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a program like m1 or m2 of one file that somebody gives, with the commands that CMake used for
-# the workbook's own programs (record_command.sh). FOLDER takes everything that is made.
+# Builds a program like m1 or m2 from a given file, with the commands that CMake used for the
+# workbook's own programs (record_command.sh). FOLDER takes all files that it makes.
 #
 #     build_given_file.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | lockstep]
 #         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
@@ -32,7 +32,7 @@ capability=
 lockstep=
 standard=
 precompiled=
-# Words come from a file into "$@", so none of them is read by a shell.
+# Words come from a file into "$@", so no shell interprets them.
 run_recorded() {
   list=$1
   more=${2:-}

@@ -477,7 +477,7 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce) {
-  announce("shapes that nobody announced");
+  announce("random shapes");
   if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
   if (auto found = check_large_index(submission, stage, plan, seed)) return found;
   announce("which phase computes");
@@ -488,7 +488,7 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;
   announce("what goes on after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
-  announce("who computes, kernels or the host");
+  announce("whether kernels or the host compute");
   if (auto found = check_data_flow(submission, stage, plan.phases, seed)) return found;
   announce("a device with little memory");
   if (auto found = check_slices(submission, stage, plan, seed)) return found;

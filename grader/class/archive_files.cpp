@@ -153,7 +153,7 @@ std::vector<SubmittedFile> files_of(const std::string& answer) {
   }
   std::vector<SubmittedFile> files;
   const auto damaged = [] {
-    throw RefusedSubmission("Reading it as an archive went wrong; pack it again.");
+    throw RefusedSubmission("It cannot be read as an archive; pack it again.");
   };
   if (kind != kFiles) damaged();
   std::size_t name_size = 0;

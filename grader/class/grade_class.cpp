@@ -245,7 +245,7 @@ class ClassGrading {
     const int faults = counts[SubmissionState::kMachine];
     if (faults == 0) return ExitCode::kPassed;
     std::cout << paragraph("", "For " + std::to_string(faults) +
-                                   " the machine was at fault: mend that, and the same command "
+                                   " the machine was at fault: fix that, and the same command "
                                    "grades them.");
     return ExitCode::kEnvironment;
   }

@@ -93,7 +93,7 @@ ExitCode run(const Options& options) {
                  .interrupted = &stop_asked};
   if (!gpu) {
     std::cout << "No GPU is used, so nothing runs: the points are ranked by counted loads. That\n"
-                 "crosses out points; which of the last is fastest only a GPU can tell.\n";
+                 "rules out points; only a GPU can show which of the rest is fastest.\n";
     print_tables(plan, counted_tables(plan), "counted, not timed", options, folder);
     return ExitCode::kPassed;
   }

@@ -101,7 +101,7 @@ class Grading {
     const std::vector<std::string> broken = broken_promises(submission_.isolation());
     if (broken.empty()) return true;
     check_.isolation +=
-        ". So there are no points: " + broken.front() + " docs/grading.md#threat-model tells more.";
+        ". So there are no points: " + broken.front() + " docs/grading.md#threat-model says more.";
     return false;
   }
 

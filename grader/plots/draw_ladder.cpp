@@ -103,9 +103,8 @@ std::vector<Picture> pictures_of(const Ladder& ladder) {
     }
   }
   if (slides.size() > kMostSlides) {
-    throw UsageError("This would be " + std::to_string(slides.size()) +
-                     " pictures, and nobody looks at more than " + std::to_string(kMostSlides) +
-                     "; name fewer results.");
+    throw UsageError("This would be " + std::to_string(slides.size()) + " pictures; the limit is " +
+                     std::to_string(kMostSlides) + "; name fewer results.");
   }
   return slides;
 }

@@ -91,8 +91,8 @@ void refuse_silent_emulation(const SubmissionDevice& device) {
   throw EnvironmentError(
       "This machine has a GPU, but it does not answer the isolated program, which says: " +
       device.no_gpu +
-      " So nothing was checked. build/bin/grader doctor tells what isolates it; "
-      "CONVLAB_ISOLATION_WITHOUT=files (or calls, proc, namespaces) leaves a part out; with "
+      " So nothing was checked. build/bin/grader doctor shows what isolates it; "
+      "CONVLAB_ISOLATION_WITHOUT=files (or calls, proc, namespaces) disables a mechanism; with "
       "CUDA_VISIBLE_DEVICES=-1 the check emulates a GPU.");
 }
 
