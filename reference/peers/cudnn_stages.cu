@@ -7,10 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/device/cuda_check.cuh"
-#include "common/device/device_buffer.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/stage/stage.hpp"
 #include "reference/peers/cudnn_convolution.cuh"
 
 namespace {
