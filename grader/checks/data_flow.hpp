@@ -13,9 +13,9 @@ namespace convlab::grader {
 /// A convolution mixes the input with the weights. So the host may give kernels words that depend
 /// on the input, and words that depend on the weights, in whatever form, but hardly any that depend
 /// on both: these it has computed. What kernels write must depend on both. The same convolution
-/// runs in four new processes: twice with the same numbers, once with another input, once with
-/// other weights. However a result is disguised, it changes with either; who hides that behind
-/// random numbers gives kernels words that differ in the first two runs.
+/// runs in three new processes: with some numbers, with another input, and with other weights.
+/// However a result is disguised, it changes with either, as random numbers do. A fourth process
+/// tells words that are random from those that the input or the weights decide, where that matters.
 std::optional<Finding> check_data_flow(Submission& submission, const StageInfo& stage,
                                        const ConvShape& shape, std::uint64_t seed);
 

@@ -175,8 +175,8 @@ class Submission {
     SharedSegment segment{};
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    void place(std::int64_t elements, SharedSegment::Access access, Placement placement,
-               bool& is_new);
+    /// True if it needed another segment, which the program does not know yet.
+    bool place(std::int64_t elements, SharedSegment::Access access, Placement placement);
     [[nodiscard]] float* begin() const;
   };
 
