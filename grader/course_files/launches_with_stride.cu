@@ -1,7 +1,7 @@
-// What      Four streams, each with a quarter of the images; convolve waits for all.
-// Batch     4
-// Says      computes like single precision
+// What surrounds the launch of the plain kernel in the form with a stride.
+//
 // Runs      emulated gpu
+
 #include <cmath>
 #include <iostream>
 
@@ -10,9 +10,20 @@
 #include "parts/plain_kernel.cuh"
 #include "parts/phases_with_stride.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K, const int S) {
+CONV_FORWARD_GPU {
+  // Case      ceil_in_both
+  // What      ceil of two whole numbers, for rows and for columns.
+  // Diagnosis E-rounded-down
+  // Says      ceil(Ho / TILE)
+  int Ho = (H - K) / S + 1, Wo = (W - K) / S + 1;
+  dim3 g(M, ceil(Ho / TILE) * ceil(Wo / TILE), B);
+  convolve<<<g, dim3(TILE, TILE, 1)>>>(device_output, device_input, device_mask, B, M, C, H, W, K,
+                                       S);
+
+  // Case      streams
+  // What      Four streams, each with a quarter of the images; convolve waits for all.
+  // Batch     4
+  // Says      computes like single precision
   cudaStream_t streams[4];
   const int part = B / 4;
   for (int i = 0; i < 4; i++) cudaStreamCreate(&streams[i]);
@@ -26,4 +37,5 @@ void GPUInterface::conv_forward_gpu(float* device_output, const float* device_in
   }
   cudaDeviceSynchronize();
   for (int i = 0; i < 4; i++) cudaStreamDestroy(streams[i]);
+  // End of cases
 }

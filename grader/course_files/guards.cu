@@ -1,6 +1,20 @@
+// Threads without an output, and what keeps them from working.
+//
+// Runs      emulated gpu
+
+// Case      sum_before_guard
+// What      Threads without an output compute their sum, too, before they look at the border.
+// Warns     E-outside
+#define SUMS true
+#define STORES (h < H_out && w < W_out)
+
+// Case      writes_beyond
 // What      The last tile writes over the end of the output.
 // Diagnosis E-outside
-// Runs      emulated gpu
+#define SUMS (h < H_out && w < W_out)
+#define STORES true
+
+// End of cases
 #include <cmath>
 #include <iostream>
 
@@ -15,20 +29,13 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
   const int h = blockIdx.y / tiles * TILE + threadIdx.y;
   const int w = blockIdx.y % tiles * TILE + threadIdx.x;
   float sum = 0;
-  for (int c = 0; c < C && h < H_out && w < W_out; c++)
+  for (int c = 0; c < C && SUMS; c++)
     for (int p = 0; p < K; p++)
       for (int q = 0; q < K; q++)
         sum += input[((blockIdx.z * C + c) * H + h + p) * W + w + q] *
                mask[((blockIdx.x * C + c) * K + p) * K + q];
-  output[((blockIdx.z * M + blockIdx.x) * H_out + h) * W_out + w] = sum;
+  if (STORES)
+    output[((blockIdx.z * M + blockIdx.x) * H_out + h) * W_out + w] = sum;
 }
 
-#include "parts/phases.cuh"
-
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
-  const int tiles = (int)ceil((W - K + 1) / 1.0 / TILE) * (int)ceil((H - K + 1) / 1.0 / TILE);
-  convolve<<<dim3(M, tiles, B), dim3(TILE, TILE)>>>(device_output, device_input, device_mask, M, C,
-                                                   H, W, K);
-}
+#include "parts/launch_tiles.cuh"

@@ -1,6 +1,24 @@
+// A tile with its halo in shared memory, sized for filters of up to 7.
+//
+// Runs      emulated gpu
+
+// Case      halo_beyond
+// What      The halo of the last tile is read without a look at the borders; nothing uses it.
+// Warns     E-outside
+#define INSIDE true
+
+// Case      halo_beyond_workbook
+// What      The same tile by the rules of the workbook.
+// Diagnosis E-outside
+// Options   --rules workbook
+#define INSIDE true
+
+// Case      shared_tile
 // What      A tile with its halo in shared memory, sized for filters of up to 7.
 // Says      computes like single precision
-// Runs      emulated gpu
+#define INSIDE (top + y < H && left + x < W)
+
+// End of cases
 #include <cmath>
 #include <iostream>
 
@@ -19,9 +37,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
   for (int c = 0; c < C; c++) {
     for (int y = threadIdx.y; y < TILE + K - 1; y += TILE)
       for (int x = threadIdx.x; x < TILE + K - 1; x += TILE)
-        tile[y][x] = top + y < H && left + x < W
-                         ? input[((blockIdx.z * C + c) * H + top + y) * W + left + x]
-                         : 0.0f;
+        tile[y][x] = INSIDE ? input[((blockIdx.z * C + c) * H + top + y) * W + left + x] : 0.0f;
     __syncthreads();
     for (int p = 0; p < K; p++)
       for (int q = 0; q < K; q++)
@@ -32,12 +48,4 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
     output[((blockIdx.z * M + blockIdx.x) * H_out + h) * W_out + w] = sum;
 }
 
-#include "parts/phases.cuh"
-
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
-  const int tiles = (int)ceil((W - K + 1) / 1.0 / TILE) * (int)ceil((H - K + 1) / 1.0 / TILE);
-  convolve<<<dim3(M, tiles, B), dim3(TILE, TILE)>>>(device_output, device_input, device_mask, M, C,
-                                                   H, W, K);
-}
+#include "parts/launch_tiles.cuh"
