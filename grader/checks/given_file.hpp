@@ -27,7 +27,8 @@ struct GivenFile {
   FileInterface form = FileInterface::kStages;
   std::string warnings{};                        ///< of the compiler, a line each
   std::vector<std::filesystem::path> sources{};  ///< that were compiled, to quote
-  /// Builds the same file emulated, with warps in lockstep on request. Null for the CPU.
+  /// Builds the same file emulated, with warps in lockstep on request: no program then if no lanes
+  /// can meet, because there is no shared memory. Null for the CPU.
   BuildEmulated build_emulated{};
   /// Builds the same file without optimisation. Null for GPUs.
   std::function<std::filesystem::path()> build_plain{};

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "common/file/whole_file.hpp"
+#include "common/text/lines.hpp"
 #include "grader/checks/given_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
@@ -235,16 +236,33 @@ std::vector<std::string> reference_problems(const CourseMilestone& milestone, in
   return problems;
 }
 
+// The puzzles as the reference solves them: those handed out, with the lines changed that
+// reference/solutions/…/puzzles says. Nothing where the reference is not part of the tree.
+std::vector<std::filesystem::path> solved_puzzles(const CourseMilestone& milestone) {
+  const auto changes =
+      course_folder() / "reference" / "solutions" / milestone.folder.filename() / "puzzles";
+  if (!std::filesystem::is_directory(changes)) return {};
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& puzzle : puzzle_files(milestone)) {
+    const auto change = changes / puzzle.filename().replace_extension(".change");
+    const auto file = build_folder() / "solved-puzzles" / milestone.id / puzzle.filename();
+    std::filesystem::create_directories(file.parent_path());
+    write_atomically(
+        file, with_changed_lines(read_text(puzzle), read_text(change), puzzle.filename().string()));
+    files.push_back(file);
+  }
+  return files;
+}
+
 // As handed out, the first puzzle is unsolved; the reference solves all of them.
 std::vector<std::string> puzzle_problems(const CourseMilestone& milestone) {
   std::vector<std::string> problems;
-  const auto solutions = course_folder() / "reference" / "solutions" / milestone.folder.filename();
   for (const bool reference : {false, true}) {
-    const auto folder = reference ? solutions : milestone.folder;
-    const auto files = puzzle_files({.id = milestone.id, .title = "", .folder = folder});
+    const auto files = reference ? solved_puzzles(milestone) : puzzle_files(milestone);
     if (files.empty()) continue;
-    const GivenFile built = build_given_files(
-        {.folder = folder / "puzzles", .sources = files, .headers = {}}, false, build_folder());
+    const auto folder = files.front().parent_path();
+    const GivenFile built = build_given_files({.folder = folder, .sources = files, .headers = {}},
+                                              false, build_folder());
     if (built.finding) {
       problems.push_back("The puzzles do not compile: " + built.finding->seen);
       continue;
