@@ -6,7 +6,7 @@
 namespace convlab {
 
 /// Shared memory as a submission sees it: the segment between guard pages. An index outside the
-/// array ends in a signal, whose address tells where it went.
+/// array causes a signal, and its address shows the index.
 class MappedSegment {
  public:
   static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;

@@ -57,7 +57,7 @@ Dependence dependence(const Values& first, const Values& other_input, const Valu
 
 constexpr int kFewImages = 3;
 
-/// What a look at one convolution says.
+/// The verdict on one convolution.
 struct Outcome {
   bool has_failed = false;  ///< `finding` is about something else
   std::optional<Finding> finding{};
@@ -67,7 +67,7 @@ Outcome no_kernel(const std::string& seen) {
   return {false, finding("E-no-kernel", seen)};
 }
 
-// Hundreds of images may be unrolled; who needs megabytes for a few of them hides something there.
+// Hundreds of images may be unrolled, but megabytes for a few images hide something.
 Outcome too_much(const ConvShape& shape, const std::string& where) {
   if (shape.batch > kFewImages) return {};
   return no_kernel("In " + where + ": the host gives kernels more than " +
@@ -84,7 +84,7 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
   bool is_unknown = false;
   const auto run = [&](std::uint64_t input_seed, std::uint64_t weights_seed) {
     if (failed || !is_complete) return Run{};
-    submission.restart();  // a new process cannot know what another one was given
+    submission.restart();  // a new process cannot know another one's input
     const Arrays arrays = submission.prepare(shape, Placement::kAligned);
     std::vector<float> unused(
         static_cast<std::size_t>(std::max(shape.input_size(), shape.weights_size())));

@@ -61,7 +61,7 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
 }
 
 // Where files of a milestone run here: on the CPU, on a GPU if one answers, else emulated. The
-// workbook's own program tells, which holds no line of a submission.
+// workbook's own program finds out, which contains no code of a submission.
 GivenFileTarget target_for(bool is_cpu, const std::filesystem::path& build) {
   GivenFileTarget target{.build = build, .device = is_cpu ? Device::kCpu : Device::kEmulated};
   const std::filesystem::path on_gpu = build / "given_file" / "given-file-gpu";
@@ -76,6 +76,14 @@ GivenFileTarget target_for(bool is_cpu, const std::filesystem::path& build) {
   target.device = program.device().device;
   target.capability = program.device().measured.info.capability;
   return target;
+}
+
+// Lanes meet in shared memory only: that of the files, or of the workbook's headers with fragments.
+bool has_shared_memory(const SubmittedSources& submitted) {
+  std::vector<std::filesystem::path> files = submitted.sources;
+  files.insert(files.end(), submitted.headers.begin(), submitted.headers.end());
+  const SourceText text(files);
+  return text.has("__shared__") || text.has("matrix_fragments") || text.has("warpgroup_multiply");
 }
 
 }  // namespace
@@ -98,6 +106,7 @@ GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
     return given;
   }
   given.build_emulated = [submitted, build](bool lockstep) {
+    if (lockstep && !has_shared_memory(submitted)) return EmulatedProgram{};
     const BuiltSubmission emulated = build_submission(
         submitted, {.build = build, .device = Device::kEmulated, .lockstep = lockstep});
     if (emulated.problem) return EmulatedProgram{.refused = explain(*emulated.problem, submitted)};

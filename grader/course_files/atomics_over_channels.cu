@@ -1,6 +1,18 @@
+// Each channel adds to the output.
+//
+// Runs      emulated gpu
+
+// Case      atomics_over_channels
 // What      Each channel adds to the output, which is cleared first.
 // Says      computes like single precision
-// Runs      emulated gpu
+#define CLEARED cudaMemset(device_output, 0, OUTPUT_BYTES)
+
+// Case      atomics_without_clearing
+// What      Each channel adds to an output that nobody cleared.
+// Diagnosis E-uninitialised E-unwritten-memory E-nan
+#define CLEARED
+
+// End of cases
 #include <cmath>
 #include <iostream>
 
@@ -22,10 +34,8 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
-  cudaMemset(device_output, 0, OUTPUT_BYTES);
+CONV_FORWARD_GPU {
+  CLEARED;
   const int outputs = (H - K + 1) * (W - K + 1);
   convolve<<<dim3((outputs + 255) / 256, M * C, B), 256>>>(device_output, device_input, device_mask,
                                                           M, C, H, W, K);

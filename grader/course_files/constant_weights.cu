@@ -27,9 +27,7 @@ __global__ void convolve(float* output, const float* input, int M, int C, int H,
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   cudaMemcpyToSymbol(weights, device_mask, sizeof(float) * M * C * K * K, 0,
                      cudaMemcpyDeviceToDevice);
   const int tiles = (int)ceil((W - K + 1) / 1.0 / TILE) * (int)ceil((H - K + 1) / 1.0 / TILE);

@@ -28,9 +28,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
     if (w * 4 + i < W_out) output[((b * M + m) * H_out + h) * W_out + w * 4 + i] = sum[i];
 }
 #include "parts/phases.cuh"
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   dim3 grid(ceil((W - K + 1) / 4.0 / TILE), ceil((H - K + 1) / 1.0 / TILE), B * M);
   convolve<<<grid, dim3(TILE, TILE)>>>(device_output, device_input, device_mask, B, M, C, H, W, K);
 }

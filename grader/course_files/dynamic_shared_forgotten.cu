@@ -45,9 +45,7 @@ __global__ void conv_forward_kernel(float* y, const float* x, const float* k, co
 #undef k4d
 }
 #include "parts/phases.cuh"
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const int H_out = H - K + 1, W_out = W - K + 1;
   int W_grid = ceil(W_out * 1.0 / TILE_WIDTH), H_grid = ceil(H_out * 1.0 / TILE_WIDTH);
   size_t shmem_size = sizeof(float) * ((TILE_WIDTH + K - 1) * (TILE_WIDTH + K - 1) + K * K);

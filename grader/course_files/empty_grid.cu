@@ -26,9 +26,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const int tile = M == 4 ? 16 : 64;
   convolve<<<dim3(M, (W - K + 1) / tile * ((H - K + 1) / tile), B), dim3(16, 16)>>>(
       device_output, device_input, device_mask, M, C, H, W, K);

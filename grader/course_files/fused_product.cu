@@ -40,9 +40,7 @@ __global__ void __launch_bounds__(256, 2)
       out[((size_t)b * M + m0 + ty * 4 + i) * pixels + col] = acc[i];
 }
 #include "parts/phases.cuh"
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const int pixels = (H - K + 1) * (W - K + 1);
   fused<<<dim3((pixels + TN - 1) / TN, (M + TM - 1) / TM, B), 256>>>(device_output, device_input,
                                                                      device_mask, B, M, C, H, W, K);

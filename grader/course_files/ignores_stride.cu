@@ -1,6 +1,17 @@
+// The kernel moves by one pixel, whatever the stride is.
+//
+// Runs      emulated gpu
+
+// Case      ignores_stride
 // What      The form with a stride, but the kernel moves by one pixel.
 // Diagnosis E-stride
-// Runs      emulated gpu
+
+// Case      ignores_stride_fa21
+// What      The form with a stride, but the kernel moves by one pixel; its edition asked no more.
+// Says      first miss: stride 2
+// Options   --rules fa21
+
+// End of cases
 #include <cmath>
 #include <iostream>
 
@@ -23,9 +34,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
 
 #include "parts/phases_with_stride.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K, const int S) {
+CONV_FORWARD_GPU {
   const int outputs = ((H - K) / S + 1) * ((W - K) / S + 1);
   convolve<<<dim3((outputs + 255) / 256, M, B), 256>>>(device_output, device_input, device_mask, B,
                                                       M, C, H, W, K, S);

@@ -26,9 +26,7 @@ __global__ void convolve(float* __restrict__ output, const float* __restrict__ i
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   if (M == 4) {
     convolve<4, 1, 86><<<dim3(80 * 80 / 256, B), 256>>>(device_output, device_input, device_mask);
   } else if (M == 16) {

@@ -15,9 +15,7 @@ static T product(std::span<const T> v) {
   for (T x : v) r *= x;
   return r;
 }
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K, const int S) {
+CONV_FORWARD_GPU {
   const int sizes[] = {B, M};
   if (product<int>(sizes) <= 0) return;
   launch(device_output, device_input, device_mask, B, M, C, H, W, K, S);

@@ -28,9 +28,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const int tiles = ceil((W - 6) / 1.0 / TILE) * ceil((H - 6) / 1.0 / TILE);
   convolve<<<dim3(M, tiles, B), dim3(TILE, TILE)>>>(device_output, device_input, device_mask, B, M,
                                                    C, H, W);

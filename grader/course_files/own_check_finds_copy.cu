@@ -13,9 +13,7 @@ __constant__ float weights[49];
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   gpuCheck(cudaMemcpyToSymbol(weights, device_mask, sizeof(float) * M * C * K * K, 0,
                               cudaMemcpyDeviceToDevice));
   launch(device_output, device_input, device_mask, B, M, C, H, W, K, 1);

@@ -10,9 +10,7 @@
 #include "parts/plain_kernel.cuh"
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   convolve<<<dim3(M, 1, B), dim3(64, 64, 1)>>>(device_output, device_input, device_mask, B, M, C, H,
                                               W, K, 1);
   gpuCheck(cudaGetLastError());

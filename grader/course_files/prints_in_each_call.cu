@@ -10,9 +10,7 @@
 #include "parts/plain_kernel.cuh"
 #include "parts/phases_with_stride.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K, const int S) {
+CONV_FORWARD_GPU {
   cudaDeviceProp properties;
   gpuCheck(cudaGetDeviceProperties(&properties, 0));
   std::cout << "B=" << B << " M=" << M << " C=" << C << " H=" << H << " W=" << W << " K=" << K

@@ -33,9 +33,7 @@ __global__ void matrix_permute_kernel(const float* input, float* output, int Map
           input[m * Batch * image_size + b * image_size + x];
 }
 #include "parts/phases.cuh"
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const int Height_out = H - K + 1, Width_out = W - K + 1, Height_unrolled = C * K * K,
             Width_unrolled = B * Height_out * Width_out;
   float* unrolled_matrix;

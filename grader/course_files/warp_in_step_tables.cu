@@ -1,8 +1,19 @@
+// Lanes read tables that others of their warp fill.
+//
+// Runs      emulated gpu
+
+// Case      warp_in_step_tables
 // What      Tensor cores with halves; lanes read tables that others of the warp have just filled.
 // Warns     E-warp-sync
 // Batch     1
 // Says      computes like fp16 inputs with single-precision sums
-// Runs      emulated gpu
+
+// Case      warp_in_step_workbook
+// What      The same tables by the rules of the workbook.
+// Diagnosis E-warp-sync
+// Options   --rules workbook --precision fp16
+
+// End of cases
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -53,9 +64,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
 
 #include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const int outputs = (H - K + 1) * (W - K + 1);
   convolve<<<dim3((outputs + 15) / 16, B), 32>>>(device_output, device_input, device_mask, M, C, H,
                                                 W, K);

@@ -33,9 +33,7 @@ __global__ void convolve(float* output, const float* input, const float* mask, i
   if (t == 0) output[((b * M + m) * H_out + h) * W_out + w] = s[0];
 }
 #include "parts/phases.cuh"
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   convolve<<<dim3((H - K + 1) * (W - K + 1), M, B), 64>>>(device_output, device_input, device_mask,
                                                           B, M, C, H, W, K);
 }

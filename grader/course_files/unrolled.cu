@@ -1,0 +1,110 @@
+// The input is unrolled for the whole batch, multiplied with the weights and put in order.
+
+#include <cmath>
+#include <iostream>
+
+#include "gpu-new-forward.h"
+
+// Case      unrolls_and_multiplies
+// What      Unrolls the input and multiplies with the kernel of the course's matmul.h.
+// Says      computes like single precision
+// Runs      emulated gpu
+#include "matmul.h"
+
+static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
+                     int columns) {
+  const dim3 grid((columns - 1) / MATMUL_TILE_WIDTH + 1, (M - 1) / MATMUL_TILE_WIDTH + 1, 1);
+  const dim3 block(MATMUL_TILE_WIDTH, MATMUL_TILE_WIDTH, 1);
+  matrixMultiplyShared<<<grid, block>>>(mask, matrix, product, M, rows, rows, columns, M, columns);
+}
+
+// Case      defines_matmul
+// What      Includes matmul.h and defines a kernel of that name itself.
+// Says      computes like single precision
+// Runs      emulated gpu
+#include "matmul.h"
+
+__global__ void matrixMultiplyShared(const float* A, const float* B, float* C, int numARows,
+                                     int numAColumns, int numBRows, int numBColumns, int numCRows,
+                                     int numCColumns) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= numCRows || column >= numCColumns) return;
+  float sum = 0;
+  for (int k = 0; k < numAColumns; k++) sum += A[row * numAColumns + k] * B[k * numBColumns + column];
+  C[row * numCColumns + column] = sum;
+}
+
+static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
+                     int columns) {
+  const dim3 grid((columns - 1) / MATMUL_TILE_WIDTH + 1, (M - 1) / MATMUL_TILE_WIDTH + 1, 1);
+  const dim3 block(MATMUL_TILE_WIDTH, MATMUL_TILE_WIDTH, 1);
+  matrixMultiplyShared<<<grid, block>>>(mask, matrix, product, M, rows, rows, columns, M, columns);
+}
+
+// Case      calls_cublas
+// What      Multiplies with cuBLAS, which nobody allowed.
+// Diagnosis E-library
+// Runs      emulated gpu
+#include <cublas_v2.h>
+
+static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
+                     int columns) {
+  cublasHandle_t handle;
+  cublasCreate(&handle);
+  const float one = 1, zero = 0;
+  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, M, rows, &one, matrix, columns, mask, rows,
+              &zero, product, columns);
+  cublasDestroy(handle);
+}
+
+// Case      calls_cublas_allowed
+// What      Multiplies with cuBLAS, which the instructor allows.
+// Options   --allow-library cublas
+// Runs      gpu
+#include <cublas_v2.h>
+
+static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
+                     int columns) {
+  cublasHandle_t handle;
+  cublasCreate(&handle);
+  const float one = 1, zero = 0;
+  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, M, rows, &one, matrix, columns, mask, rows,
+              &zero, product, columns);
+  cublasDestroy(handle);
+}
+
+// End of cases
+__global__ void unroll(const float* input, float* matrix, int B, int C, int H, int W, int K) {
+  const int H_out = H - K + 1, W_out = W - K + 1;
+  const size_t columns = (size_t)B * H_out * W_out;
+  const size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= columns) return;
+  const int c = blockIdx.y;
+  const int w = at % W_out, h = at / W_out % H_out, b = at / (W_out * H_out);
+  for (int p = 0; p < K; p++)
+    for (int q = 0; q < K; q++)
+      matrix[((size_t)(c * K + p) * K + q) * columns + at] =
+          input[((size_t)(b * C + c) * H + h + p) * W + w + q];
+}
+
+__global__ void permute(const float* product, float* output, int B, int M, int pixels) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at < pixels)
+    output[((size_t)blockIdx.z * M + blockIdx.y) * pixels + at] =
+        product[((size_t)blockIdx.y * B + blockIdx.z) * pixels + at];
+}
+
+#include "parts/phases.cuh"
+
+CONV_FORWARD_GPU {
+  const int pixels = (H - K + 1) * (W - K + 1), rows = C * K * K, columns = B * pixels;
+  float *matrix, *product;
+  cudaMalloc(&matrix, sizeof(float) * rows * columns);
+  cudaMalloc(&product, sizeof(float) * M * columns);
+  unroll<<<dim3((columns - 1) / 256 + 1, C), 256>>>(device_input, matrix, B, C, H, W, K);
+  multiply(device_mask, matrix, product, M, rows, columns);
+  permute<<<dim3((pixels - 1) / 256 + 1, M, B), 256>>>(product, device_output, B, M, pixels);
+  cudaFree(matrix);
+  cudaFree(product);
+}
