@@ -187,19 +187,11 @@ ErrorReport compare(const ConvShape& shape, const float* input, const float* wei
       [&](State& state, int image) {
         state.oracle.load(input + image * shape.input_image_size());
         const float* image_output = output + image * shape.output_image_size();
-        for (int map = 0; map < shape.out_channels; map += kMapBlock) {
-          const int maps = std::min(kMapBlock, shape.out_channels - map);
-          for (int row = 0; row < shape.out_height(); ++row) {
-            state.oracle.compute_row(map / kMapBlock, row);
-            for (int i = 0; i < maps; ++i) {
-              const std::int64_t at =
-                  (std::int64_t{map + i} * shape.out_height() + row) * shape.out_width();
-              state.tally.check_row({.image = image, .map = map + i, .row = row},
-                                    state.oracle.values(i), state.oracle.magnitudes(i),
-                                    image_output + at);
-            }
-          }
-        }
+        state.oracle.for_each_row(
+            [&](const OutputRow& at, const double* values, const double* magnitudes) {
+              state.tally.check_row({.image = image, .map = at.map, .row = at.row}, values,
+                                    magnitudes, image_output + at.begin);
+            });
       });
 
   ErrorReport report = total.report();

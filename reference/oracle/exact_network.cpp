@@ -153,21 +153,13 @@ class Pass {
     }
     oracle.load(input.values.data(), magnitudes.data());
     Features output(shape.output_image_size());
-    for (int map = 0; map < shape.out_channels; map += kMapBlock) {
-      const int maps = std::min(kMapBlock, shape.out_channels - map);
-      for (int row = 0; row < shape.out_height(); ++row) {
-        oracle.compute_row(map / kMapBlock, row);
-        for (int m = 0; m < maps; ++m) {
-          const std::int64_t to =
-              (std::int64_t{map + m} * shape.out_height() + row) * shape.out_width();
-          for (int column = 0; column < shape.out_width(); ++column) {
-            const auto at = static_cast<std::size_t>(to + column);
-            output.values[at] = oracle.values(m)[column];
-            output.errors[at] = oracle.magnitudes(m)[column] * rounding();
-          }
-        }
+    oracle.for_each_row([&](const OutputRow& at, const double* values, const double* sums) {
+      for (int column = 0; column < shape.out_width(); ++column) {
+        const auto to = static_cast<std::size_t>(at.begin + column);
+        output.values[to] = values[column];
+        output.errors[to] = sums[column] * rounding();
       }
-    }
+    });
     return output;
   }
 

@@ -95,12 +95,4 @@ void ImageOracle::compute_row(int block, int row) {
            .out_magnitudes = row_magnitudes_.data()});
 }
 
-const double* ImageOracle::values(int map_in_block) const {
-  return row_values_.data() + std::int64_t{map_in_block} * padded_width_;
-}
-
-const double* ImageOracle::magnitudes(int map_in_block) const {
-  return row_magnitudes_.data() + std::int64_t{map_in_block} * padded_width_;
-}
-
 }  // namespace convlab::oracle

@@ -24,6 +24,13 @@ class PreparedWeights {
   std::vector<double> magnitudes_;
 };
 
+/// A row of the outputs of an image, out_channels × out_height × out_width.
+struct OutputRow {
+  int map;
+  int row;
+  std::int64_t begin;  ///< its first element
+};
+
 /// The exact convolution of one image, row by row. Each thread has its own.
 class ImageOracle {
  public:
@@ -36,16 +43,27 @@ class ImageOracle {
   /// The same with magnitudes other than |value|, for the error bounds of exact_network.hpp.
   void load(const double* values, const double* magnitudes);
 
-  /// One row of the outputs of the maps kMapBlock·block, …: row i of values() is map
-  /// kMapBlock·block + i, out_width() columns.
-  void compute_row(int block, int row);
-
-  /// Σ a·b
-  [[nodiscard]] const double* values(int map_in_block) const;
-  /// Σ |a|·|b|
-  [[nodiscard]] const double* magnitudes(int map_in_block) const;
+  /// Calls visit(row, values, magnitudes) for every row of the outputs: Σ a·b and Σ |a|·|b|,
+  /// out_width() of each.
+  template <class Visit>
+  void for_each_row(const Visit& visit) {
+    for (int first = 0; first < shape_.out_channels; first += kMapBlock) {
+      for (int row = 0; row < shape_.out_height(); ++row) {
+        compute_row(first / kMapBlock, row);
+        for (int i = 0; i < kMapBlock && first + i < shape_.out_channels; ++i) {
+          const std::int64_t line = std::int64_t{first + i} * shape_.out_height() + row;
+          const std::int64_t from = std::int64_t{i} * padded_width_;
+          visit(OutputRow{.map = first + i, .row = row, .begin = line * shape_.out_width()},
+                row_values_.data() + from, row_magnitudes_.data() + from);
+        }
+      }
+    }
+  }
 
  private:
+  // One row of kMapBlock maps.
+  void compute_row(int block, int row);
+
   template <class Value, class Magnitude>
   void fill(Value value, Magnitude magnitude);
 

@@ -26,19 +26,11 @@ void for_each_image(const ConvShape& shape, const float* input, const float* wei
       },
       [&](State& state, int image) {
         state.oracle.load(input + image * shape.input_image_size());
-        for (int map = 0; map < shape.out_channels; map += kMapBlock) {
-          const int maps = std::min(kMapBlock, shape.out_channels - map);
-          for (int row = 0; row < shape.out_height(); ++row) {
-            state.oracle.compute_row(map / kMapBlock, row);
-            for (int i = 0; i < maps; ++i) {
-              const std::int64_t to =
-                  (std::int64_t{map + i} * shape.out_height() + row) * shape.out_width();
-              std::copy_n(state.oracle.values(i), shape.out_width(), state.values.data() + to);
-              std::copy_n(state.oracle.magnitudes(i), shape.out_width(),
-                          state.magnitudes.data() + to);
-            }
-          }
-        }
+        state.oracle.for_each_row(
+            [&](const OutputRow& at, const double* values, const double* magnitudes) {
+              std::copy_n(values, shape.out_width(), state.values.data() + at.begin);
+              std::copy_n(magnitudes, shape.out_width(), state.magnitudes.data() + at.begin);
+            });
         visit(image, state.values, state.magnitudes);
       });
 }
