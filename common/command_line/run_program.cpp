@@ -42,7 +42,7 @@ std::string command_name(const CLI::App& app) {
 CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& description) {
   // CLI11 would take -4 as a huge number.
   return app.add_option("--seed", seed, description)->check([](const std::string& text) {
-    return text.starts_with('-') ? "a seed is not negative, as " + text + " is" : "";
+    return text.starts_with('-') ? "a seed must not be negative, but this is " + text : "";
   });
 }
 

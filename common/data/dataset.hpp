@@ -8,7 +8,7 @@
 
 namespace convlab {
 
-/// Images and labels as they come from disk.
+/// Images and labels as stored on disk.
 struct Dataset {
   int count = 0;
   int height = 0;

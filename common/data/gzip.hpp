@@ -10,8 +10,8 @@ namespace convlab {
 /// The decompressed bytes of a gzip file (magic 1f 8b); bytes without that magic are returned as
 /// they are.
 ///
-/// @param max_size  the most that may come out; a longer stream is refused as soon as it passes
-/// this
+/// @param max_size  the largest result in bytes; a longer stream is refused as soon as it exceeds
+/// this size
 /// @param name      stands for the file in messages
 /// @throws EnvironmentError for a stream that is truncated, damaged (deflate data, CRC or length),
 ///         too long, or followed by further bytes

@@ -19,7 +19,7 @@ struct IdxArray {
   std::vector<std::uint8_t> values;  ///< as many as the product of dims
 };
 
-/// The most bytes that an IDX file may have, unpacked: five times the 60 000 training images.
+/// The largest size of an unpacked IDX file in bytes: five times the 60 000 training images.
 inline constexpr std::size_t kMaxIdxSize = std::size_t{256} << 20;
 
 /// @param name  stands for the file in messages

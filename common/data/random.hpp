@@ -4,8 +4,8 @@
 
 namespace convlab {
 
-/// A small random generator that gives the same numbers on every machine and with every library;
-/// std::uniform_int_distribution and std::normal_distribution promise no such thing.
+/// A small random generator that gives the same numbers on every machine and with every library.
+/// std::uniform_int_distribution and std::normal_distribution do not promise that.
 ///
 /// Source: Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014
 /// (SplitMix64).
@@ -32,7 +32,7 @@ class Random {
   /// [0, 1), a multiple of 2⁻²⁴: exact in a float.
   float uniform() { return static_cast<float>(next() >> 40) * 0x1p-24F; }
 
-  /// What a new generator needs to go on from here (see the constructor).
+  /// The state with which a new generator continues from here (see the constructor).
   [[nodiscard]] std::uint64_t state() const { return state_; }
 
  private:

@@ -3,9 +3,9 @@
 // Copies between global and shared memory in one piece.
 //
 // On a GPU with bulk copies (compute capability 9.0) one thread names source, destination and size,
-// and the copy engine does the rest: no registers, no addresses per element. Data that arrives is
-// announced by an mbarrier, a counter in shared memory that knows how many bytes are still missing.
-// Everywhere else, and emulated, all threads of the block copy; the calls are the same.
+// and the copy engine does the rest: no registers, no addresses per element. An mbarrier, a counter
+// in shared memory, counts the bytes that are still missing and so announces the data. On other
+// GPUs, and emulated, all threads of the block copy; the calls are the same.
 //
 // Sizes are multiples of 16 bytes, addresses are aligned to 16 bytes.
 // Source: PTX ISA, "cp.async.bulk" and "mbarrier".
@@ -26,15 +26,15 @@
 
 namespace convlab {
 
-/// For how long the L2 cache should keep what is stored: a hint, which only bulk copies' GPUs get.
+/// How long the L2 cache should keep stored data: a hint, used only on GPUs with bulk copies.
 enum class Keep {
   kAsUsual,
-  kShort,  ///< nobody reads it soon: it should push nothing else out
-  kLong,   ///< rather than what was only read: it may still be there when the next kernel wants it
+  kShort,  ///< it is not read soon, so it should not evict other data
+  kLong,   ///< keep it rather than data that was only read: the next kernel may find it
 };
 
 #if CONVLAB_BULK_COPY
-/// The address that PTX wants for shared memory.
+/// The address of shared memory in the form that PTX takes.
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
@@ -123,7 +123,7 @@ __device__ void bulk_store(void* global, const void* shared, std::uint32_t bytes
   }
 }
 
-/// One thread asks for global memory to be brought into the L2 cache.
+/// One thread prefetches global memory into the L2 cache.
 __device__ inline void bulk_fetch_ahead(const void* global, std::uint32_t bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
                "r"(bytes)
@@ -141,7 +141,7 @@ __device__ void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
 }
 
-/// What this thread wrote to shared memory becomes visible to the copy engine and to wgmma.
+/// Makes this thread's writes to shared memory visible to the copy engine and to wgmma.
 __device__ inline void fence_shared_for_engines() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -164,7 +164,7 @@ struct BlockLoad {
   __device__ void start(void* shared, const void* global, std::uint32_t bytes) {
 #if CONVLAB_BULK_COPY
     if (threadIdx.x == 0) {
-      fence_shared_for_engines();  // what was here before has been read and written
+      fence_shared_for_engines();  // earlier reads and writes of this memory are complete
       arrived.arrive_expecting(bytes);
       bulk_load(shared, global, bytes, arrived);
     }
@@ -195,14 +195,14 @@ __device__ void store_four(float* global, float4 four) {
                "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w), "l"(cache_policy<Time>())
                : "memory");
 #else
-  // The compiler may make four stores of one without a hint.
+  // Without a hint the compiler may split the store into four.
   __stcs(reinterpret_cast<float4*>(global), four);
 #endif
 }
 
 /// A store of the whole block: `pieces` pieces of `bytes` each, one after the other in shared
 /// memory and `stride` bytes apart in global memory. All threads call it after they wrote to
-/// `shared`, which is then left alone until block_store_wait.
+/// `shared`. They must not touch `shared` until block_store_wait.
 template <Keep Time = Keep::kAsUsual>
 __device__ void block_store(void* global, const void* shared, std::uint32_t bytes, int pieces = 1,
                             std::int64_t stride = 0) {

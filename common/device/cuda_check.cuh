@@ -45,14 +45,14 @@ void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLi
 /// @throws DeviceError if a launch, or a kernel that ran meanwhile, failed without being noticed
 void check_device(const char* phase);
 
-/// Remembers how much memory was asked for, so that the message "out of memory" can name it.
+/// Remembers the requested size, so that the message "out of memory" can name it.
 void note_allocation(std::size_t bytes);
 
-// Inside CONVLAB_CUDA_CHECK these stand before CUDA's functions of the same names.
+// Inside CONVLAB_CUDA_CHECK these hide CUDA's functions of the same names.
 namespace noted {
 
-// An object, not a function: for functions the compiler would also look into the namespace of the
-// elements' type and find CUDA's own, as good as this one, for float4.
+// An object, not a function: for a function the compiler would also look into the namespace of the
+// elements' type, find CUDA's own for float4, and call the two ambiguous.
 struct NotedMalloc {
   template <class T>
   cudaError_t operator()(T** pointer, std::size_t bytes) const {

@@ -15,7 +15,7 @@ void start_cupti_profile();
 /// What has been recorded since start_cupti_profile.
 Profile stop_cupti_profile();
 
-/// What the last profile saw allocated and not freed; nothing without CUPTI.
+/// The memory that was allocated and not freed during the last profile; empty without CUPTI.
 std::vector<MemoryRange> profiled_memory();
 
 }  // namespace convlab

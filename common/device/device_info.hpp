@@ -27,7 +27,7 @@ constexpr bool operator<(ComputeCapability a, ComputeCapability b) {
 /// "9.0"
 std::string to_string(ComputeCapability capability);
 
-/// What a reader must know about a device to compare two times, and a kernel to choose its sizes.
+/// The properties that a reader needs to compare two times, and a kernel to choose its sizes.
 struct DeviceInfo {
   Device device = Device::kCpu;
   std::string name;  ///< "NVIDIA H200"
@@ -36,9 +36,9 @@ struct DeviceInfo {
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
   int clock_mhz = 0;         ///< highest clock of the multiprocessors
-  int memory_clock_mhz = 0;  ///< 0 where the device does not tell
+  int memory_clock_mhz = 0;  ///< 0 if the device does not say
   int memory_bus_bits = 0;
-  std::string driver;   ///< highest CUDA version that the driver serves, "13.0"
+  std::string driver;   ///< highest CUDA version that the driver supports, "13.0"
   std::string runtime;  ///< CUDA version that the program was built with, "12.4"
 };
 

@@ -30,7 +30,7 @@ struct MemoryRange {
   bool here = true;  ///< the session's device holds it: neither another one nor the host
 };
 
-/// Of the memory that a given file's program gets on a GPU.
+/// The setting for memory that a given file's program gets on a GPU.
 inline const std::string kGpuMemorySetting = "CONVLAB_GPU_MEMORY=";
 
 /// The open device of a program: a GPU, or its emulation. Through this interface the milestones'
@@ -45,18 +45,18 @@ class DeviceSession {
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
   /// How long opening took, in milliseconds: starting the driver, loading all kernels. It happens
-  /// once and is in no op time.
+  /// once and is not part of any op time.
   [[nodiscard]] virtual double start_up_ms() const = 0;
 
   /// Times a kernel that does nothing: no kernel is faster. Median of some calls.
   virtual OpSample time_empty_launch() = 0;
 
-  /// Measures what the device reaches at most: copies, multiply-adds. Zeros where it is emulated.
+  /// Measures the device's limits with copies and multiply-adds. Zeros for an emulated device.
   virtual DeviceLimits measure_limits() = 0;
 
-  /// Times a copy of a convolution's own bytes, tile by tile: what a kernel that reads and writes
-  /// these arrays can reach, because a block must have read before it can write. A copy of one
-  /// large array is faster. Median milliseconds by the clock of an op time; 0 where nothing is
+  /// Times a copy of a convolution's own bytes, tile by tile. This is the limit for a kernel that
+  /// reads and writes these arrays, because a block must read before it can write. A copy of one
+  /// large array is faster. Median milliseconds by the clock of an op time; 0 if nothing is
   /// measured.
   virtual double measure_tile_copy(const ConvShape& /*shape*/) { return 0.0; }
 
@@ -69,7 +69,7 @@ class DeviceSession {
   /// allocations of the last profile.
   virtual std::vector<MemoryContent> memory() = 0;
 
-  /// What a submission has allocated and not freed; nothing where nobody keeps a record.
+  /// The memory that a submission has allocated and not freed; empty without a record.
   virtual std::optional<std::vector<MemoryRange>> allocations() { return std::nullopt; }
 
   /// Copies the first `width` bytes of each of `rows` rows, `pitch` bytes apart, out of device
@@ -78,43 +78,43 @@ class DeviceSession {
   virtual bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
                          std::byte* to) = 0;
 
-  /// Where in this memory `words` begin. This implementation copies all of it out.
+  /// The offsets in this memory where `words` begin. This implementation copies all of it out.
   virtual std::vector<std::byte*> places_of(const MemoryRange& range,
                                             const std::vector<std::uint32_t>& words);
 
   /// Writes numbers into device memory. Skips memory that has been freed.
   virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;
 
-  /// Until the next call, the host sees `numbers` where device memory holds others: in what it
-  /// copies out, and in what it reads of memory that both sides use. Kernels see no difference.
-  /// Emulated only.
+  /// Until the next call, the host sees `numbers` where device memory holds others, both when it
+  /// copies out and when it reads memory that both sides use. Kernels see no difference. Emulated
+  /// only.
   /// @param places  each of `count` numbers; none: both see the same again
   virtual void show_host(const std::vector<std::byte*>& /*places*/, const float* /*numbers*/,
                          std::int64_t /*count*/) {}
 
-  /// Settings that the environment need not have: of the emulation, "CONVLAB_EMU_ORDER=reverse"; of
-  /// a GPU, kGpuMemorySetting with "usual", "poisoned" or "guarded" (recorded_allocations.hpp).
+  /// Overrides settings of the environment: for the emulation, "CONVLAB_EMU_ORDER=reverse"; for a
+  /// GPU, kGpuMemorySetting with "usual", "poisoned" or "guarded" (recorded_allocations.hpp).
   virtual void choose_settings(const std::vector<std::string>& /*settings*/) {}
 
-  /// After an operation that was timed: whether streams still have work that an event on the
-  /// default stream does not wait for. Emulated with lazy streams it is known, elsewhere false.
+  /// After a timed operation: whether streams still have work that an event on the default stream
+  /// does not wait for. Known only when emulated with lazy streams, otherwise false.
   virtual bool has_unjoined_work() { return false; }
 
-  /// What was asked of the device since the last call, and what became of an output on the host.
-  /// Empty on a GPU.
+  /// The requests to the device since the last call, and the state of an output on the host. Empty
+  /// on a GPU.
   virtual DeviceNotes take_notes(const float* /*output*/, std::int64_t /*count*/) { return {}; }
 
   /// Records from now on what the host gives to kernels and what they write. Emulated only.
   virtual void record_words() {}
 
-  /// What was recorded, in order; nothing where it was more than kMostFlowWords or cannot be known.
+  /// The recorded words, in order; empty if there are more than kMostFlowWords or no record.
   virtual std::vector<FlowWord> take_words() { return {}; }
 
   /// Ends a kernel that takes longer. A GPU cannot do that.
   virtual void limit_kernels(double /*seconds*/) {}
 
   /// Records from now on what runs on the device.
-  /// @throws EnvironmentError where no profile can be recorded
+  /// @throws EnvironmentError if no profile can be recorded
   virtual void start_profile() = 0;
 
   /// What ran since start_profile.

@@ -8,8 +8,8 @@
 
 namespace convlab {
 
-/// Where device memory holds an input array: a prolog has copied it there, as one piece or in
-/// parts.
+/// The places where device memory holds an input array, which a prolog has copied there in one
+/// piece or in parts.
 struct InputCopies {
   /// Whole images, one behind the other.
   struct Part {
@@ -23,7 +23,7 @@ struct InputCopies {
 };
 
 /// Looks for the images of `input` at the beginning of each allocation, and for its first image
-/// everywhere. An image is known by its first four numbers, so they should be random.
+/// everywhere. It recognises an image by its first four numbers, so they should be random.
 InputCopies find_copies(DeviceSession& device, const float* input, const ConvShape& shape);
 
 /// Writes the images of `input` to where find_copies found others.

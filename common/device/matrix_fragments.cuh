@@ -3,9 +3,9 @@
 // The tensor core's own operation: one warp multiplies 16×16 by 16×8 halves and adds to 16×8
 // floats.
 //
-// WMMA hides which thread holds which element. Here that is the point: a thread that knows what it
-// holds can fill a fragment with one load, and store sums that are neighbours in memory.
-// With lane = 4·g + q (g: 0…7, q: 0…3), a thread holds
+// WMMA hides which thread holds which element. Here each thread knows its elements, so it can fill
+// a fragment with one load and store sums that are neighbours in memory. With lane = 4·g + q (g:
+// 0…7, q: 0…3), a thread holds
 //
 //     left  (16 × 16)  rows g, g + 8; columns 2q, 2q+1, 2q+8, 2q+9
 //     right (16 × 8)   rows 2q, 2q+1, 2q+8, 2q+9; column g
@@ -83,7 +83,7 @@ __device__ inline void multiply_add(SumFragment& sums, const LeftFragment& left,
       sums.sum[i] += factors.left[g + i / 2 * 8][k] * factors.right[k][2 * q + i % 2];
     }
   }
-  __syncwarp();  // all have read
+  __syncwarp();  // all lanes have read
 }
 
 #elif __CUDA_ARCH__ >= 800

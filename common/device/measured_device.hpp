@@ -6,7 +6,7 @@
 
 namespace convlab {
 
-/// A device with what was measured on it: what a reader of times must know.
+/// A device and the measurements on it that a reader of times needs.
 struct MeasuredDevice {
   DeviceInfo info{};
   DeviceLimits limits{};         ///< as measured; zeros on an emulated device
@@ -14,7 +14,7 @@ struct MeasuredDevice {
   double empty_launch_ms = 0.0;  ///< a kernel that does nothing, by the same clock as an op time
 };
 
-/// Measures what the device's properties do not tell; takes some ten milliseconds on a GPU.
+/// Measures what the device's properties do not say; takes about ten milliseconds on a GPU.
 MeasuredDevice measure(DeviceSession& device);
 
 }  // namespace convlab

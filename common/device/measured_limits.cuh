@@ -9,8 +9,8 @@
 
 namespace convlab {
 
-/// Measures the open device: a copy within its memory, and kernels of nothing but multiply-adds.
-/// These are the ceilings of a roofline. A limit that cannot be measured stays 0.
+/// Measures the open device: a copy within its memory, and kernels that only multiply and add.
+/// These are the limits of a roofline. A limit that cannot be measured stays 0.
 DeviceLimits measure_limits(const DeviceInfo& info);
 
 /// A copy of a convolution's own bytes, see DeviceSession::measure_tile_copy.

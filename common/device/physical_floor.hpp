@@ -7,7 +7,7 @@
 
 namespace convlab {
 
-/// What a device can do at most; 0 if unknown. A multiply-add counts as two operations.
+/// The limits of a device; 0 if unknown. A multiply-add counts as two operations.
 struct DeviceLimits {
   double bytes_per_second = 0.0;        ///< of the device's memory, reads and writes together
   double cache_bytes_per_second = 0.0;  ///< between the L2 cache and all multiprocessors
@@ -27,7 +27,7 @@ struct DeviceLimits {
   }
 };
 
-/// What one convolution must move at least, each element once, in bytes.
+/// The least traffic of one convolution, each element once, in bytes.
 struct CompulsoryTraffic {
   std::int64_t read = 0;     ///< input elements that some window covers, and the weights
   std::int64_t written = 0;  ///< the output
@@ -37,17 +37,17 @@ struct CompulsoryTraffic {
 
 CompulsoryTraffic compulsory_traffic(const ConvShape& shape);
 
-/// The least time of one convolution, in milliseconds; 0 where a limit is unknown.
+/// The least time of one convolution, in milliseconds; 0 if a limit is unknown.
 struct PhysicalFloor {
-  /// All compulsory traffic at the memory's full speed: the time for data that is in no cache
-  /// before and must be in memory afterwards.
+  /// All compulsory traffic at the memory's full speed: for data that is not in a cache before and
+  /// must be in memory afterwards.
   double memory_ms = 0.0;
   /// All operations of the direct sum at the peak of the units of that precision.
   double arithmetic_ms = 0.0;
   /// No honest time is shorter, whatever the method; see physical_floor.
   double impossible_ms = 0.0;
 
-  /// The floor to draw and to aim at.
+  /// The floor that plots show and stages try to reach.
   [[nodiscard]] double ms() const { return memory_ms > arithmetic_ms ? memory_ms : arithmetic_ms; }
 };
 

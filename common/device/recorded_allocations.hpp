@@ -6,22 +6,22 @@
 
 namespace convlab {
 
-/// What a given file's calls of cudaMalloc and its relatives have allocated and not freed. Those
-/// calls go through recorded_allocations.cu: given_file/recorded_calls renames them when it is
-/// linked.
+/// The memory that a given file's calls of cudaMalloc and similar functions have allocated and not
+/// freed. These calls go through recorded_allocations.cu: given_file/recorded_calls renames them
+/// when the file is linked.
 std::vector<MemoryRange> recorded_allocations();
 
-/// What memory of a GPU these calls hand out.
+/// The kind of GPU memory that these calls return.
 enum class AllocationMode {
   kUsual,     ///< what CUDA gives
-  kPoisoned,  ///< every word is a NaN, as emulated, so that what nobody wrote shows in the output
-  kGuarded,   ///< poisoned, and what cudaMalloc gives ends where nothing is mapped
+  kPoisoned,  ///< every word is a NaN, as emulated, so that unwritten memory shows in the output
+  kGuarded,   ///< poisoned, and memory from cudaMalloc ends at unmapped memory
 };
 
-/// For the calls from now on; memory that is handed out stays as it is.
+/// Applies to later calls; memory that was allocated before stays unchanged.
 void choose_allocation_mode(AllocationMode mode);
 
-/// Whether this program's file was linked with the calls that record. The workbook's own programs,
+/// Whether this program's file was linked with the recording calls. The workbook's own programs,
 /// such as a reference solution, are not.
 inline bool& allocations_are_recorded() {
   static bool recorded = false;

@@ -3,8 +3,8 @@
 // Hopper's tensor cores: four warps multiply together (wgmma).
 //
 // The left factor is in registers: each warp has 16 of the 64 rows, as in matrix_fragments.cuh. The
-// right factor is in shared memory, in blocks of 8 columns × 8 rows. The operation runs by itself:
-// it is started, more are started behind it, and in the end all are awaited.
+// right factor is in shared memory, in blocks of 8 columns × 8 rows. The operation is asynchronous:
+// a warpgroup starts several of them and then waits for all.
 //
 // Source: PTX ISA, "wgmma.mma_async", "Matrix descriptor"; only for the target sm_90a.
 
@@ -26,8 +26,8 @@
 
 namespace convlab {
 
-/// Whether this GPU has code of a kernel for warpgroups. The kernel's launch bounds are one thread
-/// where CONVLAB_WARPGROUP_MULTIPLY is 0.
+/// Whether this program has the kernel's code for warpgroups on this GPU. The kernel's launch
+/// bounds are one thread where CONVLAB_WARPGROUP_MULTIPLY is 0.
 template <class Kernel>
 bool has_warpgroup_code([[maybe_unused]] Kernel* kernel) {
 #if CONVLAB_EMULATED
@@ -45,8 +45,8 @@ bool has_warpgroup_code([[maybe_unused]] Kernel* kernel) {
 
 namespace convlab {
 
-/// Where the tensor cores find a right factor (16 × n halves) in shared memory. It consists of
-/// blocks of 8 columns × 8 rows; each block is 128 bytes, column after column.
+/// Describes the place of a right factor (16 × n halves) in shared memory. It consists of blocks of
+/// 8 columns × 8 rows; each block is 128 bytes, column after column.
 /// @param row_step     bytes from a block to the one with the next 8 rows
 /// @param column_step  bytes from a block to the one with the next 8 columns
 __device__ inline std::uint64_t right_descriptor(const void* shared, int row_step,
@@ -129,7 +129,7 @@ __device__ inline void multiply_add_32(float* sums, const HalfPair* left, std::u
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
 }
 
-/// All warps of a warpgroup: how many registers each of its threads has from here on.
+/// Sets the number of registers of each thread; all warps of a warpgroup call it.
 template <int Registers>
 __device__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));

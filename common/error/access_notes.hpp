@@ -8,8 +8,8 @@
 
 namespace convlab {
 
-/// What the warps of a kernel did in one line of a source with one array. A *request* is one load
-/// or store of a warp: of all its lanes that make it together.
+/// The accesses of a kernel's warps to one array in one line of a source. A *request* is one load
+/// or store of a warp, by all lanes that make it together.
 struct AccessNote {
   std::string kernel{};
   std::string file{};  ///< without its folder
@@ -20,9 +20,9 @@ struct AccessNote {
   int bytes = 0;  ///< of one access
   std::int64_t requests = 0;
   std::int64_t lanes = 0;  ///< of all requests: the accesses of single threads
-  /// Of all requests, what the memory answers one after the other: of global memory sectors of 32
-  /// bytes, of shared memory passes (most different words in one bank), of constant memory
-  /// different words.
+  /// Of all requests, the parts that the memory answers one after the other: for global memory
+  /// sectors of 32 bytes, for shared memory passes (most different words in one bank), for constant
+  /// memory different words.
   std::int64_t parts = 0;
   int least = 0;                 ///< parts of one request
   int most = 0;                  ///< parts of one request
@@ -32,8 +32,8 @@ struct AccessNote {
   friend bool operator==(const AccessNote&, const AccessNote&) = default;
 };
 
-/// Why a barrier is needed: one thread touched elements of shared memory before it, another one
-/// behind it, and no other barrier lies between. Without lines of accesses: where a barrier is.
+/// Why a barrier is needed: one thread accessed elements of shared memory before it and another one
+/// behind it, with no other barrier between. Without lines of accesses: where a barrier is.
 struct BarrierNote {
   std::string kernel{};
   std::string file{};
@@ -49,7 +49,7 @@ struct BarrierNote {
   friend bool operator==(const BarrierNote&, const BarrierNote&) = default;
 };
 
-/// What was counted in one run of a stage.
+/// The counts of one run of a stage.
 struct AccessNotes {
   std::vector<AccessNote> accesses{};
   std::vector<BarrierNote> barriers{};
@@ -57,8 +57,8 @@ struct AccessNotes {
   friend bool operator==(const AccessNotes&, const AccessNotes&) = default;
 };
 
-/// What a program that counts accesses has counted since it was asked last
-/// (common/emulation/lockstep/access_counts). Null for other programs.
+/// Returns the accesses that the program has counted since the last call
+/// (common/emulation/lockstep/access_counts). Null in programs that do not count.
 using AccessSource = AccessNotes (*)();
 inline AccessSource& access_source() {
   static AccessSource source = nullptr;

@@ -31,7 +31,7 @@ struct DeviceLaunch {
   friend bool operator==(const DeviceLaunch&, const DeviceLaunch&) = default;
 };
 
-/// Output elements that hold memory which nobody wrote, or were computed from such memory.
+/// Output elements that were never written, or were computed from unwritten memory.
 struct PoisonedOutput {
   std::int64_t never_written = 0;  ///< no thread stored anything there
   std::int64_t computed = 0;
@@ -41,7 +41,7 @@ struct PoisonedOutput {
   friend bool operator==(const PoisonedOutput&, const PoisonedOutput&) = default;
 };
 
-/// What a program asked of its device in one run of a stage; an emulated device knows.
+/// The requests of a program to its device in one run of a stage; only an emulated device knows.
 struct DeviceNotes {
   std::vector<DeviceTransfer> transfers{};  ///< the first of them
   std::vector<DeviceLaunch> launches{};     ///< the first of them

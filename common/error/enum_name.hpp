@@ -5,7 +5,7 @@
 
 namespace convlab {
 
-/// The name of a value of an enum whose values count from 0; "unknown" for any other number.
+/// The name of an enum's value, counted from 0; "unknown" for any other number.
 /// @param names  in the order of the values
 template <class Enum>
 const char* enum_name(Enum value, std::initializer_list<const char*> names) {

@@ -14,7 +14,7 @@ enum class ExitCode : int {
   kInterrupted = 130,  ///< Ctrl-C, as shells report it
 };
 
-/// Base of the errors that a user may meet. The message is one sentence: what is wrong, with names
+/// Base of the errors that a user may see. The message is one sentence: what is wrong, with names
 /// and numbers, and what to do. Libraries throw; only a main prints.
 class Error : public std::runtime_error {
  public:
@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
   ExitCode exit_code_;
 };
 
-/// A flag or argument that cannot be taken.
+/// A flag or argument that the program cannot accept.
 class UsageError : public Error {
  public:
   explicit UsageError(const std::string& message) : Error(ExitCode::kUsage, message) {}

@@ -13,17 +13,17 @@ namespace convlab {
 
 /// What kind of fault ended a stage. A finding of the grader follows from it, never from wording.
 enum class FaultKind {
-  kException,      ///< an exception that is none of these
+  kException,      ///< any other exception
   kOutOfMemory,    ///< of the host or of the device
   kLaunch,         ///< a launch with sizes that the device refuses
-  kDeviceMemory,   ///< a kernel or a copy touched device memory that is not its own
+  kDeviceMemory,   ///< a kernel or a copy accessed device memory outside its allocations
   kDevicePointer,  ///< the host used a pointer to device memory
-  kOutside,        ///< the host touched memory beside `array`
+  kOutside,        ///< the host accessed memory outside `array`
   kReadOnly,       ///< the host wrote to `array`, which only the grader writes
   kNull,           ///< the host followed a null pointer
   kStack,          ///< the host's stack overflowed
   kSystemCall,     ///< the sandbox refused system call number `element`
-  kWarpSync,       ///< lanes of a warp read what others wrote, without __syncwarp()
+  kWarpSync,       ///< lanes of a warp read values of other lanes without __syncwarp()
   kSignal,         ///< another signal
   kHostPointer,    ///< a kernel got a pointer to memory of the host as argument `memory.argument`
   kBarrier,        ///< threads of a block met in different barriers, or wait for ever (`waiting`)
@@ -32,7 +32,7 @@ enum class FaultKind {
   kMisaligned,     ///< a vector access at an address that is no multiple of its size
   kCopy,           ///< a copy, a fill or a free with pointers or a size that do not fit
   kArithmetic,     ///< an integer division by zero, a failed assert or a trap, in a kernel
-  kUnsupported,    ///< nothing is wrong, but the emulated device cannot do it
+  kUnsupported,    ///< the emulated device does not support a correct call
 };
 
 /// "exception", "out-of-memory", …
@@ -44,14 +44,14 @@ inline const char* to_string(FaultKind kind) {
                     "warp",      "misaligned",    "copy",         "arithmetic",    "unsupported"});
 }
 
-/// The piece of device memory that a fault is about: an allocation, or shared memory of a block.
+/// The device memory that a fault concerns: an allocation, or shared memory of a block.
 struct FaultMemory {
   std::string variable{};   ///< of shared memory: the variable's name; "dynamic" for dynamic memory
   int argument = 0;         ///< of an allocation: position among the kernel's arguments, from 1
   bool freed = false;       ///< it was freed before
-  long long bytes = 0;      ///< its size; 0: nobody knows which memory it is
+  long long bytes = 0;      ///< its size; 0: the memory is unknown
   long long offset = 0;     ///< of the access, from its first byte; may be negative or beyond
-  long long row_bytes = 0;  ///< of an array of several dimensions: its first index moves so far
+  long long row_bytes = 0;  ///< of an array of several dimensions: the step of its first index
   std::string allocated_at{};  ///< "conv_forward.cu:52"
 
   friend bool operator==(const FaultMemory&, const FaultMemory&) = default;
@@ -66,13 +66,13 @@ struct FaultWait {
   friend bool operator==(const FaultWait&, const FaultWait&) = default;
 };
 
-/// Why a stage gave no output. Fields that say nothing about a kind are empty.
+/// Why a stage gave no output. Fields that do not apply to a kind are empty.
 struct FaultRecord {
   FaultKind kind = FaultKind::kException;
   std::string text{};          ///< for a person, one line without a full stop
   std::string kernel{};        ///< the kernel that ran
   std::string file{};          ///< where in the source, without its folder
-  int line = 0;                ///< 0: nobody knows
+  int line = 0;                ///< 0: unknown
   std::string allocated_at{};  ///< of kDevicePointer: "new-forward.cu:20"
   std::string other_place{};   ///< of kWarpSync, the line that wrote: "new-forward.cu:31"
   std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc"
@@ -81,7 +81,7 @@ struct FaultRecord {
   bool has_thread = false;  ///< whether one thread did it; otherwise `thread` says nothing
   bool writes = false;      ///< of kDeviceMemory: it is a write
   FaultMemory memory{};
-  int launch_line = 0;                   ///< of the kernel, in `file`; 0: nobody knows
+  int launch_line = 0;                   ///< of the kernel, in `file`; 0: unknown
   std::array<unsigned, 3> grid{};        ///< of the launch
   std::array<unsigned, 3> block_size{};  ///< of the launch
   std::vector<FaultWait> waiting{};      ///< of kBarrier
@@ -98,7 +98,7 @@ struct NotedFault {
 };
 
 inline NotedFault& noted_fault() {
-  // Never destroyed: a device may fail while static objects go.
+  // Never destroyed: a device may fail during the destruction of static objects.
   static auto* const instance = new NotedFault;
   return *instance;
 }
@@ -111,23 +111,22 @@ inline std::optional<FaultRecord>& failed_call() {
   return record;
 }
 
-/// What an emulated device that runs warps in lockstep found since it was asked last: a record of
-/// kWarpSync whose text is the list of places for CONVLAB_EMU_LOCKSTEP. Null for other programs.
+/// Returns what an emulated device with warps in lockstep found since the last call: a record of
+/// kWarpSync. Its text lists the places for CONVLAB_EMU_LOCKSTEP. Null in other programs.
 using WarpSyncSource = std::optional<FaultRecord> (*)();
 inline WarpSyncSource& warp_sync_source() {
   static WarpSyncSource source = nullptr;
   return source;
 }
 
-/// For a device that meets a fault which no exception describes: the latest is kept until somebody
-/// takes it.
+/// Stores a device fault that no exception describes. Only the latest is kept until it is taken.
 inline void note_fault(FaultRecord record) {
   detail::NotedFault& noted = detail::noted_fault();
   const std::lock_guard<std::mutex> lock(noted.mutex);
   noted.record = std::move(record);
 }
 
-/// The fault that was noted last and not taken yet.
+/// Takes the fault that was noted last.
 inline std::optional<FaultRecord> take_noted_fault() {
   detail::NotedFault& noted = detail::noted_fault();
   const std::lock_guard<std::mutex> lock(noted.mutex);

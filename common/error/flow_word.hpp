@@ -12,10 +12,10 @@ struct FlowWord {
   std::uint32_t by_kernel = 0;  ///< 1: a kernel wrote it; 0: the host did
 };
 
-/// The most that are recorded in one run.
+/// The largest number of words recorded in one run.
 inline constexpr std::size_t kMostFlowWords = 2'000'000;
 
-/// Of the words that kernels write, one in so many is recorded: what a kernel unrolls is large.
+/// Only one in so many of the words that kernels write is recorded: unrolled inputs are large.
 inline constexpr std::size_t kKernelWordsPerNoted = 8;
 
 }  // namespace convlab

@@ -290,7 +290,7 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultW
   bool some_ended = false;
   for (const FaultWait& wait : fault.waiting) {
     if (wait.call.empty()) {
-      if (wait.call.find("syncthreads") == std::string::npos) words.id = "E-warp";
+      words.id = "E-warp";
       words.seen += "\n" + count_text(wait.threads, "thread") + " ended.";
       some_ended = true;
       continue;

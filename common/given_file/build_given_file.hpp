@@ -9,8 +9,8 @@
 
 namespace convlab {
 
-/// What a given file is compiled for, and where. build_given_file.sh does the work, with CMake's
-/// own commands.
+/// The target and the place of a given file's build. build_given_file.sh does the work, with
+/// CMake's own commands.
 struct GivenFileTarget {
   std::filesystem::path build{};   ///< the build folder, above bin/
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
@@ -21,56 +21,56 @@ struct GivenFileTarget {
   std::string optimise{};  ///< such as -O0; empty: CONVLAB_SUBMISSION_OPTIMISE, or the usual
 };
 
-/// The words that compile a file: `folder` gets source.o and symbols.
+/// The command line that compiles a file: `folder` gets source.o and symbols.
 std::vector<std::string> compile_command(const GivenFileTarget& target,
                                          const std::filesystem::path& file,
                                          const std::filesystem::path& folder);
 
-/// The words that link what was compiled: `folder` gets the program.
-/// @param adapter  whether the file implements the course's interface
+/// The command line that links the compiled file: `folder` gets the program.
+/// @param adapter  whether the file implements the course interface
 std::vector<std::string> link_command(const GivenFileTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
 
-/// Refuses what cannot be a source file, before anything is done with it: a folder, a symbolic
-/// link, a device, an empty, huge or binary file, a name that a compiler's messages cannot show.
+/// Refuses at the start what cannot be a source file: a folder, a symbolic link, a device, an
+/// empty, huge or binary file, a name that a compiler's messages cannot show.
 /// @throws UsageError with one sentence that says what to give instead
 void require_source(const std::filesystem::path& file);
 
-/// What a file implements: stages of its own, or a form of the course's interface.
+/// What a file implements: stages of its own, or a form of the course interface.
 enum class FileInterface { kStages, kCourse, kCourseWithStride };
 
 /// "stages", "course", "course-with-stride".
 const char* to_string(FileInterface form);
 
-/// What an object implements, a part of it or all.
+/// What an object file implements, completely or in part.
 /// @param symbols  its external symbols, as `nm --extern-only --format=posix` lists them
 FileInterface interface_of(const std::string& symbols);
 
-/// Whether an object that implements the course's interface has the function that convolves.
+/// Whether an object file with the course interface contains the function that convolves.
 bool has_convolution(const std::string& symbols);
 
-/// A folder below BUILD/sources for everything that is made of a file. Another text, device or
+/// A folder below BUILD/sources for everything that is built from a file. Another text, device or
 /// build gives another folder.
-/// @param kind  what sorts of programs are told apart by, "graded"
+/// @param kind  distinguishes kinds of programs, "graded"
 std::filesystem::path folder_for(const GivenFileTarget& target, const std::filesystem::path& file,
                                  const std::string& kind, const std::string& text);
 
-/// Lets `make` fill a scratch folder beside `folder` and puts it in its place. Several processes
-/// may make the same folder at the same time, while others use what is in it: no file that all of
-/// them make is missing at any moment. If `make` throws, nothing is left.
+/// Lets `make` fill a scratch folder and then replaces `folder` by it. Several processes may make
+/// the same folder at the same time while others use its files: no file that all of them make is
+/// missing at any moment. If `make` throws, nothing is left.
 /// @throws EnvironmentError if the folder cannot be made
 void fill_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::path& scratch)>& make);
 
-/// Says that a folder of folder_for is still in use. Of the others below BUILD/sources, all go that
-/// nobody used for an hour, except for the newest hundred: each version of a file has a folder.
+/// Marks a folder of folder_for as in use. Removes all others below BUILD/sources that were not
+/// used for an hour, except the newest hundred: each version of a file has a folder.
 void keep_folder(const std::filesystem::path& folder);
 
-/// Makes a program like m1 or m2 of a file, or finds the one that was made of the same text before.
+/// Builds a program like m1 or m2 from a file, or finds the one built from the same text before.
 /// @return the program; it lies in the build folder, below sources/
 /// @throws UsageError if there is no such file
-/// @throws Error (exit code 1) with the compiler's words if it does not compile, or if it holds
-/// neither the course's interface nor a stage
+/// @throws Error (exit code 1) with the compiler's message if it does not compile, or if it has
+/// neither the course interface nor a stage
 std::filesystem::path build_given_file(const GivenFileTarget& target,
                                        const std::filesystem::path& file);
 

@@ -24,7 +24,7 @@ struct ActivationLayer {
   ActivationFunction function = ActivationFunction::kRelu;
 };
 
-/// With `ceil`, a last window that hangs over the border still counts, over the pixels it has.
+/// With `ceil`, a last window that extends over the border uses only the pixels inside.
 struct PoolLayer {
   PoolFunction function = PoolFunction::kMax;
   int size = 2;

@@ -12,7 +12,7 @@ struct ProcessUsage {
   friend bool operator==(const ProcessUsage&, const ProcessUsage&) = default;
 };
 
-/// Of this process.
+/// The usage of this process.
 ProcessUsage process_usage();
 
 }  // namespace convlab

@@ -9,7 +9,7 @@
 
 namespace convlab {
 
-/// A program to run and wait for. No shell reads the words, so none of them needs quotes.
+/// A program to run and wait for. No shell reads the words, so they need no quotes.
 struct Command {
   /// Where standard output and standard error go.
   enum class Output {
@@ -24,12 +24,12 @@ struct Command {
   std::string input{};                     ///< standard input
   Output output = Output::kSeparate;
   std::chrono::milliseconds time_limit{};  ///< 0: none
-  /// More than this ends it: a program that prints for ever must not fill the memory.
+  /// A longer output ends the program: endless output must not fill the memory.
   std::size_t output_limit = std::size_t{256} << 20;        // bytes
   const volatile std::sig_atomic_t* interrupted = nullptr;  ///< ends it once this is not 0
 
-  /// Descriptors up to this one are copies of standard error. A filter of system calls, which a
-  /// program inherits, may refuse to read what would otherwise be its first file.
+  /// Descriptors up to this one are copies of standard error. An inherited filter of system calls
+  /// may refuse to read these numbers, so the program's first file must get a higher one.
   int highest_taken = 2;
 };
 
@@ -48,12 +48,12 @@ struct FinishedProcess {
 /// The exit code of a program that does not exist.
 inline constexpr int kNoSuchProgram = 127;
 
-/// Runs a command to its end. The process and all that it started in its group end with this
-/// process, at the limits, and when interrupted.
+/// Runs a command to its end. The process and all processes of its group end with this process, at
+/// the limits, and when interrupted.
 /// @throws EnvironmentError if no process can be started
 FinishedProcess run_process(const Command& command);
 
-/// `text` without white space at its end: what a program printed, as a value.
+/// `text` without white space at its end, for example a program's output as a value.
 std::string trimmed_end(std::string text);
 
 }  // namespace convlab

@@ -109,7 +109,7 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
   app.add_option("--json", options.json, "Also write all samples to this file");
   app.add_option(
       "--solution", options.solution,
-      std::string("Whose stages to run: student, reference, or a file with the course's ") +
+      std::string("Stages to run: student, reference, or a file with the course's ") +
           (on_device ? "GPUInterface" : "conv_forward_cpu"));
   app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
 }
@@ -120,7 +120,7 @@ void list_stages() {
                 stage.title.c_str());
   }
   for (const auto& [id, reason] : stages_left_out()) {
-    std::printf("%-18s not here: %s\n", id.c_str(), reason.c_str());
+    std::printf("%-18s left out: %s\n", id.c_str(), reason.c_str());
   }
 }
 

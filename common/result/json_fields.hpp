@@ -14,8 +14,8 @@
 //       fields("width", extent.width)("height", extent.height).optional("depth", extent.depth);
 //     }
 //
-// nlohmann-json then converts the struct, and vectors of it, by itself. An enum needs no more than
-// a to_string that calls a value which does not exist "unknown".
+// nlohmann-json then converts the struct, and vectors of it, by itself. An enum needs only a
+// to_string that returns "unknown" for a value that does not exist.
 
 namespace convlab {
 
@@ -41,13 +41,13 @@ class JsonFields {
     return *this;
   }
 
-  /// A field that is always written; where a file lacks it, the value stays as it is.
+  /// A field that is always written; if a file lacks it, the value stays unchanged.
   template <class T>
   JsonFields& defaulted(const char* name, T& value) {
     return !reads() || from_->contains(name) ? (*this)(name, value) : *this;
   }
 
-  /// A field that is written only where it says something: not an empty or zero value.
+  /// A field that is written only if its value is not empty or zero.
   template <class T>
   JsonFields& optional(const char* name, T& value) {
     const bool present = reads() ? from_->contains(name) : !(value == T{});

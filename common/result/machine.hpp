@@ -6,7 +6,7 @@
 
 namespace convlab {
 
-/// What a reader must know to compare two times.
+/// The description of a machine that a reader needs to compare two times.
 struct MachineInfo {
   std::string cpu{};  ///< the processor's name
   int cores = 0;      ///< threads that this process may use
@@ -16,10 +16,10 @@ struct MachineInfo {
   std::string cuda{};       ///< version of the CUDA Toolkit that the program was built with
   int gpu_clock_mhz = 0;    ///< highest clock of the GPU's multiprocessors
   DeviceLimits promised{};  ///< by the GPU's properties
-  DeviceLimits measured{};  ///< on this very GPU
+  DeviceLimits measured{};  ///< on this GPU
   std::string compiler{};
   std::string build_type{};  ///< "Release"
-  std::string commit{};      ///< of the source that was built, "-dirty" where it had changes
+  std::string commit{};      ///< of the source that was built, "-dirty" if it had changes
 
   friend bool operator==(const MachineInfo&, const MachineInfo&) = default;
 };

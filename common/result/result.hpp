@@ -15,7 +15,7 @@
 
 namespace convlab {
 
-/// What one run, or one check, leaves behind: the only source of tables, plots and reports.
+/// The result of one run or one check: the only source of tables, plots and reports.
 /// docs/results.md describes the file format.
 inline constexpr const char* kResultSchema = "convlab-result-1";
 
@@ -90,7 +90,7 @@ struct RunResult {
 };
 
 /// Labels of the lines that add_device (add_device.hpp) makes: the time to move the data of all
-/// layers, and the time where single precision's arithmetic needs longer than that.
+/// layers, and the time of single precision's arithmetic if that is longer.
 inline constexpr const char* kMemoryFloor = "memory floor";
 inline constexpr const char* kFp32Floor = "fp32 floor";
 
@@ -130,7 +130,7 @@ std::string utc_now();
 std::string to_json(const Result& result);
 
 /// The inverse of to_json. @param name  stands for the file in messages
-/// @throws EnvironmentError if the text is no JSON, of another schema, or lacks something.
+/// @throws EnvironmentError if the text is not JSON, has another schema, or lacks a field.
 Result parse_result(const std::string& text, const std::string& name);
 
 /// Writes to a temporary file beside `file` and renames: an earlier result survives any

@@ -9,11 +9,11 @@
 #include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
-// The fields of what result files and the messages between grader and submission have in common.
+// The fields that result files and the messages between grader and submission have in common.
 
 namespace convlab {
 
-/// @throws ShapeError for sizes that are no convolution
+/// @throws ShapeError for sizes that do not describe a convolution
 void json_fields(JsonFields& fields, ConvShape& shape);
 void json_fields(JsonFields& fields, StageInfo& stage);
 void json_fields(JsonFields& fields, OpSample& sample);
@@ -25,13 +25,13 @@ void json_fields(JsonFields& fields, ErrorMeasure& error);
 /// @throws EnvironmentError if the file has another schema
 void json_fields(JsonFields& fields, Result& result);
 
-/// The text of a result file. Bytes that are no UTF-8, which a crashed program may print, are
+/// The text of a result file. Bytes that are not UTF-8, which a crashed program may print, are
 /// replaced.
 std::string file_text(const Json& json);
 
-/// Hands the JSON of a result file to `read`.
+/// Calls `read` with the JSON of a result file.
 /// @param name  stands for the file in messages
-/// @throws EnvironmentError that names the file for whatever goes wrong
+/// @throws EnvironmentError that names the file if anything fails
 void read_file_text(const std::string& text, const std::string& name,
                     const std::function<void(const Json&)>& read);
 

@@ -20,7 +20,7 @@ void MappedSegment::unmap() {
   size_ = mapped_size_ = 0;
 }
 
-void MappedSegment::map(int descriptor, bool writable) {
+void MappedSegment::map(int descriptor, Access access, Pages pages) {
   unmap();
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || status.st_size <= 0) {
@@ -35,9 +35,9 @@ void MappedSegment::map(int descriptor, bool writable) {
     throw EnvironmentError("No address space for " + std::to_string(size) + " bytes.");
   }
   std::byte* begin = static_cast<std::byte*>(reserved) + kGuardBytes;
-  // All pages are present before anything is timed, so that no page fault falls into a convolution.
-  void* mapped = ::mmap(begin, mapped_size, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_SHARED | MAP_FIXED | MAP_POPULATE, descriptor, 0);
+  const int protection = access == Access::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+  const int flags = MAP_SHARED | MAP_FIXED | (pages == Pages::kPresent ? MAP_POPULATE : 0);
+  void* mapped = ::mmap(begin, mapped_size, protection, flags, descriptor, 0);
   if (mapped == MAP_FAILED) {
     ::munmap(reserved, mapped_size + 2 * kGuardBytes);
     throw EnvironmentError("No memory to map " + std::to_string(size) + " bytes.");

@@ -6,7 +6,7 @@
 namespace convlab {
 
 /// Shared memory as a submission sees it: the segment between guard pages. An index outside the
-/// array ends in a signal, whose address tells where it went.
+/// array causes a signal, and its address shows the index.
 class MappedSegment {
  public:
   static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
@@ -16,9 +16,15 @@ class MappedSegment {
   MappedSegment& operator=(const MappedSegment&) = delete;
   ~MappedSegment();
 
-  /// Maps the whole memory file, all pages present, and replaces the earlier mapping.
+  enum class Access { kRead, kWrite };
+
+  /// When the pages are mapped: all at once, so that no page fault falls into a convolution that is
+  /// timed, or each at its first use.
+  enum class Pages { kPresent, kOnDemand };
+
+  /// Maps the whole memory file and replaces the earlier mapping.
   /// @throws EnvironmentError if there is no memory for it
-  void map(int descriptor, bool writable);
+  void map(int descriptor, Access access, Pages pages);
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }

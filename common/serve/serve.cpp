@@ -366,9 +366,13 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
     s.token = request->token;
     try {
       if (message->descriptors.size() == 3) {
-        s.input.map(message->descriptors[0].get(), false);
-        s.weights.map(message->descriptors[1].get(), false);
-        s.output.map(message->descriptors[2].get(), true);
+        using enum MappedSegment::Access;
+        using enum MappedSegment::Pages;
+        s.input.map(message->descriptors[0].get(), kRead, kPresent);
+        s.weights.map(message->descriptors[1].get(), kRead, kPresent);
+        // A record is not timed, and its segment has room for the longest one.
+        s.output.map(message->descriptors[2].get(), kWrite,
+                     request->records ? kOnDemand : kPresent);
       }
       if (!send_message(channel_descriptor, encode(answer(*request)))) break;
     } catch (const EnvironmentError& error) {

@@ -18,16 +18,16 @@
 namespace convlab {
 
 /// The grader and a submission are two processes. The grader starts `m1 --serve` with a
-/// SOCK_SEQPACKET socket on this descriptor, asks for one convolution after the other, and judges
-/// the raw outputs itself: it owns labels, seeds, expected values and the result file. The
-/// submission sees inputs and returns outputs; the grader ignores what it prints.
+/// SOCK_SEQPACKET socket on this descriptor, requests one convolution after another, and judges the
+/// raw outputs itself: it owns labels, seeds, expected values and the result file. The submission
+/// sees inputs and returns outputs; the grader ignores what it prints.
 inline constexpr int kServeDescriptor = 3;
 
-/// A program for a GPU that finds none becomes the emulated one. It leaves the reason in this
-/// environment variable, for the grader.
+/// If a program for a GPU finds none, the emulated program replaces it. This environment variable
+/// then holds the reason, for the grader.
 inline constexpr const char* kNoGpuVariable = "CONVLAB_NO_GPU";
 
-/// What the hidden option --serve of a milestone's program runs: answers requests until the other
+/// Runs for the hidden option --serve of a milestone's program: answers requests until the other
 /// side closes the channel. Prints nothing.
 /// @param device  where the stages run; null for the CPU
 /// @return the exit code of the process
@@ -45,15 +45,15 @@ struct ServeRequest {
   std::uint64_t input_offset = 0;
   std::uint64_t weights_offset = 0;
   std::uint64_t output_offset = 0;
-  double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, where that is possible
+  double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, if that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
   bool records = false;  ///< in the end the output segment holds a FlowRecord instead of the output
-  /// Of the device, whatever the environment says: see DeviceSession::choose_settings.
+  /// Of the device, instead of the environment's: see DeviceSession::choose_settings.
   std::vector<std::string> settings{};
 };
 
-/// What the output segment begins with after a request that records; `count` words follow.
+/// The start of the output segment after a request that records; `count` words follow.
 struct alignas(FlowWord) FlowRecord {
   std::uint64_t count = 0;
   std::uint64_t unused = 0;
@@ -63,8 +63,8 @@ enum class ServeStatus {
   kDone,
   kNotImplemented,  ///< still as handed out
   kException,       ///< the stage threw; `fault` says what
-  kCrash,           ///< a signal arrived; `fault` says where; sent on the way down
-  kRefused,         ///< the request made no sense
+  kCrash,           ///< a signal arrived; `fault` says where; sent by the signal handler
+  kRefused,         ///< the request is invalid
   kPaused,          ///< between two phases
 };
 
@@ -86,8 +86,7 @@ struct ServeReply {
   Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
   std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty
   OpSample sample{};             ///< what op_ms was made of
-  std::optional<MeasuredDevice>
-      measured{};  ///< with the list of stages, where they run on a device
+  std::optional<MeasuredDevice> measured{};  ///< with the list of stages, if they run on a device
 };
 
 /// "empty-call", "new-input", "convolve".
@@ -96,7 +95,7 @@ const char* to_string(Step step);
 std::string encode(const ServeRequest& request);
 std::string encode(const ServeReply& reply);
 
-/// Nothing if the text is no such message.
+/// Empty if the text is not such a message.
 std::optional<ServeRequest> decode_request(const std::string& text);
 std::optional<ServeReply> decode_reply(const std::string& text);
 

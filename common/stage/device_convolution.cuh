@@ -41,7 +41,7 @@ class DeviceConvolution : public Convolution {
   }
 
  protected:
-  /// Allocates what else the kernels need, after the three arrays are on the device.
+  /// Allocates further memory for the kernels, after the three arrays are on the device.
   virtual void prepare() {}
 
   /// Frees what prepare allocated.
@@ -58,9 +58,9 @@ class DeviceConvolution : public Convolution {
   [[nodiscard]] const float* device_input() const { return input_.data(); }
   [[nodiscard]] const float* device_weights() const { return weights_.data(); }
 
-  /// How many bytes prepare may take: half of what is free, 256 MiB at most. What needs more for
-  /// the whole batch works in slices of some images. Emulated, the grader also tries a device that
-  /// has little memory, so that a small batch takes several slices.
+  /// How many bytes prepare may allocate: half of the free memory, 256 MiB at most. A stage that
+  /// needs more for the whole batch works in slices of some images. Emulated, the grader also tries
+  /// a device with little memory, so that a small batch takes several slices.
   [[nodiscard]] static std::int64_t workspace_bytes() {
     std::size_t free = 0;
     std::size_t total = 0;

@@ -17,7 +17,7 @@ struct RunPlan {
   int samples = 1;                  ///< calls of convolve between one prolog and one epilog
 };
 
-/// What a stage did in its phases. Counts of kernels are -1 if nothing counts them.
+/// What a stage did in its phases. Counts of kernels are -1 if they are unknown.
 struct PhaseKernels {
   int prolog = -1;
   int convolve = -1;
@@ -28,9 +28,9 @@ struct PhaseKernels {
   std::int64_t read_back = 0;  ///< bytes that convolve copied from the device to the host
   std::int64_t sent = 0;       ///< bytes that convolve copied from the host to the device
   bool finished = false;       ///< after prolog, device memory already held what became the output
-  /// Where the device holds no input as it is, emulated: on how many numbers of the output one
-  /// number that it holds after prolog decides at most; -1 where nobody tried. A weight decides on
-  /// a whole map, and an input in whatever form on several numbers, too.
+  /// If the emulated device holds the input only in another form: the largest number of outputs
+  /// that one number in its memory after prolog changes; -1 if not tried. A weight changes a whole
+  /// map, and an input in any form changes several outputs, too.
   int reach = -1;
 
   friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
@@ -52,7 +52,7 @@ struct PhaseTimes {
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan = {});
 
-/// What a grader wants next of a convolution whose prolog has ended.
+/// The grader's next request to a convolution after its prolog.
 enum class Step {
   kEmptyCall,  ///< an operation that does nothing, called and timed as convolve is
   kNewInput,  ///< the input array holds other numbers now: they also go to its copies on the device
@@ -60,7 +60,7 @@ enum class Step {
 };
 
 /// Runs the phases once; convolve is timed. On the CPU the time is that of convolve and epilog:
-/// there is nothing to copy out, so an epilog that works belongs to the convolution.
+/// there is nothing to copy out, so work in epilog belongs to the convolution.
 /// @param next  asked after prolog and after each step; on a device also after convolve, where the
 ///              answer does not matter. Told how many copies of the input the device's memory
 ///              holds: 0 if they do not hold all of it, -1 if nobody knows.
@@ -70,9 +70,9 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
 
 /// Runs the phases once, with a pause after prolog and one after convolve, in which `pause` may put
 /// other numbers into the input array. If the device knows its memory, copies of the input there
-/// change with it; then there is a further pause before convolve, after which host and device hold
-/// different inputs, also where the host reads device memory. So the output tells where and in
-/// which phase it was computed.
+/// change with it. Then there is a further pause before convolve, after which host and device hold
+/// different inputs, even if the host reads device memory. So the output shows where and in which
+/// phase it was computed.
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause);

@@ -35,7 +35,7 @@ class Convolution {
 /// One implementation of the convolution. A stage is one file that registers itself with a
 /// namespace-scope CpuStage or ConvolutionStage; nothing else knows its name.
 ///
-/// What a .cu file gives by name must be the first members without a gap, for CUDA 11.
+/// For CUDA 11, the members that a .cu file names must come first, without a gap.
 struct Stage {
   std::string id = "";        ///< what --stage takes: lower case, words joined by '-'
   std::string title = "";     ///< a line for tables and plots
@@ -43,7 +43,7 @@ struct Stage {
   int order = 0;              ///< position on the ladder
   Precision precision = Precision::kFp32;
   ComputeCapability needs{};  ///< the least capability of the GPU; none for the CPU
-  std::string only_for = "";  ///< a network: the stage supports its layers only; none: every shape
+  std::string only_for = "";  ///< the only network whose layers it supports; none: every shape
   std::function<std::unique_ptr<Convolution>()> make = nullptr;
 };
 
@@ -70,10 +70,10 @@ struct ConvolutionStage {
   }
 };
 
-/// Says why this program has not a stage that others of the same sources have, because a library or
-/// a GPU is missing: whoever asks for the stage hears it from find_stage.
+/// Says why this program lacks a stage that other programs of the same sources have, because a
+/// library or a GPU is missing: find_stage reports this reason.
 struct StageLeftOut {
-  /// @param reason  goes on after "There is no stage 'id' here: "
+  /// @param reason  follows "There is no stage 'id' here: "
   StageLeftOut(const std::string& id, const std::string& reason);
 };
 

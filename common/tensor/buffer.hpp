@@ -7,7 +7,7 @@
 namespace convlab {
 
 /// A large array of floats on the host, aligned for vectors, on huge pages if the system has them.
-/// All threads touch it at once when it is made, so that no page fault falls into a timed phase.
+/// All threads touch it at construction, so that no page fault falls into a timed phase.
 class Buffer {
  public:
   Buffer() = default;
@@ -36,7 +36,7 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
-/// Bytes that the system can still hand out; a very large number if it does not say.
+/// Bytes that the system can still provide; a very large number if it does not say.
 std::int64_t available_memory();
 
 }  // namespace convlab

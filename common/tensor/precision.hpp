@@ -19,7 +19,7 @@ const char* to_string(Precision precision);
 /// "fp16 inputs with single-precision sums", for "computes like …".
 const char* describe(Precision precision);
 
-/// The inverse of to_string. @throws UsageError for another word, with the classes there are
+/// The inverse of to_string. @throws UsageError for another word; it lists the classes
 Precision parse_precision(const std::string& name);
 
 }  // namespace convlab

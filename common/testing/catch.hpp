@@ -18,7 +18,7 @@ inline auto ContainsSubstring(const std::string& part) {
 }  // namespace Catch::Matchers
 #endif
 
-/// Leaves a test case that cannot run here; ctest counts it as skipped and shows the reason.
+/// Skips a test case that cannot run here; ctest counts it as skipped and shows the reason.
 #define CONVLAB_SKIP(reason)       \
   do {                             \
     WARN("skipped: " << (reason)); \

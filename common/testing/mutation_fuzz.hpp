@@ -10,8 +10,8 @@
 
 namespace convlab::testing {
 
-/// Damages texts and archives in the ways that readers get wrong. The same seed gives the same
-/// bytes on every machine, because only the engine's own numbers are used.
+/// Damages texts and archives in ways that readers often fail to handle. The same seed gives the
+/// same bytes on every machine, because it uses only the engine's own numbers.
 class Mutator {
  public:
   explicit Mutator(std::uint64_t seed) : engine_(seed) {}
@@ -95,8 +95,8 @@ class Mutator {
   std::mt19937_64 engine_;
 };
 
-/// The main of a fuzzer: calls `one` again and again, each time with a mutator of the next seed.
-/// @param one  throws if something that must not happen has happened
+/// The main of a fuzzer: calls `one` repeatedly, each time with a mutator of the next seed.
+/// @param one  throws if the tested reader misbehaves
 int fuzz_main(int argc, char** argv, const std::string& name,
               const std::function<void(Mutator&)>& one);
 

@@ -7,7 +7,7 @@
 
 namespace convlab::testing {
 
-/// A fresh folder that goes away with the object.
+/// A fresh folder that is removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -5,16 +5,15 @@
 
 namespace convlab {
 
-/// Text of a stranger, made safe for a terminal and for JSON: whoever takes in a name, a message or
-/// an output of a submission passes it through here, at the place where it enters. Each of these
-/// becomes one U+FFFD (�):
+/// Makes untrusted text safe for a terminal and for JSON. All code that receives a name, a message
+/// or an output of a submission calls this where the text enters. Each of these becomes one U+FFFD
+/// (�):
 ///
-/// - control characters (but for line feed and tab), among them ESC, which begins the sequences
-/// that
-///   move the cursor, colour, and set the window's title
-/// - bytes that are no UTF-8
-/// - characters without a picture that change how others are shown: marks and overrides of the
-///   direction of writing, joiners, separators of lines and paragraphs, tags
+/// - control characters except line feed and tab. One of them is ESC, which begins the sequences
+/// that move the cursor, colour, and set the window's title
+/// - bytes that are not UTF-8
+/// - invisible characters that change how others are shown: marks and overrides of the direction of
+///   writing, joiners, separators of lines and paragraphs, tags
 ///
 /// Source: Unicode Standard 15.0, chapter 23; Unicode Technical Report 36, section 2.
 std::string printable(std::string_view text);

@@ -23,8 +23,8 @@ struct OpSample {
   }
 };
 
-/// Marks the samples whose clock was more than 3 % below the highest of the series. The device was
-/// hot or at its power limit, so these times say little about the code.
+/// Marks the samples with a clock more than 3 % below the highest of the series. The device was hot
+/// or at its power limit, so these times say little about the code.
 void mark_slowed(std::vector<OpSample>& samples);
 
 }  // namespace convlab

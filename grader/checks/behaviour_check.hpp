@@ -11,27 +11,27 @@
 
 namespace convlab::grader {
 
-// What a right output does not show. Each check asks for convolutions of its own and compares every
-// element, like the cases before; the first finding ends it.
+// Checks of behaviour that a right output does not show. Each check runs its own convolutions and
+// compares every element, like the cases before; the first finding ends it.
 
-/// Where every shape must be right, shapes that nobody announced, drawn from the seed; then known
-/// ones again, in another order.
+/// If every shape must be right: random shapes drawn from the seed, then known ones again in
+/// another order.
 std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
                                            const CasePlan& plan, std::uint64_t seed);
 
-/// Which phase computes: prolog, convolve and epilog each see another input, and only that of
-/// convolve may show in the output. On a device, convolve must also be the one that launches
-/// kernels, and compute from what the device holds, not the host.
+/// Which phase computes: prolog, convolve and epilog each see another input, and the output must
+/// belong to that of convolve. On a device, convolve must also launch kernels, and compute from the
+/// device's data, not the host's.
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
                                     const ConvShape& shape, std::uint64_t seed);
 
-/// Whether one number of the input decides: one that differs from the call before, and one that
-/// changes between prolog and convolve. Who looks at some numbers only, to see whether a result is
-/// still good, is found here.
+/// Whether each number of the input matters: one that differs from the call before, and one that
+/// changes between prolog and convolve. This finds a submission that looks at a few numbers only,
+/// to see whether a stored result is still valid.
 std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
                                            const ConvShape& shape, std::uint64_t seed);
 
-/// On the CPU: whether an input that it has seen, also scaled or in another order, takes a quarter
+/// On the CPU: whether a repeated input, also scaled or in another order, takes less than a quarter
 /// of the time of a new one. An image of each output, drawn from the seed, must be right.
 std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
                                               const ConvShape& shape, std::uint64_t seed);
@@ -40,22 +40,22 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed);
 
-/// For a file whose text has a float in an index: an output of more than 2^24 elements, the largest
-/// whole number up to which a float holds each.
+/// For a file with a float in an index: an output of more than 2^24 elements. A float holds every
+/// whole number only up to 2^24.
 std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
                                          const CasePlan& plan, std::uint64_t seed);
 
 /// On an emulated device with so little memory that a batch of 11 images takes several slices, the
-/// output is the same. What runs out of memory there says nothing.
+/// output must be the same. Running out of memory there is no finding.
 std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,
                                     const CasePlan& plan, std::uint64_t seed);
 
-/// On an emulated device: with threads, warps and blocks in another order, and with streams that do
-/// nothing before somebody waits for them, the output is the same.
+/// On an emulated device: with threads, warps and blocks in another order, and with streams that
+/// work only when the host waits for them, the output must be the same.
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
                                    const CasePlan& plan, std::uint64_t seed);
 
-/// All of these, in this order. `announce` is told which one begins.
+/// All of these, in this order. Calls `announce` before each one.
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce);

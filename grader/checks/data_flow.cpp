@@ -33,23 +33,19 @@ bool differs(const Values& values, const std::pair<const std::uint64_t, std::uin
   return found == values.end() || found->second != word.second;
 }
 
-/// How many words depend on what.
+/// How many words depend on what. Words that differ by chance seem to depend on both.
 struct Dependence {
   std::int64_t on_input = 0;  ///< alone
   std::int64_t on_weights = 0;
   std::int64_t on_both = 0;
-  std::int64_t on_chance = 0;  ///< they differ although all numbers are the same
 };
 
-Dependence dependence(const Values& first, const Values& again, const Values& other_input,
-                      const Values& other_weights) {
+Dependence dependence(const Values& first, const Values& other_input, const Values& other_weights) {
   Dependence count;
   for (const auto& word : first) {
     const bool input = differs(other_input, word);
     const bool weights = differs(other_weights, word);
-    if (differs(again, word))
-      ++count.on_chance;
-    else if (input && weights)
+    if (input && weights)
       ++count.on_both;
     else if (input)
       ++count.on_input;
@@ -61,7 +57,7 @@ Dependence dependence(const Values& first, const Values& again, const Values& ot
 
 constexpr int kFewImages = 3;
 
-/// What a look at one convolution says.
+/// The verdict on one convolution.
 struct Outcome {
   bool has_failed = false;  ///< `finding` is about something else
   std::optional<Finding> finding{};
@@ -71,7 +67,7 @@ Outcome no_kernel(const std::string& seen) {
   return {false, finding("E-no-kernel", seen)};
 }
 
-// Hundreds of images may be unrolled; who needs megabytes for a few of them hides something there.
+// Hundreds of images may be unrolled, but megabytes for a few images hide something.
 Outcome too_much(const ConvShape& shape, const std::string& where) {
   if (shape.batch > kFewImages) return {};
   return no_kernel("In " + where + ": the host gives kernels more than " +
@@ -88,7 +84,7 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
   bool is_unknown = false;
   const auto run = [&](std::uint64_t input_seed, std::uint64_t weights_seed) {
     if (failed || !is_complete) return Run{};
-    submission.restart();  // a new process cannot know what another one was given
+    submission.restart();  // a new process cannot know another one's input
     const Arrays arrays = submission.prepare(shape, Placement::kAligned);
     std::vector<float> unused(
         static_cast<std::size_t>(std::max(shape.input_size(), shape.weights_size())));
@@ -100,35 +96,35 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
     if (call.failure) failed = explain(*call.failure, where);
     is_complete = !words.empty();
     is_unknown = is_unknown || (words.size() == 1 && words.front().by_kernel == 2);
+    submission.restart();
     return sorted(words);
   };
-  const Run first = run(seed, seed + 1);
-  const Run again = run(seed, seed + 1);
+  Run first = run(seed, seed + 1);
   const Run other_input = run(seed + 2, seed + 1);
   const Run other_weights = run(seed, seed + 3);
-  submission.restart();
   if (failed) return {true, failed};
   if (!is_complete) return too_much(shape, where);
   if (is_unknown) return {};
-  const Dependence given =
-      dependence(first.by_host, again.by_host, other_input.by_host, other_weights.by_host);
-  const Dependence written = dependence(first.by_kernels, again.by_kernels, other_input.by_kernels,
-                                        other_weights.by_kernels);
+  const auto given = [&] {
+    return dependence(first.by_host, other_input.by_host, other_weights.by_host);
+  };
+  const Dependence from_host = given();
+  const Dependence written =
+      dependence(first.by_kernels, other_input.by_kernels, other_weights.by_kernels);
   // Two outputs in halves fill a word.
   constexpr std::int64_t kPart = 4;
   const std::int64_t few = shape.output_size() / kPart;
   const auto numbers_of = [](std::int64_t words) {
     return std::to_string(words) + " words of 4 bytes";
   };
-  if (given.on_both + given.on_chance >= few) {
-    return no_kernel("In " + where + ": the host gives kernels " +
-                     numbers_of(given.on_both + given.on_chance) +
+  if (from_host.on_both >= few) {
+    return no_kernel("In " + where + ": the host gives kernels " + numbers_of(from_host.on_both) +
                      " that depend on the input and on the weights; the output has " +
                      std::to_string(shape.output_size()) +
                      " numbers. The host has computed, and kernels move the result.");
   }
   constexpr std::int64_t kPerNoted = kKernelWordsPerNoted;
-  const std::int64_t computed = (written.on_both + written.on_chance) * kPerNoted;
+  const std::int64_t computed = written.on_both * kPerNoted;
   const bool all_noted = first.by_kernels.size() < kMostFlowWords / 4;
   if (all_noted && computed < few) {
     return no_kernel("In " + where + ": kernels write " + numbers_of(computed) +
@@ -139,15 +135,21 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
   }
   // In bytes, two or four numbers fill a word.
   constexpr std::int64_t kPacked = 8;
-  if (given.on_input + given.on_both < shape.input_size() / kPacked ||
-      given.on_weights + given.on_both < shape.weights_size() / kPacked) {
-    return no_kernel(
-        "In " + where + ": the host gives kernels " + numbers_of(given.on_input) +
-        " that depend on the input and " + numbers_of(given.on_weights) +
-        " that depend on the weights; these have " + std::to_string(shape.input_size()) + " and " +
-        std::to_string(shape.weights_size()) + " numbers. A kernel reads memory of the host.");
-  }
-  return {};
+  const auto is_enough = [&](std::int64_t on_input, std::int64_t on_weights) {
+    return on_input >= shape.input_size() / kPacked && on_weights >= shape.weights_size() / kPacked;
+  };
+  if (is_enough(from_host.on_input, from_host.on_weights)) return {};
+  // Words that differ by chance do not count; the same numbers again tell which these are.
+  const Run again = run(seed, seed + 1);
+  if (failed) return {true, failed};
+  std::erase_if(first.by_host, [&](const auto& word) { return differs(again.by_host, word); });
+  const auto [on_input, on_weights, on_both] = given();
+  if (is_enough(on_input + on_both, on_weights + on_both)) return {};
+  return no_kernel("In " + where + ": the host gives kernels " + numbers_of(on_input) +
+                   " that depend on the input and " + numbers_of(on_weights) +
+                   " that depend on the weights; these have " + std::to_string(shape.input_size()) +
+                   " and " + std::to_string(shape.weights_size()) +
+                   " numbers. A kernel reads memory of the host.");
 }
 
 }  // namespace

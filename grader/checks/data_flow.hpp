@@ -11,11 +11,11 @@ namespace convlab::grader {
 /// On an emulated device: whether kernels compute the convolution, and not the host.
 ///
 /// A convolution mixes the input with the weights. So the host may give kernels words that depend
-/// on the input, and words that depend on the weights, in whatever form, but hardly any that depend
-/// on both: these it has computed. What kernels write must depend on both. The same convolution
-/// runs in four new processes: twice with the same numbers, once with another input, once with
-/// other weights. However a result is disguised, it changes with either; who hides that behind
-/// random numbers gives kernels words that differ in the first two runs.
+/// on the input, and words that depend on the weights, in any form. If many words depend on both,
+/// the host has computed them. The words that kernels write must depend on both. The same
+/// convolution runs in three new processes: with some numbers, with another input, and with other
+/// weights. A disguised result still changes with either, and so do random numbers. If it matters,
+/// a fourth process tells random words from those that the input or the weights determine.
 std::optional<Finding> check_data_flow(Submission& submission, const StageInfo& stage,
                                        const ConvShape& shape, std::uint64_t seed);
 

@@ -89,7 +89,7 @@ Rerun run_again(Submission& submission, const StageInfo& stage, const WrongOutpu
   return rerun;
 }
 
-// Whether two outputs are the same but for the rounding of sums in another order.
+// Whether two outputs are equal except for the rounding of sums in another order.
 bool differ(const std::vector<float>& a, const std::vector<float>& b) {
   constexpr double kRounding = 1e-3;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -103,7 +103,7 @@ bool differ(const std::vector<float>& a, const std::vector<float>& b) {
   return false;
 }
 
-// The barriers of a kernel as lines of its source, or that there is none.
+// Names the barriers of a kernel as lines of its source, or says that there is none.
 std::string barrier_lines(const DeviceNotes& notes, const SourceText& sources) {
   if (notes.launches.empty()) return {};
   const std::string& kernel = notes.launches.back().kernel;
@@ -117,7 +117,7 @@ std::string barrier_lines(const DeviceNotes& notes, const SourceText& sources) {
                        : "\nThe barriers of kernel " + kernel + ":" + lines;
 }
 
-// A fragment is stored to shared memory, and what it has stored is read before a barrier.
+// A fragment is stored to shared memory and read again before a barrier.
 std::optional<Finding> find_read_after_store(const std::string& seen, const DeviceNotes& notes,
                                              const SourceText& sources) {
   if (notes.launches.empty()) return std::nullopt;
@@ -243,7 +243,7 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
     return found;
   }
   if (poisoned.never_written == 0) return std::nullopt;
-  // An element that is added to keeps the mark of its own place, too.
+  // If a kernel adds to an element, the element also keeps its own mark.
   for (const char* adds : {"+=", "atomicAdd"}) {
     for (const auto& place : sources.lines_with({name.empty() ? "output" : name, adds})) {
       const std::string text = sources.line(place.file, place.line);

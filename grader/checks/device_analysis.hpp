@@ -9,9 +9,9 @@
 
 namespace convlab::grader {
 
-/// Explains a wrong output of an emulated device by what the device knows: what was copied, which
-/// threads left early, which memory nobody wrote; and by running the same convolution again with
-/// its threads in other orders. Nothing on other devices, or if none of this explains it.
+/// Explains a wrong output of an emulated device from the device's records: what was copied, which
+/// threads left early, which memory was never written. It also runs the same convolution again with
+/// the threads in other orders. Empty on other devices, or if none of this explains the output.
 ///
 /// @param wrong  its arrays are the submission's, as they were after `call`; the output is
 ///               overwritten
@@ -19,7 +19,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                                          const WrongOutput& wrong, const Call& call,
                                          const std::string& where);
 
-/// E-race of the last kernel, with the lines between which it may need a barrier.
+/// E-race of the last kernel, with two lines that may need a barrier between them.
 Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText& sources);
 
 /// Device memory that each run leaves allocated. Emulated only.

@@ -78,7 +78,7 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
   if (wrong.report.unwritten == 0) return std::nullopt;
   submission.thaw();
   constexpr std::chrono::milliseconds kLate{300};
-  constexpr int kMostLooks = 20;  // while somebody computes: on a busy machine that takes long
+  constexpr int kMostLooks = 20;  // while a thread computes, which takes long on a busy machine
   int look = 0;
   do {
     std::this_thread::sleep_for(kLate);
@@ -94,7 +94,7 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
 
 namespace {
 
-// Numbers without meaning would pass for an output that was added to; zeros tell the difference.
+// Random content would look like an output that was added to; zeros show the difference.
 bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
   if (submission.run(stage.id, 0).failure) return false;
   return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
@@ -102,7 +102,7 @@ bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongO
       .passed(wrong.shape);
 }
 
-// Right in a new process, so what an earlier call left behind is to blame.
+// Right in a new process, so leftovers of an earlier call are the cause.
 std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& stage,
                                        const WrongOutput& wrong, const std::string& where) {
   const ConvShape& shape = wrong.shape;
@@ -119,8 +119,8 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
                      " The same convolution is right when it is the first of a program.");
 }
 
-// Reads and writes before the beginning of an array meet memory that is there, unless the array
-// follows a guard page.
+// Reads and writes before the beginning of an array hit mapped memory, unless the array follows a
+// guard page.
 std::optional<Finding> find_before_begin(Submission& submission, const StageInfo& stage,
                                          const WrongOutput& wrong, const std::string& where) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
@@ -145,7 +145,7 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
   return found.id == "E-outside" ? std::optional(found) : std::nullopt;
 }
 
-// What certainly explains it, then what a device knows of it, then what the pattern suggests.
+// First a certain explanation, then the device's records, then the pattern.
 Finding name_mistake(Submission& submission, const StageInfo& stage, const WrongOutput& wrong,
                      const Call& call, const std::string& where) {
   if (auto certain = recognise(wrong, where)) return *certain;
@@ -208,7 +208,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   const Call call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
-    // An index that leaves the array in one shape may show what is wrong with it in another.
+    // An index that leaves the array in one shape may show its mistake in another.
     if (outcome.finding->id == "E-outside") {
       if (auto larger = find_in_larger_case(submission, stage, seed, true))
         outcome.finding = larger;

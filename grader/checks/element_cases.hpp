@@ -13,17 +13,17 @@
 
 namespace convlab::grader {
 
-/// A convolution of random numbers whose every output element is compared.
+/// A convolution of random numbers; every output element is compared.
 struct ElementCase {
   std::string name{};
   ConvShape shape{};
   bool exact = false;    ///< whole numbers, compared without tolerance
   int largest = 8;       ///< of the whole numbers
-  bool one_row = false;  ///< all weights but the first row of each filter are 0: one dimension
+  bool one_row = false;  ///< only the first row of each filter is not 0: one dimension
 };
 
-/// The cases in the order in which they teach: from one number to the four cases of the course
-/// and sizes that are one off a tile. The first that fails says most.
+/// The cases from simple to difficult: from one number to the four cases of the course and sizes
+/// next to a tile's. The first failing case tells a student most.
 const std::vector<ElementCase>& element_cases();
 
 /// Fills input and weights: whole numbers from -largest to largest but 0, or numbers in [-1, 1)
@@ -39,9 +39,9 @@ struct CaseOutcome {
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed);
 
-/// For an output with elements that were not written: a finding if they come a little later,
-/// because threads go on after the call has returned.
-/// @param weights  the grader's own; what the submission saw is not trusted
+/// For an output with unwritten elements: a finding if they are written a little later, because
+/// threads go on after the call has returned.
+/// @param weights  the grader's own; the submission's copy is not trusted
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where);
 

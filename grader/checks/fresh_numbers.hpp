@@ -5,14 +5,14 @@
 namespace convlab::grader {
 
 /// An array of random numbers in [-1, 1) with 24 bits each that needs no memory: each number
-/// follows from the seed and its place. So the grader knows what it wrote where another process
-/// might have changed it.
+/// follows from the seed and its position. So the grader knows what it wrote, even if another
+/// process changed it.
 class FreshNumbers {
  public:
   explicit FreshNumbers(std::uint64_t seed)
       : low_(static_cast<std::uint32_t>(seed)), high_(static_cast<std::uint32_t>(seed >> 32)) {}
 
-  /// Numbers that nobody has seen.
+  /// New random numbers.
   static FreshNumbers draw();
 
   [[nodiscard]] float at(std::int64_t place) const {

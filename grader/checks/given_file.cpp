@@ -61,7 +61,7 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
 }
 
 // Where files of a milestone run here: on the CPU, on a GPU if one answers, else emulated. The
-// workbook's own program tells, which holds no line of a submission.
+// workbook's own program finds out, which contains no code of a submission.
 GivenFileTarget target_for(bool is_cpu, const std::filesystem::path& build) {
   GivenFileTarget target{.build = build, .device = is_cpu ? Device::kCpu : Device::kEmulated};
   const std::filesystem::path on_gpu = build / "given_file" / "given-file-gpu";

@@ -15,12 +15,12 @@ namespace convlab::grader {
 /// A given file, built for emulation.
 struct EmulatedProgram {
   std::filesystem::path program{};   ///< empty if it cannot be built
-  std::optional<Finding> refused{};  ///< why not
+  std::optional<Finding> refused{};  ///< the reason
   std::string warnings{};            ///< of the compiler, a line each; nvcc is silent about most
 };
 using BuildEmulated = std::function<EmulatedProgram(bool lockstep)>;
 
-/// Sources that were given to be checked, and what became of them.
+/// The sources to check, and the program built from them.
 struct GivenFile {
   std::filesystem::path program{};
   std::optional<Finding> finding{};  ///< why they cannot be checked
@@ -39,7 +39,7 @@ struct GivenFile {
 /// @throws UsageError if there are none, or if they are of another milestone's kind
 SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu);
 
-/// Compiles sources for the CPU, for a GPU where one answers, else emulated.
+/// Compiles sources for the CPU, for a GPU if one answers, else emulated.
 /// @param build      the build folder, above bin/
 /// @param libraries  of the GPU that they may call: "cublas"
 GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,

@@ -11,17 +11,17 @@
 
 namespace convlab::grader {
 
-/// Told what is going on, for a person who waits.
+/// Reports progress to a waiting person.
 using Announce = std::function<void(const std::string& what)>;
 
-/// A network, the test images, and what it must answer for them. They are read once, and only when
-/// somebody needs them: a failing case is told before that.
+/// A network, the test images, and the expected answers. They are read once, and only when needed:
+/// a failing case is reported before that.
 class GradedNetwork {
  public:
-  /// @param largest_batch  the most images that anybody will ask for
+  /// @param largest_batch  the largest number of images that will be requested
   GradedNetwork(std::string name, int largest_batch);
 
-  /// Reads all of it, unless that is done.
+  /// Reads all of it, unless it is loaded already.
   /// @throws UsageError for an unknown name, EnvironmentError for missing data or memory
   void load(const Announce& announce);
 

@@ -14,7 +14,7 @@ namespace convlab::grader {
 
 namespace {
 
-/// Leaves Network::forward when there is nothing to go on with.
+/// Leaves Network::forward when the run cannot go on.
 struct Stop {
   Finding finding;
 };
@@ -46,14 +46,14 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
     }
     layer.exchanges = false;
     fill_in();
-    const int copies = layer.call.copies;  // which only run_timed learns
+    const int copies = layer.call.copies;  // only run_timed counts them
     layer.call = submission.run(stage.id);
     layer.call.copies = copies;
   }
   if (layer.call.failure) return explain(*layer.call.failure, layer.where);
   if (layer.call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
   if (submission.device().device == Device::kGpu) result.first_op_ms = layer.call.op_ms;
-  // Against the grader's own arrays: what the submission saw is not trusted.
+  // Compares with the grader's own arrays: the submission's are not trusted.
   const WrongOutput compared{
       shape, layer.arrays, layer.tolerance,
       oracle::compare(shape, layer.input, layer.weights, layer.arrays.output, layer.tolerance)};

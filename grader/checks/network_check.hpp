@@ -16,7 +16,7 @@
 
 namespace convlab::grader {
 
-/// A network at one batch: what a submission's convolutions become a part of.
+/// A network at one batch, in which a submission's convolutions run.
 struct NetworkTask {
   const Network& network;
   std::span<const float> images;            ///< at least (first + batch) × image_size²
@@ -40,12 +40,12 @@ struct CheckedLayer {
   Arrays arrays{};                ///< the submission's, holding input, weights and output
   oracle::Tolerance tolerance;
   Call call{};  ///< the one that gave this output, of run_timed where `exchanges`
-  /// Whether convolve computes from what the input array holds when prolog has returned. False on a
-  /// device where prolog makes something else of the input that nobody finds in its memory.
+  /// Whether convolve computes from the content of the input array after prolog. False on a device
+  /// if prolog turns the input into another form that cannot be found in its memory.
   bool exchanges = true;
 };
 
-/// Takes the times of a layer into its result; a finding ends the run.
+/// Times a layer and adds the times to its result; a finding ends the run.
 using LayerTimer =
     std::function<std::optional<Finding>(const CheckedLayer& layer, LayerResult& result)>;
 
@@ -61,8 +61,8 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const NetworkTask& task, const Announce& announce,
                              const LayerTimer& time = {});
 
-/// The same for batches from a place of the data that nobody announced.
-/// @param size  of these batches; none: sizes that nobody announced either
+/// The same for batches from random places of the data.
+/// @param size  of these batches; none: random sizes, too
 /// @param largest  batch that `network` has images for
 std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
                                             const GradedNetwork& network, std::optional<int> size,

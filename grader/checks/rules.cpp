@@ -57,7 +57,7 @@ CasePlan workbook_plan() {
                 .phases = {3, 2, 4, 19, 17, 3, 1},  // fewer outputs than inputs
                 .small_changes = {4, 3, 3, 23, 21, 3, 1},
                 .seen_again = {8, 8, 3, 40, 40, 5, 1}};
-  // Some that are quick and have several blocks, images and channels.
+  // Some quick cases with several blocks, images and channels.
   constexpr std::int64_t kFew = 400'000;
   for (const ElementCase& test : plan.cases) {
     const bool has_parts = test.shape.batch > 1 && test.shape.in_channels > 1;

@@ -9,23 +9,23 @@
 
 namespace convlab::grader {
 
-/// By what a file is judged.
+/// The rules that a file must satisfy.
 enum class Rules {
   kWorkbook,  ///< any shape
-  kCourse,    ///< what the course's edition asked: the layers of the network, published cases
+  kCourse,    ///< only what its edition asked: the layers of the network, published cases
 };
 
 /// "workbook", "course".
 const char* to_string(Rules rules);
 
-/// What --rules asks for.
+/// The content of --rules.
 struct RulesRequest {
   std::optional<Rules> rules{};           ///< none: of the course for a file with its interface
   std::optional<bool> published_cases{};  ///< none: for the form with a stride
 };
 
 /// @param name  "", "workbook", "course", or an edition of the course, "fa20" to "sp26"
-/// @throws UsageError for any other, with the names there are
+/// @throws UsageError for any other; it lists the names
 RulesRequest parse_rules(const std::string& name);
 
 /// Which convolutions decide about a stage, and which are only measured.
@@ -36,7 +36,7 @@ struct CasePlan {
   ConvShape phases{};                   ///< in which the phases are told apart
   ConvShape small_changes{};            ///< in which single numbers of the input change
   ConvShape seen_again{};               ///< in which inputs come again, for CPU stages
-  std::vector<ElementCase> measured{};  ///< told, and without effect on the verdict
+  std::vector<ElementCase> measured{};  ///< reported, without effect on the verdict
 };
 
 /// Every shape must be right.

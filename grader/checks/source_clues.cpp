@@ -23,7 +23,7 @@ std::string word_before(const std::string& text, std::size_t end) {
   return text.substr(begin, end - begin);
 }
 
-// The output holds what another array has at the same places.
+// The output holds the values of another array at the same places.
 std::optional<Finding> find_copied_array(const WrongOutput& wrong, const SourceText& sources,
                                          const std::string& seen) {
   constexpr std::int64_t kEnough = 9;  // equal by chance in fewer
@@ -62,7 +62,7 @@ std::optional<Finding> find_shared_scalar(const SourceText& sources, const std::
   return std::nullopt;
 }
 
-// "edge" of tile[y * edge + x]: what the first product outside of brackets multiplies by.
+// "edge" of tile[y * edge + x]: the second factor of the first product outside of brackets.
 std::string row_length(const std::string& text, const std::string& array) {
   for (auto at = text.find(array + "["); at != std::string::npos;
        at = text.find(array + "[", at + 1)) {

@@ -8,10 +8,10 @@
 
 namespace convlab::grader {
 
-/// What the text of a file suggests where the wrong numbers alone say little: a __shared__ variable
-/// that is no array, one array with rows of two lengths, fragments of another layout than their
-/// array; or an output that holds the numbers of the input.
-/// @param seen  what the wrong numbers are: "In case …: 25 of 25 elements are wrong."
+/// What the text of a file suggests if the wrong numbers alone say little: a __shared__ variable
+/// that is not an array, one array with rows of two lengths, fragments with another layout than
+/// their array; or an output that holds the numbers of the input.
+/// @param seen  the wrong numbers: "In case …: 25 of 25 elements are wrong."
 std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
                                        const std::string& seen);
 

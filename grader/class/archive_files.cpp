@@ -23,11 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first line of what comes back from the box.
+// The first line of the box's answer.
 constexpr const char* kRefused = "refused";
 constexpr const char* kFiles = "files";
 
-/// A name of an archive, checked: it stays inside the folder and can be shown.
+/// A checked name of an archive: it stays inside the folder and is printable.
 std::string safe_path(const char* name) {
   if (name == nullptr || *name == '\0') throw RefusedSubmission("A file in it has no name.");
   const std::string path = name;
@@ -48,7 +48,7 @@ std::string safe_path(const char* name) {
   return normal.generic_string();
 }
 
-/// Words for what is neither a file nor a folder.
+/// Names a kind of entry that is neither a file nor a folder.
 const char* kind_of(archive_entry* entry) {
   if (::archive_entry_hardlink(entry) != nullptr) return "a hard link";
   switch (::archive_entry_filetype(entry)) {
@@ -113,14 +113,14 @@ class Archive {
   };
 
   void require(int code) const {
-    // A warning is about times, owners or a name's encoding, which count for nothing here.
+    // A warning concerns times, owners or a name's encoding, which do not matter here.
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
     const char* reason = ::archive_error_string(archive_.get());
     throw RefusedSubmission("It cannot be read as an archive: " +
                             printable_line(reason == nullptr ? "it is damaged" : reason) + ".");
   }
 
-  // Data of other files are read, too, because only then they are counted.
+  // Other files are read, too, because only then their bytes are counted.
   std::string data(const std::string& path, bool keep) {
     std::string text;
     const void* block = nullptr;
@@ -143,7 +143,7 @@ class Archive {
   Allowance allowance_;
 };
 
-/// The answer of the box, which nobody trusts: a broken reader may have written it.
+/// The answer of the box is not trusted: a broken reader may have written it.
 std::vector<SubmittedFile> files_of(const std::string& answer) {
   std::istringstream stream(answer);
   std::string kind;

@@ -5,9 +5,9 @@
 
 #include "grader/class/submitted_files.hpp"
 
-// An archive is what a stranger made, and the library that reads it is large. So it is read in a
-// process of its own, in the box of a submission: no network, no file but the archive, limits of
-// memory and time. What comes back are the sources, or one sentence.
+// An archive is untrusted, and the library that reads it is large. So a separate process reads it
+// in the box of a submission: no network, no file except the archive, limits of memory and time. It
+// returns the sources, or one sentence.
 
 namespace convlab::grader {
 
@@ -18,7 +18,7 @@ std::vector<SubmittedFile> read_archive(const std::filesystem::path& file);
 /// @throws as read_submitted_files; EnvironmentError if no process can be started
 std::vector<SubmittedFile> read_archive_in_box(const std::filesystem::path& file);
 
-/// What `grader class unpack` does in the box: sends the sources, or the sentence, over the channel
+/// Runs as `grader class unpack` in the box: sends the sources, or the sentence, over the channel
 /// (kServeDescriptor).
 void answer_in_box(const std::filesystem::path& file);
 

@@ -39,7 +39,7 @@ void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = ask_to_stop;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-  // A file limit is then an error of write(), which SQLite tells, and not the end of the program.
+  // Then a file limit is an error of write(), which SQLite reports, and does not end the program.
   action.sa_handler = [](int) {};
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
@@ -158,7 +158,7 @@ void write_or_print(const Options& options, const std::string& text) {
   std::cout << display_path(fs::absolute(options.output)) << "\n";
 }
 
-// A result file stands for itself: in a Gradescope container there is no class.
+// A result file needs no database: in a Gradescope container there is no class.
 std::string gradescope_text(const Options& options) {
   GradescopeSettings settings{.hidden = options.hidden};
   if (!options.result.empty()) {
@@ -218,7 +218,7 @@ ExitCode plot(const Options& options) {
   return ExitCode::kPassed;
 }
 
-// What everybody has: the hand-out, and the solutions where they are.
+// The texts that all students have: the hand-out, and the solutions if the tree has them.
 std::vector<OwnedSource> common_sources() {
   std::vector<OwnedSource> sources;
   for (const char* folder : {"milestones", "reference/solutions"}) {
@@ -302,14 +302,15 @@ void add_selection(CLI::App& command, Options& options) {
 
 void add_grade(CLI::App& group, const std::shared_ptr<Options>& options, ExitCode& exit_code) {
   CLI::App* command =
-      group.add_subcommand("grade", "Grades a folder of submissions, and goes on where it stopped");
+      group.add_subcommand("grade", "Grades a folder of submissions; continues where it stopped");
   command->add_option("DIR", options->folder, "Archives, source files, folders")->required();
   add_database(*command, *options);
   command->add_option("--milestone", options->milestone,
                       "m1, m2, … (default: what each submission changed of the hand-out)");
   command->add_option("--roster", options->roster, "CSV file with the students (docs/class.md)");
   command->add_option("--batches", options->batches, "As in grader check");
-  command->add_option("--jobs", options->jobs, "How many at the same time (default: all cores)")
+  command
+      ->add_option("--jobs", options->jobs, "Submissions at the same time (default: one per core)")
       ->check(CLI::Range(1, 1024));
   command->add_option("--limit", options->limit_s, "Seconds that grading one submission may take")
       ->check(CLI::PositiveNumber)
@@ -318,19 +319,19 @@ void add_grade(CLI::App& group, const std::shared_ptr<Options>& options, ExitCod
   command->add_option("--launcher", options->launcher, "local, or slurm: as an array of jobs")
       ->check(CLI::IsMember({"local", "slurm"}))
       ->capture_default_str();
-  command->add_option("--chunk", options->slurm.chunk, "slurm: submissions of one job")
+  command->add_option("--chunk", options->slurm.chunk, "slurm: submissions per job")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command->add_option("--gres", options->slurm.gres, "slurm: devices of a job; '' for none")
+  command->add_option("--gres", options->slurm.gres, "slurm: devices per job; '' for none")
       ->capture_default_str();
   command->add_option("--partition", options->slurm.partition, "slurm: partition");
-  command->add_option("--memory", options->slurm.memory_mib, "slurm: MiB of a job")
+  command->add_option("--memory", options->slurm.memory_mib, "slurm: MiB per job")
       ->capture_default_str();
   command->add_option("--sbatch", options->slurm.options, "slurm: one more option of sbatch");
   command->add_option("--grader", options->grader)->group("");  // for tests: what checks
   command->footer(
-      "Correctness is checked in parallel, then times are taken, one submission\n"
-      "after the other. Ctrl-C keeps what is graded; the same command goes on.\n\n"
+      "Checks correctness in parallel, then takes times, one submission after the\n"
+      "other. Ctrl-C keeps finished submissions; the same command continues.\n\n"
       "Examples:\n"
       "  build/bin/grader class grade submissions/\n"
       "  build/bin/grader class grade submissions/m2 --milestone m2 --roster class.csv");
@@ -345,7 +346,7 @@ void add_export(CLI::App& group, const std::shared_ptr<Options>& options, ExitCo
       ->capture_default_str();
   command->add_option("--output", options->output, "File (default: standard output)");
   command->add_flag("--best", options->best, "The best attempt counts, not the last");
-  command->add_option("--student", options->name, "Only this one");
+  command->add_option("--student", options->name, "Only this student");
   command->add_option("--result", options->result,
                       "gradescope: a result of grader check instead of the class");
   command->add_option("--hide", options->hidden,
@@ -366,13 +367,13 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   group->require_subcommand(1);
   add_grade(*group, options, exit_code);
 
-  CLI::App* command = group->add_subcommand("status", "How many are graded, or a list of all");
+  CLI::App* command = group->add_subcommand("status", "Counts graded submissions, or lists all");
   add_selection(*command, *options);
   command->add_flag("--list", options->list, "One line for each submission");
   command->footer("Example:\n  build/bin/grader class status --milestone m2 --list");
   command->callback([options, &exit_code] { exit_code = status(*options); });
 
-  command = group->add_subcommand("show", "All about one student: findings and points");
+  command = group->add_subcommand("show", "Shows one student's findings and points");
   command->add_option("NAME", options->name, "Name, login, number or alias")->required();
   add_selection(*command, *options);
   command->footer("Example:\n  build/bin/grader class show \"Doe, Jane\"");
@@ -380,25 +381,25 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
 
   add_export(*group, options, exit_code);
 
-  command = group->add_subcommand("plot", "Pictures of the class and an HTML dashboard");
+  command = group->add_subcommand("plot", "Draws plots of the class and an HTML dashboard");
   add_selection(*command, *options);
   command->add_option("--output", options->output, "Folder (default: build/class/plots)");
   command->add_flag("--names", options->names, "Names instead of aliases");
   command->footer("Example:\n  build/bin/grader class plot --milestone m2 --output slides");
   command->callback([options, &exit_code] { exit_code = plot(*options); });
 
-  command = group->add_subcommand("similar", "Pairs of submissions that are alike after renaming");
+  command = group->add_subcommand("similar", "Lists similar submissions, also renamed ones");
   command->add_option("DIR", options->folder, "As in class grade")->required();
   command->add_option("--milestone", options->milestone, "Only this milestone");
   command->add_option("--roster", options->roster, "CSV file with the students");
-  command->add_option("--least", options->least, "Share of fingerprints from which on to report")
+  command->add_option("--least", options->least, "Smallest share of fingerprints to report")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print all pairs and places as JSON");
   command->footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
   command->callback([options, &exit_code] { exit_code = similar(*options); });
 
-  // What a job of a launcher runs, and what reads an archive in its box; nobody types them.
+  // Internal commands: the task of a launcher's job, and the reader of archives in its box.
   command = group->add_subcommand("task", "")->group("");
   command->add_option("--list", options->task_list)->required();
   command->callback([options, &exit_code] { exit_code = run_tasks(*options); });

@@ -15,7 +15,7 @@ namespace convlab::grader {
 
 namespace {
 
-/// A stage at a batch, as it was timed.
+/// A stage at a batch that was timed.
 using Timed = std::tuple<std::string, std::string, int>;  // milestone, stage, batch
 
 std::map<Timed, std::vector<SpeedRow>> by_stage(const std::vector<SpeedRow>& speeds) {
@@ -104,7 +104,7 @@ Chart by_attempt(const Timed& timed, const std::vector<SpeedRow>& rows) {
   for (const SpeedRow& row : rows) attempts[row.attempt].push_back(row.speed);
   std::vector<std::vector<double>> groups;
   for (auto& [attempt, values] : attempts) {
-    // A name, because there is nothing between two attempts.
+    // A name, because there are no values between two attempts.
     chart.x.push_back(static_cast<double>(chart.places.size()));
     chart.places.push_back(std::to_string(attempt));
     groups.push_back(std::move(values));

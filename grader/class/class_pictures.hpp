@@ -14,14 +14,14 @@ struct ClassPicture {
   Chart chart{};
 };
 
-/// What a class looks like: for each stage and batch that was timed the op times by share of the
+/// The charts of a class: for each stage and batch that was timed the op times by share of the
 /// class, with reference and floor; the speed by attempt; the best speed so far over the days; and
-/// how many have passed over the days. No name is in them.
+/// how many have passed over the days. They contain no names.
 std::vector<ClassPicture> class_pictures(const std::vector<SubmissionRow>& rows,
                                          const std::vector<SpeedRow>& speeds);
 
-/// Who is fastest at a stage and batch: rank, who, op time, ratio to the reference, attempts; the
-/// best attempt of each counts.
+/// The leaderboard of a stage and batch: rank, who, op time, ratio to the reference, attempts; the
+/// best attempt of each student counts.
 /// @param with_names  names instead of aliases
 Table leaderboard(const std::vector<SpeedRow>& speeds, const std::string& milestone,
                   const std::string& stage, int batch, bool with_names);

@@ -19,11 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tells this program's files from others': "CLAB".
+// Marks this program's files: "CLAB".
 constexpr std::int64_t kApplication = 0x434c4142;
 
-// One text for each version; a database runs those that it lacks, in order. Never change one that
-// was given away: add another.
+// One text for each version; a database runs those that it lacks, in order. Never change a released
+// one: add another.
 constexpr std::array kMigrations = {
     R"(
 CREATE TABLE student (
@@ -194,7 +194,7 @@ void ClassDatabase::migrate() {
   transaction.commit();
 }
 
-// Drawn, not computed from the name: nobody can try names until the alias comes out.
+// Random, not computed from the name: nobody can find a name by trying.
 std::string ClassDatabase::new_alias() {
   constexpr std::string_view kLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
   std::random_device random;
@@ -315,7 +315,7 @@ void ClassDatabase::for_each_submission(
     std::string before;
     for (int attempt = 1; query.step(); ++attempt) {
       SubmissionRow row = row_of(query);
-      // The attempts of a student stand one after the other.
+      // The attempts of a student are consecutive rows.
       if (row.student != before) attempt = 1;
       row.attempt = attempt;
       before = row.student;

@@ -17,12 +17,12 @@
 
 namespace convlab::grader {
 
-/// Where a submission stands. docs/class.md describes the database.
+/// The state of a submission. docs/class.md describes the database.
 enum class SubmissionState {
-  kWaiting,  ///< not looked at yet, or begun and lost
-  kChecked,  ///< right or wrong is known; times are to come
+  kWaiting,  ///< not checked yet, or begun and lost
+  kChecked,  ///< correctness is known; times are missing
   kGraded,   ///< done
-  kRefused,  ///< could not be read, or does not belong to the milestone; the sentence says why
+  kRefused,  ///< unreadable, or not for this milestone; the sentence says why
   kStopped,  ///< took longer than the limit
   kMachine,  ///< the machine was at fault; the next run tries again
 };
@@ -51,7 +51,7 @@ struct SubmissionRow {
   friend bool operator==(const SubmissionRow&, const SubmissionRow&) = default;
 };
 
-/// How many submissions of a milestone stand somewhere.
+/// How many submissions of a milestone are in each state.
 struct StateCount {
   std::string milestone{};
   SubmissionState state = SubmissionState::kWaiting;
@@ -75,7 +75,7 @@ struct SpeedRow {
   double speed = 0.0;
 };
 
-/// What a submission became.
+/// The outcome of a submission.
 struct Outcome {
   SubmissionState state = SubmissionState::kMachine;
   std::string sentence{};
@@ -91,14 +91,14 @@ class ClassDatabase {
  public:
   enum class Access { kRead, kGrade };
 
-  /// Opens it and brings an older one up to date. For grading it is created where it is missing,
-  /// and locked: there is one writer at a time.
+  /// Opens it and updates an older one. For grading it is created if it is missing, and locked:
+  /// there is one writer at a time.
   /// @throws UsageError if there is none to read
   /// @throws EnvironmentError if it is damaged, of a newer grader, of another program, in use by
   ///   another grader, or cannot be written
   ClassDatabase(const std::filesystem::path& file, Access access);
 
-  /// Makes sure that a student is there, and fills in what the roster knows more.
+  /// Adds a student if missing, and fills in further fields of the roster.
   /// @return the student's number in this database
   std::int64_t add_student(const Student& student);
 
@@ -106,7 +106,7 @@ class ClassDatabase {
   std::int64_t add_submission(std::int64_t student, const std::string& milestone,
                               const std::string& digest, const FoundSubmission& found);
 
-  /// Keeps what became of a submission, with the points it can have at most.
+  /// Stores the outcome of a submission, with the largest possible points.
   void set_outcome(std::int64_t submission, const Outcome& outcome, double total);
 
   /// One submission; its attempt is not counted.
@@ -116,7 +116,7 @@ class ClassDatabase {
   /// @param milestone  only of this one; empty: of all
   [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "",
                                                        const std::string& milestone = "") const;
-  /// The same, one after the other: nothing is kept, so a list begins at once, however long it is.
+  /// The same, one after the other: nothing is stored, so even a long list begins at once.
   void for_each_submission(const std::string& student, const std::string& milestone,
                            const std::function<void(const SubmissionRow&)>& see) const;
   [[nodiscard]] std::vector<StateCount> counts() const;

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// What a submission can earn, also if nothing of it runs.
+// The points that a submission can earn, even if nothing of it runs.
 double total_points(const std::string& milestone) {
   const auto all = milestones();
   const auto found = std::find_if(
@@ -39,7 +39,7 @@ std::string duration_text(double seconds) {
   return std::to_string(static_cast<int>(seconds / kMinute + 0.5)) + " min";
 }
 
-/// One submission that is not done.
+/// One unfinished submission.
 struct Pending {
   std::int64_t id = 0;
   MilestoneWork work{};
@@ -58,7 +58,7 @@ class ClassGrading {
     collect_leftovers();
     for (const FoundSubmission& each : found) {
       if (interrupted_ != 0) break;
-      // The roster and the database lie beside the submissions if somebody wants it so.
+      // The roster and the database may lie in the folder of submissions.
       if (is_own_file(each.place)) continue;
       look_into(each);
     }
@@ -84,7 +84,7 @@ class ClassGrading {
            (!request_.roster.empty() && fs::equivalent(place, request_.roster, missing));
   }
 
-  // What tasks wrote after the last grader had been killed.
+  // Collects outcomes that tasks wrote after the last grader had been killed.
   void collect_leftovers() {
     std::error_code missing;
     for (const auto& entry : fs::directory_iterator(work_folder_, missing)) {
@@ -160,7 +160,7 @@ class ClassGrading {
 
   void refuse(std::int64_t student, const FoundSubmission& found, const std::string& sentence,
               SubmissionState state) {
-    // For a submission that cannot be read its name may tell.
+    // If a submission cannot be read, its name may contain the milestone.
     const std::string named = milestone_in(found.place.filename().string());
     const std::string milestone = !request_.milestone.empty() ? request_.milestone
                                   : !named.empty()            ? named

@@ -26,7 +26,7 @@ const SubmissionRow* find(const Gradebook& book, const std::string& student,
 }
 
 double points_possible(const Gradebook& book, const std::string& milestone) {
-  // A submission that was not checked says only what there is in all.
+  // A submission that was not checked has only the total points.
   double most = 0.0;
   double total = 0.0;
   for (const SubmissionRow& row : book.rows) {
@@ -37,7 +37,7 @@ double points_possible(const Gradebook& book, const std::string& milestone) {
   return most > 0.0 ? most : total;
 }
 
-// Who handed in nothing, or whose submission is not graded yet, gets no number at all.
+// A student without a graded submission gets no number.
 std::string points_of(const SubmissionRow* row) {
   const bool open = row == nullptr || row->state == SubmissionState::kWaiting ||
                     row->state == SubmissionState::kMachine;

@@ -27,7 +27,7 @@ std::string list_csv(const std::vector<SubmissionRow>& rows);
 /// The same as JSON, `{"schema": "convlab-class-1", "submissions": […]}`.
 std::string list_json(const std::vector<SubmissionRow>& rows);
 
-/// What Gradescope shows of a submission.
+/// The parts of a submission that Gradescope shows.
 struct GradescopeSettings {
   std::vector<std::string> hidden{};  ///< items ("speed", "network 10000") shown after publishing
   double seconds = 0.0;               ///< that grading took

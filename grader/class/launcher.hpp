@@ -10,7 +10,7 @@
 
 namespace convlab::grader {
 
-/// Told of every task that ended, by its place in the list; never by two threads at once.
+/// Called for every task that ended, with its place in the list; never by two threads at once.
 using TaskEnded = std::function<void(std::size_t index)>;
 
 /// Runs tasks until each has an outcome, or until interrupted.
@@ -19,10 +19,10 @@ using Launcher = std::function<void(const std::vector<Task>& tasks, const TaskEn
 
 /// Runs them on this machine.
 /// @param jobs  how many at the same time, at least 1
-/// @throws EnvironmentError what the first task that could not be run says; the others still run
+/// @throws EnvironmentError of the first task that could not run; the others still run
 Launcher local_launcher(int jobs);
 
-/// Runs tasks one after the other: what a job of any launcher does.
+/// Runs tasks one after the other, as a job of any launcher does.
 void run_chunk(const std::vector<Task>& tasks, const TaskEnded& ended,
                const volatile std::sig_atomic_t* interrupted);
 

@@ -118,7 +118,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// The parts of an entry that are submissions of their own.
+// The parts of an entry that are separate submissions.
 std::vector<fs::path> parts_of(const fs::path& entry) {
   if (!fs::is_directory(fs::symlink_status(entry)) || fs::exists(entry / "milestones") ||
       fs::exists(entry / ".git")) {
@@ -169,7 +169,7 @@ std::vector<Student> read_roster(const fs::path& file) {
     if (!has_name) {
       student.name = printable_line(rows[row][first]) + " " + printable_line(rows[row][last]);
     }
-    // Canvas has a second line with the points of each assignment, and a student for trying.
+    // Canvas adds a second line with the points of each assignment, and a test student.
     const bool is_points = squeezed(student.name) == "pointspossible";
     if (!student.name.empty() && !is_points) students.push_back(std::move(student));
   }

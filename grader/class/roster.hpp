@@ -14,7 +14,7 @@ struct Student {
   std::string email{};    ///< "Email address"
   std::string section{};  ///< "Section"
   std::string canvas{};   ///< Canvas's own "ID"
-  std::string file{};     ///< what this student's submission is called
+  std::string file{};     ///< the name of this student's submission
 
   friend bool operator==(const Student&, const Student&) = default;
 };
@@ -25,7 +25,7 @@ struct Student {
 ///   quote that does not end, two students of one name, number or file
 std::vector<Student> read_roster(const std::filesystem::path& file);
 
-/// Something handed in, before anybody looked into it.
+/// A submission before it is read.
 struct FoundSubmission {
   std::filesystem::path place{};  ///< an archive, a source, or a folder
   Student student{};
@@ -34,12 +34,12 @@ struct FoundSubmission {
   friend bool operator==(const FoundSubmission&, const FoundSubmission&) = default;
 };
 
-/// What lies in a folder of submissions, oldest first. One entry is one submission; of a folder
-/// with archives in it, as Moodle makes them, each archive is one. The student is the one of the
-/// roster whose file, name, login or number the name begins with; without a roster, or if nobody
-/// fits, what Canvas, Moodle or `mN-submission` leave of the name.
+/// The submissions in a folder, oldest first. One entry is one submission; in a folder with
+/// archives, as Moodle makes them, each archive is one. It belongs to the student of the roster
+/// whose file, name, login or number its name begins with. Without a roster, or if nobody fits, the
+/// student is the name without the additions of Canvas, Moodle and `mN-submission`.
 /// @param roster  may be empty
-/// @throws UsageError if `folder` is none, or is empty
+/// @throws UsageError if `folder` is not a folder, or is empty
 std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
                                               const std::vector<Student>& roster);
 

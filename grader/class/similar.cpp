@@ -24,7 +24,7 @@ bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Words that say what is done; every other name could be another.
+// Words with a fixed meaning; any other name could be renamed.
 bool is_keyword(const std::string& word) {
   static const std::set<std::string> keywords = {
       "if",       "else",       "for",          "while",      "do",           "return",
@@ -35,7 +35,7 @@ bool is_keyword(const std::string& word) {
   return keywords.count(word) > 0;
 }
 
-// Without comments and lines of the preprocessor; names, numbers and texts lose what they say.
+// Removes comments and lines of the preprocessor; names, numbers and texts become equal tokens.
 std::vector<Token> tokens_of(std::string_view text) {
   std::vector<Token> tokens;
   int line = 1;

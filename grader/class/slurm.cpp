@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kAnswer{60};  // for a command of Slurm
 
-/// The job that has a task: "17_3", and how often it was submitted.
+/// The job of a task: "17_3", and how often it was submitted.
 struct JobOfTask {
   std::string job{};
   int attempts = 0;
@@ -52,7 +52,7 @@ class SlurmRun {
     auto answered = Clock::now();
     while (!open_.empty() && !stopped()) {
       const std::optional<std::set<std::string>> alive = jobs_in_queue();
-      // After the list of jobs: whoever left it has written its outcome by now.
+      // Read after the list of jobs: a job that left the list has written its outcome.
       collect();
       if (alive) {
         answered = Clock::now();

@@ -10,11 +10,11 @@
 
 namespace convlab::grader {
 
-/// A connection to an SQLite file. Whatever SQLite refuses is thrown as one sentence that names the
-/// file and says what to do: a full disk, a damaged file, a file that is no database.
+/// A connection to an SQLite file. It throws SQLite's errors as one sentence that names the file
+/// and says what to do: a full disk, a damaged file, a file that is not a database.
 class SqliteFile {
  public:
-  /// @param create  whether a missing file is made
+  /// @param create  whether to create a missing file
   /// @throws EnvironmentError if it cannot be opened
   SqliteFile(std::filesystem::path file, bool create);
 
@@ -69,7 +69,7 @@ class SqliteQuery {
   int parameter_ = 0;
 };
 
-/// All or nothing: what was not committed is undone when the object goes.
+/// All or nothing: the destructor undoes what was not committed.
 class SqliteTransaction {
  public:
   explicit SqliteTransaction(const SqliteFile& file) : file_(file) { file_.run("BEGIN IMMEDIATE"); }

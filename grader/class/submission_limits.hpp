@@ -6,8 +6,8 @@
 
 namespace convlab::grader {
 
-/// Counts what one submission takes, so that nothing that was made to fill a disk is read to its
-/// end.
+/// Counts the files and bytes of one submission, so that an archive made to fill a disk is not read
+/// to its end.
 /// @throws RefusedSubmission at a limit of submitted_files.hpp
 class Allowance {
  public:
@@ -22,7 +22,7 @@ class Allowance {
 /// @throws RefusedSubmission if a source is longer than kMostSourceBytes
 void require_short(const std::string& path, std::size_t size);
 
-/// Whether it is a source that is kept of a submission: .cpp, .cu, .cuh, .h, .hpp.
+/// Whether it is a source that counts in a submission: .cpp, .cu, .cuh, .h, .hpp.
 bool is_source(const std::filesystem::path& file);
 
 /// The name between quotes, printable and not too long.

@@ -53,7 +53,7 @@ std::string text_of(const fs::path& file, const std::string& path, Allowance& al
 std::vector<SubmittedFile> files_of_folder(const fs::path& folder) {
   std::vector<SubmittedFile> found;
   Allowance allowance;
-  // Of a copy of the workbook only what students write.
+  // In a copy of the workbook only the files that students write count.
   const fs::path milestones = folder / "milestones";
   const bool is_workbook = fs::is_directory(fs::symlink_status(milestones));
   auto entry = fs::recursive_directory_iterator(is_workbook ? milestones : folder);

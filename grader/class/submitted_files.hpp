@@ -7,7 +7,7 @@
 
 namespace convlab::grader {
 
-/// A source file that somebody handed in.
+/// A source file of a submission.
 struct SubmittedFile {
   std::string path;  ///< inside the archive or folder, with '/'
   std::string text;
@@ -21,18 +21,18 @@ class RefusedSubmission : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What is read of one submission at most.
+/// The largest submission that is read.
 inline constexpr std::size_t kMostEntries = 20'000;
 inline constexpr std::size_t kMostBytes = std::size_t{256} << 20;      // of all entries, unpacked
 inline constexpr std::size_t kMostSourceBytes = std::size_t{2} << 20;  // of one source
 
-/// The sources (.cpp, .cu, .cuh, .h, .hpp) of what somebody handed in: an archive (tar, also
-/// compressed, or zip), a folder such as a git working tree, or a single source file. Nothing is
-/// unpacked: the texts are read into memory, sorted by path. Archives are read in a box of their
-/// own (archive_files.hpp). Of a folder no link is followed.
-/// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), holds
-///   links or devices, two files of one name, names with control characters, too many entries or
-///   too many bytes, or that is broken or empty; for a folder or file without sources
+/// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission: an archive (tar, also compressed, or
+/// zip), a folder such as a git working tree, or a single source file. The texts are read into
+/// memory, sorted by path; nothing is unpacked. Archives are read in a separate box
+/// (archive_files.hpp). Links in a folder are not followed.
+/// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), contains
+///   links or devices, two files with the same name, names with control characters, too many
+///   entries or too many bytes, or that is broken or empty; for a folder or file without sources
 /// @throws EnvironmentError if the machine is at fault: no permission, no memory
 std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place);
 

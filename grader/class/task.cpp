@@ -63,8 +63,8 @@ void json_fields(JsonFields& fields, TaskText& task) {
           "limit_s", task.limit_s)("phase", task.phase);
 }
 
-// "grader: There is no …" is what a program says last when it gives up. Without the folder, which
-// means nothing to whoever handed it in.
+// The last line of a program that gives up is "grader: There is no …". The task's folder is removed
+// from it, because it means nothing to the student.
 std::string last_words(const FinishedProcess& run, const fs::path& folder) {
   std::istringstream lines(run.output);
   std::string last;
@@ -112,7 +112,7 @@ class Checks {
     return folder_ / ("check-" + std::to_string(index) + ".json");
   }
 
-  // False when interrupted. `outcome` tells what is wrong, if it is not the work.
+  // False when interrupted. `outcome` gets the fault, unless it is the work's.
   bool check(std::size_t index, Outcome& outcome) {
     std::vector<std::string> words = {task_.grader,
                                       "check",
@@ -173,8 +173,8 @@ class Checks {
   const volatile std::sig_atomic_t* interrupted_;
 };
 
-// Two files of a submission may have the same name in different folders. A name with control
-// characters, or that is no UTF-8, is not what `grader check` is told.
+// Two files of a submission may have the same name in different folders. Names with control
+// characters or invalid UTF-8 are not passed to `grader check`.
 std::string file_name(std::size_t index, const std::string& path) {
   const fs::path name = fs::path(path).filename();
   const bool plain = printable_line(name.string()) == name.string();
@@ -209,7 +209,7 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
     task.files.push_back(file_name(i, work.files[i].path));
   }
   const std::string text = file_text(json_of(task));
-  // Someone may be at work on it, whose grader was cut off: the same number is the same sources.
+  // A job of an interrupted grader may be working on it: the same number means the same sources.
   const fs::path file = folder_ / kTaskFile;
   if (fs::exists(file) && read_text(file) == text && !outcome()) return;
   remove();
@@ -235,7 +235,7 @@ void Task::run(const volatile std::sig_atomic_t* interrupted) const {
 }
 
 void Task::write_outcome(const Outcome& outcome) const {
-  // The outcome last: whoever sees it finds the result beside it.
+  // The outcome is written last, so the result exists when it appears.
   if (outcome.check) write_check_result(folder_ / "result.json", *outcome.check);
   Json json = json_of(outcome);
   json["checked"] = outcome.check.has_value();

@@ -11,7 +11,7 @@
 
 namespace convlab::grader {
 
-/// What all submissions of one run of `grader class grade` have in common.
+/// Settings common to all submissions of one run of `grader class grade`.
 struct TaskSettings {
   std::filesystem::path grader{};  ///< the program that checks, build/bin/grader
   std::string batches{};           ///< empty: as grader check
@@ -21,21 +21,21 @@ struct TaskSettings {
   friend bool operator==(const TaskSettings&, const TaskSettings&) = default;
 };
 
-/// One submission on its way through a launcher: a folder that holds its sources, what to do with
-/// them, and at the end what became of it. The folder is all that a task reads and writes, so a
-/// task runs in a thread, or on another machine that sees the same disk.
+/// One submission for a launcher: a folder with its sources, the settings, and at the end the
+/// outcome. A task reads and writes only this folder, so it runs in a thread, or on another machine
+/// that sees the same disk.
 class Task {
  public:
-  /// What a task does: the correctness, which may run beside others; the times of what is right,
-  /// which needs the machine alone; or both.
+  /// What a task does: check correctness, which may run beside others; time what is right, which
+  /// needs the machine alone; or both.
   enum class Phase { kCorrectness, kTimes, kBoth };
 
   /// @param folder  is made by write()
   explicit Task(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Writes sources and settings; an older outcome goes. Leaves a folder alone that holds the same
-  /// task without an outcome: a job may be at work on it.
-  /// @param checked  of an earlier phase; what kTimes begins with
+  /// Writes sources and settings and removes an older outcome. Does not touch a folder that holds
+  /// the same task without an outcome: a job may be working on it.
+  /// @param checked  the result of an earlier phase, with which kTimes begins
   void write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
              const std::optional<CheckResult>& checked = std::nullopt) const;
 
@@ -45,7 +45,7 @@ class Task {
   /// @throws EnvironmentError if the folder is damaged, or the outcome cannot be written
   void run(const volatile std::sig_atomic_t* interrupted) const;
 
-  /// What became of it; nothing if it did not come to its end.
+  /// The outcome; empty if the task did not finish.
   [[nodiscard]] std::optional<Outcome> outcome() const;
   void write_outcome(const Outcome& outcome) const;
 
@@ -60,8 +60,8 @@ class Task {
 /// "correctness", "times", "both".
 const char* to_string(Task::Phase phase);
 
-/// One check of several that were made of the files of one submission: its stages, its findings,
-/// and for each item of points the check that has the stage.
+/// Joins the checks of one submission's files into one: all stages, all findings, and for each item
+/// of points the check that has the stage.
 /// @param checks  at least one; all of the same milestone with the same rules
 CheckResult merge_checks(const std::vector<CheckResult>& checks);
 

@@ -22,7 +22,7 @@ struct HandedOut {
   std::vector<SubmittedFile> files;
 };
 
-// Some archives hold milestones/… itself, others a folder around it.
+// Some archives contain milestones/… directly, others in a folder.
 std::string below_milestones(const std::string& path) {
   const auto at = path.find("milestones/");
   const bool begins = at == 0 || (at != std::string::npos && path[at - 1] == '/');
@@ -52,7 +52,7 @@ std::string folder_of(const HandedOut& handed_out) {
   return "milestones/" + handed_out.milestone.folder.filename().string() + "/";
 }
 
-/// What a submission holds of a milestone, by its place in the tree.
+/// The files of one milestone in a submission, by their places in the tree.
 struct Part {
   std::vector<SubmittedFile> changed{};
   std::vector<SubmittedFile> unchanged{};
@@ -102,7 +102,7 @@ std::string names_of(const std::vector<SubmittedFile>& files) {
   return names + (files.size() > kShown ? ", …" : "");
 }
 
-// Files that lie in no folder of the workbook: a single one for the course's interface, say.
+// Files outside the workbook's folders, for example a single one with the course interface.
 MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string milestone,
                          const std::vector<HandedOut>& all) {
   std::vector<SubmittedFile> sources;

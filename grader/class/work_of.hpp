@@ -12,25 +12,24 @@ namespace convlab::grader {
 struct MilestoneWork {
   std::string milestone{};             ///< "m1"
   std::vector<SubmittedFile> files{};  ///< each is checked alone; of m4 one for each stage
-  /// All puzzles before the milestone, also those as handed out; none if no one was changed.
+  /// All puzzles of the milestone, also unchanged ones; empty if none was changed.
   std::vector<SubmittedFile> puzzles{};
 };
 
-/// The milestones that a submission is about, with the files that the student changed. If only
-/// puzzles were changed, with the milestone's files as they were handed out.
+/// The milestones of a submission, with the files that the student changed. If only puzzles were
+/// changed, with the milestone's files as they were handed out.
 /// @param files      of read_submitted_files
-/// @param milestone  the only one that is wanted; empty: those whose files differ from the
-/// hand-out,
-///   and of a single file the one in its name
-/// @throws RefusedSubmission if nothing in it belongs to the milestone, or everything is as handed
-///   out, or it is not clear which of several files is meant
+/// @param milestone  only this one; empty: those whose files differ from the hand-out, and for a
+/// single file the one in its name
+/// @throws RefusedSubmission if nothing in it belongs to the milestone, if everything is as handed
+///   out, or if it is not clear which of several files is meant
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
                                    const std::string& milestone);
 
-/// "m2" of "doejane-m2.cu" or "doejane_1_m2-submission.tar.gz"; empty if the name tells none.
+/// "m2" of "doejane-m2.cu" or "doejane_1_m2-submission.tar.gz"; empty if the name has none.
 std::string milestone_in(const std::string& name);
 
-/// The same work has the same digest, whatever it was packed in. SHA-256, hexadecimal.
+/// The same work has the same digest, in any packing. SHA-256, hexadecimal.
 std::string digest_of(const MilestoneWork& work);
 
 }  // namespace convlab::grader

@@ -7,8 +7,8 @@
 
 namespace convlab::grader {
 
-/// A folder in a place of your choice that goes away with the object; what is made in it can be
-/// renamed within its file system.
+/// A folder in a given place that is removed with the object; its files can be renamed within its
+/// file system.
 class FolderBeside {
  public:
   /// @param beside  where it is made; @throws EnvironmentError if nothing can be written there

@@ -21,7 +21,7 @@ namespace convlab::grader {
 
 namespace {
 
-// Ninja keeps its books in the build folder and locks nothing.
+// Ninja keeps its state in the build folder and does not lock it.
 Descriptor lock_build_folder() {
   const auto file = build_folder() / ".grader-build-lock";
   Descriptor lock(::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
@@ -40,7 +40,7 @@ std::string target_of(const CourseMilestone& milestone) {
   return milestone.id + (emulation_is_enough ? "-emulated" : "");
 }
 
-// Compilers name files from where they run, or in full; a person thinks from the tree's root.
+// Compilers name files relative to their folder, or in full; a person expects paths from the root.
 std::string from_root(std::string words) {
   const std::string whole = course_folder().string() + "/";
   const std::string relative =

@@ -14,16 +14,16 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 
 /// Builds the student's program of a milestone, one build of a folder at a time. Without a GPU only
 /// the emulated program is built, once there is one for a GPU.
-/// @return what the compiler says, if it does not build
-/// @throws EnvironmentError if CMake is missing, the compiler is, or the folder cannot be written
+/// @return the compiler's message, if it does not build
+/// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
 std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
-/// Builds what compiles the files that somebody gives, none of which is compiled here.
+/// Builds the parts that are needed to compile a given file; compiles no given file.
 /// @throws EnvironmentError if that fails
 void build_given_file_parts();
 
-/// The part of a build's output that a person must read: from the first error on, a few lines; all
-/// of a short output without one.
+/// The part of a build's output that a person must read: a few lines from the first error on; all
+/// of a short output without an error.
 std::string first_error(const std::string& output);
 
 }  // namespace convlab::grader

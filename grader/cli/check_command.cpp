@@ -51,12 +51,12 @@ struct Options {
   std::string stages_to;
 };
 
-// A program that is older than its source is the classic way to check yesterday's work.
+// A program that is older than its source would check yesterday's work.
 bool is_stale(const CourseMilestone& milestone, const std::filesystem::path& program) {
   std::error_code missing;
   auto built = std::filesystem::last_write_time(program, missing);
   if (missing) return false;
-  // Without a GPU only the emulated one is built anew.
+  // Without a GPU only the emulated one is rebuilt.
   const auto emulated = std::filesystem::last_write_time(program.string() + "-emulated", missing);
   if (!missing) built = std::max(built, emulated);
   for (const auto& file : source_files(milestone)) {
@@ -69,7 +69,7 @@ bool is_stale(const CourseMilestone& milestone, const std::filesystem::path& pro
   return false;
 }
 
-// A check of one stage leaves the result of the others alone.
+// A check of one stage does not change the results of the others.
 std::filesystem::path default_file(const Options& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
   const std::string solution = std::filesystem::path(options.solution).stem().string();
@@ -98,9 +98,9 @@ void use(GivenFile file, GradeRequest& request) {
   request.sources = std::move(file.sources);
 }
 
-// What milestones/CMakeLists.txt compiles: one file of m1 and m2, of the others each file in the
-// folder or in stages/. Puzzles are no part of it. Of a stage that was asked for only the file that
-// bears its name, if there is one: compiling all of m4 takes far longer than checking a stage.
+// The files that milestones/CMakeLists.txt compiles: one file for m1 and m2, for the others each
+// file in the folder or in stages/, without puzzles. For a single stage only the file with its
+// name, if there is one: compiling all of m4 takes far longer than checking a stage.
 SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
   const bool on_cpu = runs_on_cpu(milestone);
   const auto one_file = milestone.folder / (on_cpu ? "conv_forward.cpp" : "conv_forward.cu");
@@ -120,12 +120,12 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
   return all;
 }
 
-// Not where a course has no builder for given files, in tests.
+// Not in tests, where a course has no builder for given files.
 bool is_built_in_box() {
   return std::filesystem::exists(build_folder() / "given_file");
 }
 
-// What stands in milestones/ may be anybody's: it is built in isolation, as a file that was given.
+// The files in milestones/ may come from anybody, so they are built in isolation like given files.
 void build_students_work(const CourseMilestone& milestone, const std::string& stage,
                          GradeRequest& request) {
   if (!is_built_in_box()) {
@@ -137,7 +137,7 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
       request);
 }
 
-// A file for the course could not declare its precision, so that is found. Other stages declare it.
+// A course file cannot declare its precision, so the grader finds it. Other stages declare it.
 std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
   const bool named = !options.precision.empty() && options.precision != "auto";
   const bool by_course =
@@ -149,7 +149,7 @@ std::optional<PrecisionRequest> precision_of(const Options& options, FileInterfa
   return request;
 }
 
-// The points of a milestone with one stage are those of a file for the course, too.
+// A course file gets the points of a milestone with one stage.
 bool score_given_file(ScoreRequest& score) {
   auto& items = score.rules.items;
   const std::string stage = items.front().stage;
@@ -231,7 +231,7 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file) 
       Colour::kQuiet);
 }
 
-// Whether a file is what was handed out at a place in the tree.
+// Whether a file equals the hand-out file at a place in the tree.
 bool is_handed_out(const CourseMilestone& milestone, const std::filesystem::path& file,
                    const std::filesystem::path& place) {
   const std::string path = place.lexically_relative(course_folder()).generic_string();
@@ -242,8 +242,8 @@ bool is_handed_out(const CourseMilestone& milestone, const std::filesystem::path
   });
 }
 
-// Builds puzzles and walks through them. `files` lie where they like; they have the names of those
-// that were handed out.
+// Builds puzzles and checks them one after the other. `files` may lie anywhere; they have the names
+// of the handed-out puzzles.
 PuzzleWalk walk_built(const CourseMilestone& milestone,
                       const std::vector<std::filesystem::path>& files, CheckPrinter& printer) {
   const auto is_fresh = [&](const std::filesystem::path& file) {
@@ -279,8 +279,8 @@ SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem
   return {walk.solved, walk.all};
 }
 
-// Walks through the puzzles before a milestone. False if they wait and the milestone itself is
-// still as handed out; whoever has begun with it is only reminded.
+// Checks the puzzles of a milestone. False if one is unsolved and the milestone itself is still as
+// handed out; a student who has begun with the milestone is only reminded.
 // @param solved_puzzles  gets how many are solved; none if there are no puzzles
 bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
                     std::optional<SolvedPuzzles>& solved_puzzles) {
@@ -316,7 +316,7 @@ bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
   return false;
 }
 
-// The lines of one stage; all of them where none was named.
+// The lines of one stage; all lines if none was named.
 Score of_stage(Score score, const std::string& stage) {
   if (stage.empty()) return score;
   std::erase_if(score.items, [&](const ScoreItem& item) { return item.stage != stage; });
@@ -342,7 +342,7 @@ ExitCode write_stages(const GradeRequest& request, const std::filesystem::path& 
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  // What is wrong with the command line is told before anything is built.
+  // Errors in the command line are reported before anything is built.
   if (!options.batches.empty()) parse_batches(options.batches);
   parse_rules(options.rules);
   if (!options.precision.empty() && options.precision != "auto") {
@@ -379,7 +379,7 @@ ExitCode run(const Options& options) {
     printer.clear();
   } else if (is_students) {
     if (is_stale(milestone, request.program)) sources.clear();  // the program was built from others
-    // CMake built it beside the workbook's own code, and nobody judged its symbols.
+    // CMake built it beside the workbook's own code, without a check of its symbols.
     if (is_built_in_box()) request.score.reset();
   }
   if (!options.puzzles.empty() && request.score) {
@@ -388,10 +388,10 @@ ExitCode run(const Options& options) {
   if (!options.stages_to.empty()) return write_stages(request, options.stages_to);
   CheckResult check = grade(request, printer.observer());
   printer.clear();
-  // Where nothing runs there is no need for a table of zeros.
+  // If nothing runs, a table of zeros would not help.
   if (check.score && check.score->earned() > 0.0)
     std::cout << "\n" << score_table(of_stage(*check.score, options.stage));
-  // Whoever saves while a check runs has not had that file checked.
+  // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
@@ -411,7 +411,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--all", options->all, "Every stage (the default)")->excludes(stage);
   command->add_option("--batches", options->batches,
                       "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
-                      "last where a GPU is emulated)");
+                      "last if a GPU is emulated)");
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
   command
       ->add_option("--solution", options->solution,
@@ -421,13 +421,13 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--rules", options->rules,
                       "course (the layers of the network decide), workbook (every shape must be "
                       "right) or an edition, fa20 to sp26 (default: course for a file with the "
-                      "course's interface, else workbook)");
+                      "course interface, else workbook)");
   command->add_option("--precision", options->precision,
                       "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
                       "file keeps (default: auto under the rules of the course)");
   command
       ->add_option("--allow-library", options->libraries,
-                   "A library of the GPU that a given file may call: cublas; it is not emulated")
+                   "GPU library that a given file may call: cublas; not emulated")
       ->check(CLI::IsMember({"cublas"}));
   command->add_option("--puzzles", options->puzzles,
                       "Folder of the puzzles that came with a source file, for their points");
@@ -436,10 +436,10 @@ void add(CLI::App& app, ExitCode& exit_code) {
                       "the stage if named)");
   command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
   command->add_option("--times-of", options->times_of,
-                      "Result of an earlier check of the same work with --no-speed: only measure "
-                      "the speeds that are missing there");
+                      "Result of an earlier check of the same files with --no-speed: only measure "
+                      "the speeds that it lacks");
   command->add_flag("--no-build", options->no_build,
-                    "Check what CMake built last; gives no points");
+                    "Check the program that CMake built last; gives no points");
   add_seed(*command, options->seed, "Repeat the cases of an earlier check");
   command
       ->add_option("--time-limit", options->time_limit_s,

@@ -10,10 +10,10 @@ namespace convlab::grader {
 /// Prints on the terminal while a check goes on: stages, cases, a row per batch, findings.
 class CheckPrinter {
  public:
-  /// Tells this printer what happens; it must live as long as what is returned.
+  /// The observer that reports to this printer; the printer must outlive it.
   GradeObserver observer();
 
-  /// Takes the line of progress away.
+  /// Removes the line of progress.
   void clear() { progress_.clear(); }
 
  private:

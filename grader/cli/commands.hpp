@@ -6,9 +6,9 @@
 
 namespace convlab::grader {
 
-// Each command declares its options; when it was named on the command line it runs after parsing
-// and leaves its exit code. What goes wrong is thrown. Each has a namespace of its own, because
-// several commands are compiled as one file.
+// Each command declares its options. If the command line names it, it runs after parsing and sets
+// the exit code. Errors are thrown. Each has its own namespace, because several commands are
+// compiled as one file.
 
 // clang-format off
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }

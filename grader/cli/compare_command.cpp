@@ -68,7 +68,7 @@ ExitCode run(const Options& options) {
   if (options.plot.empty()) return ExitCode::kPassed;
   const std::optional<Ladder> ladder = ladder_of(comparisons);
   if (!ladder) {
-    std::cout << "No stage of these results has another to be compared with, so there is no "
+    std::cout << "No stage of these results has a stage to be compared with, so there is no "
                  "plot.\n";
     return ExitCode::kFallsShort;
   }

@@ -16,7 +16,7 @@ struct CourseMilestone {
 /// The root of the workbook's tree.
 std::filesystem::path course_folder();
 
-/// Where this build keeps results and what it remembers: the folder above bin/.
+/// The folder above bin/, where this build keeps results and its state.
 std::filesystem::path build_folder();
 
 /// All milestones, in order.
@@ -28,10 +28,10 @@ CourseMilestone find_milestone(const std::string& id);
 /// The executable of a solution, "student" or "reference", whether it exists or not.
 std::filesystem::path program_of(const std::string& milestone, const std::string& solution);
 
-/// Where the results of checks lie by default.
+/// The default folder for results of checks.
 std::filesystem::path results_folder();
 
-/// What the student's checks found so far; see grader/result/check_history.hpp.
+/// The history of the student's checks; see grader/result/check_history.hpp.
 std::filesystem::path history_file();
 
 /// `file` as seen from the current folder, if that is shorter.

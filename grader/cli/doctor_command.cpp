@@ -31,7 +31,7 @@ namespace convlab::grader::doctor_command {
 
 namespace {
 
-/// What the doctor saw of one thing. Without a mend it is well.
+/// The doctor's result for one item. Without a mend it is well.
 struct Examined {
   std::string name;
   std::string seen;
@@ -55,7 +55,7 @@ Examined program(const std::string& name, const std::string& program, const std:
   return {name, line, {}, needed};
 }
 
-// A value that CMake remembers of this build.
+// A value from this build's CMake cache.
 std::string cached(const std::string& variable) {
   std::ifstream cache(build_folder() / "CMakeCache.txt");
   for (std::string line; std::getline(cache, line);) {
@@ -101,7 +101,7 @@ Examined gpu() {
   Submission submission(program_of("m2", "student"));
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages) || submission.device().no_gpu.empty()) {
-    return {"GPU", *name, {}};  // where m2 is not built nothing is known of it
+    return {"GPU", *name, {}};  // m2 is not built, so nothing more is known
   }
   return {"GPU", *name,
           "It does not answer m2 in its isolation (" + submission.device().no_gpu +

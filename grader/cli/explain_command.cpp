@@ -77,7 +77,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
               stage.stage.id + " " + why + ". Next: " + check_command(id, stage, many));
 }
 
-// The file of a stage: the one that bears its name, or the only one.
+// The file of a stage: the one with its name, or the only one.
 std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& stage,
                               const std::string& extension) {
   std::string name = stage;
@@ -118,7 +118,7 @@ std::string what_is_asked(const Question& question) {
   return std::string("a letter from a to ") + static_cast<char>('a' + question.choices.size() - 1);
 }
 
-// Asks in the terminal; an empty line leaves a question out.
+// Asks in the terminal; an empty line skips a question.
 void ask(const Question& question) {
   for (;;) {
     std::cout << "  your answer (" << what_is_asked(question)
@@ -274,19 +274,17 @@ ExitCode run(const Options& options) {
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("explain", "Goes through what has passed, with a short quiz");
+      app.add_subcommand("explain", "Explains a file that has passed, with a short quiz");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("--stage", options->stage, "The stage, where several have passed");
-  command
-      ->add_option("--answers", options->answers,
-                   "Answers to the quiz, where nobody can be asked: 5,a,1148")
+  command->add_option("--stage", options->stage, "The stage, if several have passed");
+  command->add_option("--answers", options->answers, "Answers to the quiz, for scripts: 5,a,1148")
       ->delimiter(',');
   command
       ->add_option("--layer", options->layer,
                    "The convolution of the network to count in (default: the last)")
       ->check(CLI::Range(1, 64));
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
-  command->add_option("--solution", options->solution, "student, or reference where there is one")
+  command->add_option("--solution", options->solution, "student, or reference if there is one")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
   command->footer(

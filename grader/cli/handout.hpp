@@ -22,11 +22,11 @@ std::vector<HandoutFile> handout_files(const CourseMilestone& milestone);
 /// True if the file is there, byte for byte as handed out.
 bool is_as_handed_out(const HandoutFile& file);
 
-/// Whether a file belongs to a puzzle, which no check of a milestone's stages looks at.
+/// Whether a file belongs to a puzzle; checks of a milestone's stages ignore puzzles.
 bool is_puzzle(const std::string& path);
 
-/// The bytes of a hand-out file, from the copy that CMake made when it first saw it, or from the
-/// history of git; whichever has the right SHA-256.
+/// The bytes of a hand-out file with the right SHA-256, from the copy that CMake made when it first
+/// saw the file, or from git's history.
 /// @return nothing if neither has it
 std::optional<std::string> pristine_text(const HandoutFile& file);
 

@@ -95,15 +95,15 @@ void run_tool(const std::vector<std::string>& words, const std::string& target,
   }
 }
 
-// Gives the hand-out in `tree` a network of its own; a preset that does not exist is the default
-// one under another name. All of it is made in `tree`, and comes to this tree, which grades with
-// it, when it is whole: nobody finds half a network, whenever this is killed.
+// Gives the hand-out in `tree` its own network; a preset that does not exist becomes the default
+// one under another name. The network is made in `tree` and copied to this tree, which grades with
+// it, when it is complete. So even a killed run leaves no half network.
 void add_network(const Options& options, const fs::path& tree) {
   const std::string& name = options.network;
   const std::string preset = "common/network/presets/" + name + ".json";
   const std::string weights = "common/network/weights/" + name + ".clw";
   const std::string expected = "reference/oracle/expected/" + name + ".json";
-  // The preset last: without it nobody looks for the others.
+  // The preset is copied last: without it the other files are not used.
   const std::vector<std::string> files = {weights, expected, preset};
   for (const std::string& file : files) {
     if (!fs::exists(course_folder() / file)) continue;
@@ -187,8 +187,8 @@ std::vector<std::string> answers_in(const fs::path& tree) {
   return problems;
 }
 
-// Configures and builds the first milestone of the hand-out, whose program must say politely that
-// there is nothing in it yet.
+// Configures and builds the first milestone of the hand-out. Its program must say that the exercise
+// is still empty.
 void try_it(const fs::path& tree, const std::string& milestone) {
   std::cout << "Building " << milestone << " of the hand-out, as a student would" << std::endl;
   const fs::path build = tree / "build";
@@ -220,7 +220,7 @@ void try_it(const fs::path& tree, const std::string& milestone) {
   fs::remove_all(build);
 }
 
-// Only what is handed out can be put back by grader reset.
+// grader reset can restore only files that are handed out.
 std::string manifest_of(const std::set<std::string>& wanted) {
   std::istringstream lines(read_text(course_folder() / "milestones" / "handout.sha256"));
   std::string text;
@@ -246,7 +246,7 @@ ExitCode run(const Options& options) {
     throw UsageError(display_path(tree) + " exists already; remove it, or name another folder.");
   }
   fs::create_directories(parent);
-  // Under another name until it is whole and was looked at.
+  // Under another name until it is complete and checked.
   const FolderBeside scratch(parent);
   const fs::path half = scratch.path() / name;
   for (const std::string& file : files) {
@@ -275,24 +275,24 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* group = app.add_subcommand("handout", "For instructors: makes what students get");
+  CLI::App* group = app.add_subcommand("handout", "For instructors: makes a hand-out");
   group->require_subcommand(1);
   group->footer("Example:\n  build/bin/grader handout make out --term SP27");
-  CLI::App* command = group->add_subcommand("make", "The tree without answers, and its archive");
+  CLI::App* command =
+      group->add_subcommand("make", "Copies the tree without answers, and packs it");
   command->add_option("OUT", options->folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
       ->required();
   command->add_option("--term", options->term, "Such as SP27")->required();
-  command->add_option(
-      "--network", options->network,
-      "A network of its own, trained with the seed of the term where it is missing");
-  command->add_option("--epochs", options->epochs, "Of this training")
+  command->add_option("--network", options->network,
+                      "Network of the hand-out; trained with the term's seed if it is missing");
+  command->add_option("--epochs", options->epochs, "Epochs of this training")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--milestones", options->milestones, "Only these: m1,m2 (default: all)");
   command->add_flag("--no-build", options->no_build, "Do not build the first milestone to try it");
   command->footer(
-      "Looks for answers before it writes anything, builds the hand-out as a student\n"
-      "would, and packs it; the same tree gives the same bytes.\n\n"
+      "Searches for answers before it writes anything, builds the hand-out as a\n"
+      "student would, and packs it; the same tree gives the same bytes.\n\n"
       "Examples:\n"
       "  build/bin/grader handout make out --term SP27\n"
       "  build/bin/grader handout make out --term SP27 --network sp27");

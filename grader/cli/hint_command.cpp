@@ -24,8 +24,8 @@ struct Options {
   bool json = false;
 };
 
-// How many hints of each list were shown, by milestone or milestone/stage; lost or damaged, it
-// starts anew.
+// How many hints of each list were shown, by milestone or milestone/stage; if the file is lost or
+// damaged, counting starts again.
 nlohmann::json read_shown(const std::filesystem::path& file) {
   if (std::filesystem::exists(file)) {
     auto shown = nlohmann::json::parse(read_text(file), nullptr, false);
@@ -54,7 +54,7 @@ ExitCode run(const Options& options) {
 
   if (!options.again) {
     shown[list] = count;
-    // First remembered, then shown: a hint counts once it was seen.
+    // Stored first, then shown: a hint counts as soon as it is shown.
     write_atomically(state, shown.dump(1) + "\n");
   }
   if (options.json) {

@@ -16,10 +16,10 @@ struct Hints {
   std::map<std::string, std::vector<std::string>> stages{};
 };
 
-/// @throws EnvironmentError with the file's name and the mend if it is no such file
+/// @throws EnvironmentError that names the file and says what to do if it is not such a file
 Hints read_hints(const std::filesystem::path& file);
 
-/// The list that was asked for.
+/// The requested list.
 /// @param milestone  for messages, "m4"
 /// @param stage      none: the general one
 /// @throws UsageError that names the stages with hints if this one has none

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "common/file/whole_file.hpp"
+#include "common/text/lines.hpp"
 #include "grader/checks/given_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
@@ -36,7 +37,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Collects what was examined, and prints it unless the whole is to be JSON.
+/// Collects the examined items, and prints them unless the output is JSON.
 class Report {
  public:
   Report(std::string milestone, bool prints) : milestone_(std::move(milestone)), prints_(prints) {}
@@ -91,7 +92,7 @@ void examine_hints(const std::string& name, const std::vector<std::string>& hint
   }
 }
 
-// Of a stage's own hints four lead from a nudge to nearly the code.
+// A stage has at least four hints of its own, from a nudge to nearly the code.
 std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
   const Hints hints = read_hints(milestone.folder / "hints.json");
   std::vector<std::string> problems;
@@ -133,7 +134,7 @@ std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
   return problems;
 }
 
-// What a source of the course begins with: idea, picture, cost, expectation, how to run it.
+// Every source of the course begins with these: idea, picture, cost, expectation, how to run it.
 std::vector<std::string> header_problems(const std::string& path) {
   const std::string text = read_text(course_folder() / path);
   std::vector<std::string> problems;
@@ -190,7 +191,7 @@ std::set<std::string> stages_of(const CheckResult& result) {
   return stages;
 }
 
-// Every stage, and each with the polite finding that names its file.
+// Every stage must give E-not-implemented, which names its file.
 std::vector<std::string> handout_problems(const CourseMilestone& milestone, Report& report,
                                           std::set<std::string>& stages) {
   const CheckResult result = grade(
@@ -235,16 +236,33 @@ std::vector<std::string> reference_problems(const CourseMilestone& milestone, in
   return problems;
 }
 
-// As handed out the first puzzle waits; the reference solves all of them.
+// The puzzles as the reference solves them: those handed out, with the lines changed that
+// reference/solutions/…/puzzles says. Nothing where the reference is not part of the tree.
+std::vector<std::filesystem::path> solved_puzzles(const CourseMilestone& milestone) {
+  const auto changes =
+      course_folder() / "reference" / "solutions" / milestone.folder.filename() / "puzzles";
+  if (!std::filesystem::is_directory(changes)) return {};
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& puzzle : puzzle_files(milestone)) {
+    const auto change = changes / puzzle.filename().replace_extension(".change");
+    const auto file = build_folder() / "solved-puzzles" / milestone.id / puzzle.filename();
+    std::filesystem::create_directories(file.parent_path());
+    write_atomically(
+        file, with_changed_lines(read_text(puzzle), read_text(change), puzzle.filename().string()));
+    files.push_back(file);
+  }
+  return files;
+}
+
+// As handed out, the first puzzle is unsolved; the reference solves all of them.
 std::vector<std::string> puzzle_problems(const CourseMilestone& milestone) {
   std::vector<std::string> problems;
-  const auto solutions = course_folder() / "reference" / "solutions" / milestone.folder.filename();
   for (const bool reference : {false, true}) {
-    const auto folder = reference ? solutions : milestone.folder;
-    const auto files = puzzle_files({.id = milestone.id, .title = "", .folder = folder});
+    const auto files = reference ? solved_puzzles(milestone) : puzzle_files(milestone);
     if (files.empty()) continue;
-    const GivenFile built = build_given_files(
-        {.folder = folder / "puzzles", .sources = files, .headers = {}}, false, build_folder());
+    const auto folder = files.front().parent_path();
+    const GivenFile built = build_given_files({.folder = folder, .sources = files, .headers = {}},
+                                              false, build_folder());
     if (built.finding) {
       problems.push_back("The puzzles do not compile: " + built.finding->seen);
       continue;
@@ -352,14 +370,13 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("lint", "For instructors: is the course complete? (also a test in CI)");
-  command->add_option("MILESTONE", options->milestone, "Only this one");
+  command->add_option("MILESTONE", options->milestone, "Only this milestone");
   command->add_option("--batch", options->batch, "Images that the reference stages classify")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   command->add_flag("--no-references", options->skip_references,
                     "Leave the reference solutions out");
-  command->add_flag("--update", options->update,
-                    "First write milestones/handout.sha256 from the files as they are");
+  command->add_flag("--update", options->update, "First update milestones/handout.sha256");
   command->add_flag("--json", options->json, "Print JSON instead of text");
   command->footer("Example:\n  build/bin/grader lint");
   command->callback([options, &exit_code] {

@@ -26,10 +26,10 @@ constexpr const char* kExamples =
     "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
     "3 the environment is at fault.";
 
-// After each parallel region OpenMP's threads look out for more work for some milliseconds, on
-// processors that the submission needs by then: a tenth to a third of the grader's time. OpenMP
-// reads how long (GCC's library the first variable, clang's the second) before main, so the program
-// starts once more. What it starts itself gets none of these variables.
+// After each parallel region OpenMP's threads wait actively for some milliseconds, on processors
+// that the submission needs: a tenth to a third of the grader's time. OpenMP reads the limit (GCC's
+// library the first variable, clang's the second) before main, so the program restarts itself. Its
+// child processes get none of these variables.
 void let_idle_threads_sleep(int argc, char** argv) {
   // Reads an archive in a box in which no program can be started; it has one thread.
   const bool in_box =

@@ -34,7 +34,7 @@ std::vector<std::string> words_of(const std::string& list) {
   return words;
 }
 
-// Leaves the runs for which `keep` says yes.
+// Keeps the runs for which `keep` returns true.
 void keep_only(std::vector<Result>& results,
                const std::function<bool(const Result&, const RunResult&)>& keep) {
   for (Result& result : results) {
@@ -71,7 +71,7 @@ ExitCode run(const Options& options) {
   if (!options.stages.empty()) keep_stages(results, words_of(options.stages));
   std::vector<Result> rows = results;
   if (!options.batches.empty()) {
-    // A row for each stage and batch is too much of a ladder with thirty stages.
+    // A row for each stage and batch is too much for a ladder with thirty stages.
     keep_only(rows, [batches = parse_batches(options.batches)](const auto&, const RunResult& run) {
       return std::find(batches.begin(), batches.end(), run.batch) != batches.end();
     });

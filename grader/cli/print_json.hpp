@@ -4,8 +4,8 @@
 
 namespace convlab::grader {
 
-/// What a command with --json prints instead of words, on standard output. Bytes of file names that
-/// are no UTF-8 are replaced.
+/// Prints the JSON of a command with --json on standard output. Replaces bytes of file names that
+/// are not UTF-8.
 void print_json(const nlohmann::ordered_json& json);
 
 }  // namespace convlab::grader

@@ -24,7 +24,7 @@ std::vector<CheckResult> earlier_results() {
     try {
       results.push_back(read_check_result(entry.path()));
     } catch (const EnvironmentError&) {
-      continue;  // some other file; nobody asked for it by name
+      continue;  // another file, which was not requested by name
     }
   }
   std::stable_sort(results.begin(), results.end(), [](const CheckResult& a, const CheckResult& b) {
@@ -38,7 +38,7 @@ std::string date_of(const CheckResult& result) {
   return result.result.created.substr(0, kDate);
 }
 
-// What ended a check before any stage ran, "E-build" above all; empty if nothing did.
+// The finding that ended a check before any stage ran, mostly "E-build"; else empty.
 std::string finding_before_stages(const CheckResult& result) {
   for (const Finding& finding : result.findings) {
     if (finding.stage.empty()) return finding.id;
@@ -46,7 +46,7 @@ std::string finding_before_stages(const CheckResult& result) {
   return {};
 }
 
-// Takes over what a check says about the stage; false if it was no part of it.
+// Takes the check's result for the stage; false if the check did not include it.
 bool take_over(const CheckResult& result, Progress& progress) {
   std::string found = finding_before_stages(result);
   bool ran = !found.empty();
@@ -73,7 +73,7 @@ bool take_over(const CheckResult& result, Progress& progress) {
   return true;
 }
 
-// Where a milestone has several files, a stage is in the one that has its name.
+// If a milestone has several files, a stage is in the one with its name.
 bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stage) {
   const auto is_of_stage = [&](const HandoutFile& file) {
     std::string stem = std::filesystem::path(file.path).stem().string();
@@ -90,8 +90,8 @@ std::vector<HandoutFile> stage_files(const CourseMilestone& milestone) {
   return files;
 }
 
-// Whether a file of the stage has changed since a check. Where each stage has a file that bears its
-// name, the other stages' files do not matter.
+// Whether a file of the stage has changed since a check. If each stage has a file with its name,
+// the other stages' files do not matter.
 bool has_changed(const std::vector<SourceFile>& then, const std::vector<SourceFile>& now,
                  const std::vector<StageInfo>& stages, const StageInfo& stage) {
   const auto stage_of = [](const SourceFile& file) {

@@ -25,8 +25,8 @@ struct Progress {
   CheckResult check{};         ///< the last one that this stage was part of
 };
 
-/// Whether a stage passed with as many images as a whole check has. One that was tried with few
-/// images only is not done: an index may overflow at more.
+/// Whether a stage passed with as many images as a whole check has. A stage that was tried with few
+/// images is not done: an index may overflow at more.
 bool is_whole(const Progress& progress);
 
 /// One milestone; without stages, `problem` says why.
@@ -36,17 +36,17 @@ struct Chapter {
   std::string problem{};
 };
 
-/// How far somebody is, from the results that checks left in their usual folder: of each stage the
-/// last check counts, whether all stages were checked or this one.
+/// A student's progress, from the results in their usual folder: for each stage its last check
+/// counts, whether all stages or only this one was checked.
 /// @param solution  "student" or "reference"
 Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution);
 
-/// "Up to batch 100 only; a whole check goes to 1000.", or nothing if the check was whole. What
-/// passed with few images is not done: an index may overflow at more.
+/// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole. A stage
+/// that passed with few images is not done: an index may overflow at more.
 std::string untried_text(const CheckResult& check);
 
-/// The last checks of all stages as one result, as if all had been checked together. Stages whose
-/// file is as handed out are no part of it.
+/// The last checks of all stages as one result, as if all had been checked together, without stages
+/// whose file is as handed out.
 /// @throws Error that names the first stage whose file was not checked as it is now, and the
 /// command; also if no stage was checked
 CheckResult combined_result(const Chapter& chapter);

@@ -79,7 +79,7 @@ PuzzleWalk walk_puzzles(const std::vector<std::filesystem::path>& files,
   for (std::size_t i = 0; i < files.size(); ++i) {
     walk.waits = files[i].string();
     walk.title = stages[i].title;
-    // Only the last barrier of its puzzle is missing: what is handed out may seem to work.
+    // The handed-out puzzle lacks only its last barrier, so it may seem to work.
     if (is_fresh(files[i])) return walk;
     submission.set_sources(SourceText({files[i]}));  // kernels of several puzzles have one name
     walk.finding = check_puzzle(submission, stages[i]);

@@ -51,7 +51,7 @@ std::vector<fs::path> default_results(const Options& options) {
   return {found.begin(), found.end()};
 }
 
-// What the program says of its own time, below the lines of the run.
+// The program's tables of its time, below the lines of the run.
 std::string profile_of(const fs::path& program, const std::string& stage, int batch) {
   constexpr std::chrono::minutes kLimit{5};
   const FinishedProcess run = run_process(
@@ -61,7 +61,7 @@ std::string profile_of(const fs::path& program, const std::string& stage, int ba
   if (!run.succeeded()) {
     return "No profile: " + trimmed_end(run.output.substr(0, run.output.find('\n'))) + ".";
   }
-  // Before it stands what the program always prints.
+  // The text before it is what the program always prints.
   const auto begin = run.output.find("\nKernels");
   return trimmed_end(begin == std::string::npos ? run.output : run.output.substr(begin + 1));
 }
@@ -160,7 +160,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_option("--stage", options->stage, "Stage that computes the maps (default: first)");
   command->add_flag("--no-plots", options->no_plots, "Draw no SVG, PDF and PNG beside the report");
   command->footer(
-      "Writes report.md, to edit, and report.html, which opens without a network.\n\n"
+      "Writes report.md, to edit, and report.html, which works offline.\n\n"
       "Examples:\n"
       "  build/bin/grader report m4\n"
       "  build/bin/grader report m2 --image 7 --profile\n"

@@ -55,7 +55,7 @@ ExitCode run(const Options& options) {
     std::cout << "Every file of " << milestone.id << " is as it was handed out.\n";
     return ExitCode::kPassed;
   }
-  // All of them first, so that nothing is half reset.
+  // Reads all files first, so that nothing is half reset.
   std::vector<std::string> texts;
   for (const HandoutFile& file : changed) {
     const std::optional<std::string> text = pristine_text(file);
@@ -72,7 +72,7 @@ ExitCode run(const Options& options) {
     std::cout << "Nothing was changed.\n";
     return ExitCode::kPassed;
   }
-  // All backups before the first file is replaced: a disk may become full between them.
+  // Writes all backups before it replaces the first file: a disk may become full between them.
   for (const HandoutFile& each : changed) {
     const auto file = course_folder() / each.path;
     if (!std::filesystem::exists(file)) continue;
@@ -92,7 +92,7 @@ ExitCode run(const Options& options) {
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("reset", "Puts a milestone's files back as handed out, keeps a backup");
+      app.add_subcommand("reset", "Restores a milestone's files, and keeps a backup");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_flag("--yes", options->yes, "Do not ask");
   command->footer("Example:\n  build/bin/grader reset m1");

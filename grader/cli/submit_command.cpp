@@ -34,7 +34,7 @@ std::vector<SourceFile> without_puzzles(std::vector<SourceFile> files) {
   return files;
 }
 
-// The check of these very files: of all stages at once, or of each stage by itself.
+// The check of exactly these files: of all stages at once, or of each stage separately.
 // @throws Error that says what to do first
 CheckResult checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
                            const std::vector<SourceFile>& sources) {
@@ -172,7 +172,7 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("submit", "Packs what was checked into one file");
+  CLI::App* command = app.add_subcommand("submit", "Packs the checked files into one archive");
   command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
   command->add_option("--output", options->output,
                       "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");

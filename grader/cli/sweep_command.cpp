@@ -136,7 +136,7 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("sweep", "Tries every point of a stage's parameters");
+  CLI::App* command = app.add_subcommand("sweep", "Tries all combinations of a stage's parameters");
   command->add_option("STAGE", options->stage, "A stage that sweeps.json declares")->required();
   command->add_option("--batches", options->batches, "Batches to time")->capture_default_str();
   command->add_option("--network", options->network, "Network preset")->capture_default_str();
@@ -157,8 +157,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--no-build", options->no_build, "Do not build the student's program first");
   command->add_flag("--no-plots", options->no_plots, "Draw no heat maps");
   command->footer(
-      "Points that cannot be good are left out, with the reason. After Ctrl-C the same\n"
-      "command goes on where it stopped, unless the program was built anew.\n\n"
+      "Leaves out points that cannot be good, and says why. After Ctrl-C the same\n"
+      "command continues, unless the program was rebuilt.\n\n"
       "Examples:\n"
       "  build/bin/grader sweep sweep-tuned\n"
       "  build/bin/grader sweep sweep-tuned --solution reference --batches 10000\n"

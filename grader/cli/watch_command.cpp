@@ -31,7 +31,7 @@ struct Options {
   std::string milestone;
   std::string stage;
   std::string batches = "100";
-  int checks = 0;  // for tests: stop after so many
+  int checks = 0;  // for tests: stop after this many
 };
 
 volatile std::sig_atomic_t stop_asked = 0;
@@ -40,8 +40,8 @@ void ask_to_stop(int /*signal*/) {
   stop_asked = 1;
 }
 
-/// When each source was last written, and how long it is. Editors that write a new file and rename
-/// it are seen as well; what the clock of a file system is too coarse for, the size often tells.
+/// When each source was last written, and how long it is. This also notices editors that write a
+/// new file and rename it. If the clock of a file system is too coarse, the size often differs.
 using Snapshot =
     std::map<std::filesystem::path, std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
 
@@ -56,7 +56,7 @@ Snapshot snapshot(const CourseMilestone& milestone) {
   return seen;
 }
 
-// Returns once the files differ from `old` and have come to rest, or when asked to stop.
+// Returns once the files differ from `old` and no longer change, or when asked to stop.
 void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
   Snapshot last = snapshot(milestone);
   while (stop_asked == 0) {
@@ -67,8 +67,8 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
   }
 }
 
-// Runs grader check as a process of its own: Ctrl-C ends it at once, also while it compiles, and it
-// may be a grader that was just built anew.
+// Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
+// may be a grader that was just rebuilt.
 bool check(const CourseMilestone& milestone, const std::vector<std::string>& options) {
   std::vector<std::string> words = {(build_folder() / "bin" / "grader").string(), "check",
                                     milestone.id};
@@ -81,7 +81,7 @@ bool check(const CourseMilestone& milestone, const std::vector<std::string>& opt
   return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
 }
 
-// Builds the student's work as a check does. Nothing if that fails, which has been said then.
+// Builds the student's work like a check. Empty if that fails; the reason is then printed.
 std::optional<std::vector<std::string>> build_stages(const CourseMilestone& milestone,
                                                      const Options& options) {
   const ScratchFolder folder;
@@ -91,7 +91,7 @@ std::optional<std::vector<std::string>> build_stages(const CourseMilestone& mile
   std::vector<std::string> stages;
   std::istringstream lines(read_text(file));
   for (std::string line; std::getline(lines, line);) stages.push_back(line);
-  if (stages.empty()) stages.emplace_back();  // the check of everything says why
+  if (stages.empty()) stages.emplace_back();  // a check of everything gives the reason
   return stages;
 }
 
@@ -124,7 +124,7 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  parse_batches(options.batches);  // what is wrong with them no save would mend
+  parse_batches(options.batches);  // saving a file cannot correct these
   struct sigaction action {};
   action.sa_handler = ask_to_stop;
   ::sigaction(SIGINT, &action, nullptr);

@@ -42,7 +42,7 @@ std::optional<Finding> count_facts(Submission& submission, const StageInfo& stag
   facts.counted = call.accesses;
   ConvShape ten = layer;
   ten.batch = 10;
-  // No place of a program is 0: no lane waits, nothing is counted.
+  // No program address is 0, so no lane waits and nothing is counted.
   if (auto found = run_once(submission, stage, ten, "0", call)) return found;
   facts.launches_of_10 = call.notes.launches;
   return std::nullopt;

@@ -11,7 +11,7 @@
 
 namespace convlab::grader {
 
-/// What was counted while a stage computed one convolution of one image on the emulated device.
+/// The counts of one convolution of one image on the emulated device.
 struct StageFacts {
   StageInfo stage{};
   ConvShape shape{};
@@ -26,7 +26,7 @@ struct StageFacts {
 std::optional<Finding> count_facts(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageFacts& facts);
 
-/// One kernel of a stage, as it was launched, with what its warps asked for.
+/// One kernel of a stage, as it was launched, with the requests of its warps.
 struct KernelFacts {
   DeviceLaunch launch{};
   std::int64_t blocks = 0;
@@ -40,11 +40,10 @@ struct KernelFacts {
 /// The kernels in the order of their launches; each of them once.
 std::vector<KernelFacts> kernels_of(const StageFacts& facts, const SourceText& sources);
 
-/// What the student calls the array: the kernel's parameter or the variable; "memory" if unknown.
+/// The student's name of the array: the kernel's parameter or the variable; "memory" if unknown.
 std::string array_name(const AccessNote& note, const SourceText& sources);
 
-/// "input", "weights" or "output": the array of the convolution that it is, by its size; or
-/// nothing.
+/// "input", "weights" or "output": the convolution's array with this size; empty if there is none.
 std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources);
 
 /// Loads of the input from global memory, per element of the input.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostYZ = 65535;  // of grid.y and grid.z
 
-// The kernel that touches memory most.
+// The kernel with the most memory accesses.
 const KernelFacts* busiest(const std::vector<KernelFacts>& kernels) {
   const auto accesses = [](const KernelFacts& kernel) {
     std::int64_t all = 0;

@@ -7,11 +7,11 @@
 
 namespace convlab::grader {
 
-/// The walk through a passed file: launch, what a thread holds, every line that touches memory,
+/// The explanation of a passed file: launch, what a thread holds, every line that accesses memory,
 /// each barrier. At most kColumns wide; every number was counted.
 std::string walk_text(const StageFacts& facts, const SourceText& sources);
 
-/// What the next milestone will change in this very program, with its numbers.
+/// What the next milestone will change in this program, with its numbers.
 /// @param milestone  "m2", "m3" or "m4"
 std::string next_text(const std::string& milestone, const StageFacts& facts,
                       const SourceText& sources);

@@ -369,7 +369,7 @@ std::optional<Finding> damaged_heap(const std::string& said, const std::string& 
   return std::nullopt;
 }
 
-// What only the signal tells.
+// The finding that follows from the signal alone.
 Finding explain_signal(int signal, const std::string& where, const FaultRecord& fault) {
   switch (signal) {
     case SIGSYS:

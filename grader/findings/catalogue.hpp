@@ -24,11 +24,11 @@ const std::vector<Diagnosis>& catalogue();
 /// catalogue
 Finding finding(const std::string& id, const std::string& seen);
 
-/// The finding that these words are about. @param prefix  where it was: "In case 'stride 2' (…): "
+/// The finding with these words. @param prefix  where it was: "In case 'stride 2' (…): "
 Finding finding(const FaultWords& words, const std::string& prefix);
 
-/// The finding with the compiler's warnings beside it. A variable without a start value explains
-/// any wrong number, so then the finding is E-uninitialised.
+/// The finding with the compiler's warnings. A variable without a start value explains any wrong
+/// number, so then the finding is E-uninitialised.
 Finding with_warnings(Finding found, const std::string& warnings);
 
 /// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".

@@ -9,7 +9,7 @@ namespace convlab::grader {
 
 namespace {
 
-/// What a compiler says, in a part of its sentence, and what it means.
+/// A part of a compiler's message, and what it means.
 struct CompilerWords {
   const char* says;
   const char* cause;

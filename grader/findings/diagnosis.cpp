@@ -61,8 +61,8 @@ bool most_are_wrong(const Counts& counts) {
   return 2 * wrong > static_cast<std::ptrdiff_t>(counts.size());
 }
 
-// The tightest class that the output would have met. The bound of sums in halves is so wide that a
-// few wrong taps stay within it; but those lie somewhere, and rounding errors lie everywhere.
+// The tightest class whose bound the output keeps. The bound of sums in halves is so wide that a
+// few wrong taps stay within it; but those are local, and rounding errors are everywhere.
 std::optional<Precision> looser_class(const WrongOutput& wrong) {
   const oracle::ErrorReport& report = wrong.report;
   if (wrong.tolerance.bound == 0.0 || report.not_finite > 0) return std::nullopt;

@@ -14,8 +14,8 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// To nearest, ties to even, with so many bits of the significand left out. No subnormals: numbers
-// that small do not decide.
+// To nearest, ties to even, without this many bits of the significand. Ignores subnormals: numbers
+// that small do not matter.
 float rounded(float value, int bits) {
   const auto word = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t half = 1U << (bits - 1);
@@ -44,7 +44,7 @@ Floats through(const Type& type, const float* values, std::int64_t count) {
   return result;
 }
 
-// Which type the output shows: its numbers are all such, or it is right for inputs that are.
+// The type that the output shows: all its numbers have that type, or it is right for such inputs.
 std::string lost_in(const WrongOutput& wrong) {
   const ConvShape& s = wrong.shape;
   const float* output = wrong.arrays.output;
@@ -81,11 +81,11 @@ std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::
   const double sums = oracle::error_bound(Precision::kFp16Sums);
   constexpr std::int64_t kAffordable = 200'000'000;
   const std::string seen = "In " + where + ": " + describe(wrong.shape, report);
-  // Rounding errors lie everywhere; a few wrong taps may stay within the wide bound of half sums.
+  // Rounding errors are everywhere; a few wrong taps may stay within the wide bound of half sums.
   const bool everywhere = 2 * report.wrong > wrong.shape.output_size();
   const bool nearly = report.worst_ratio <= (everywhere ? sums : reduced);
   const bool affordable = wrong.shape.multiply_adds() < kAffordable;
-  // Whole numbers are far from the truth, and still tell themselves.
+  // Whole numbers are far from the exact values, but easy to recognise.
   const std::string type = affordable ? lost_in(wrong) : std::string();
   if (!nearly && type.empty()) return std::nullopt;
   Finding found = finding(

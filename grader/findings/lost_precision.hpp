@@ -7,8 +7,8 @@
 
 namespace convlab::grader {
 
-/// E-precision, if every element is nearly right: numbers went through a smaller type. Names the
-/// type and what went through it, where the output shows it.
+/// E-precision, if every element is nearly right: numbers passed through a smaller type. Names the
+/// type and the numbers, if the output shows them.
 std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::string& where);
 
 }  // namespace convlab::grader

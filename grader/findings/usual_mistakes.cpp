@@ -19,7 +19,8 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// A usual mistake, as other arrays or another shape: right loops over those give the wrong output.
+/// A usual mistake, expressed as other arrays or another shape: right loops over these give the
+/// wrong output.
 struct Mistake {
   const char* id;
   std::function<bool(const ConvShape&)>
@@ -291,7 +292,7 @@ bool begins_tiles_without_stride(const WrongOutput& wrong) {
   const ConvShape& s = wrong.shape;
   constexpr int kSmallest = 8;
   if (s.stride == 1 || s.out_height() <= kSmallest) return false;
-  // Every window by itself, side by side: what the mistake would read becomes an input.
+  // Puts all windows side by side: the values that the mistake would read become an input.
   ConvShape apart = s;
   apart.height = s.out_height() * s.kernel;
   apart.width = s.out_width() * s.kernel;
@@ -372,8 +373,8 @@ std::string factor_text(const ConvShape& s, double factor) {
   return text.str();
 }
 
-// Every element is right, at the place of another: b and m exchanged, in the batch or in slices of
-// it, or h and w.
+// Every element is right but stored in another place: b and m exchanged, in the batch or in slices
+// of it, or h and w.
 bool stores_elsewhere(const WrongOutput& wrong) {
   const ConvShape& s = wrong.shape;
   if (s.kernel == 1) return false;  // as if the input were transposed

@@ -38,7 +38,7 @@ std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeR
 }
 
 constexpr std::size_t kMostStages = 64;
-// Far more than honest work takes: emulated, all stages of m4 take minutes.
+// Far longer than honest work takes: emulated, all stages of m4 take minutes.
 constexpr std::chrono::hours kMostTime{3};
 
 std::string listed_twice(const std::vector<StageInfo>& stages) {
@@ -64,7 +64,7 @@ class Grading {
 
   CheckResult run() {
     const std::vector<StageInfo> stages = list_stages();
-    // Emulating 10 000 images takes a quarter of an hour; who wants that names the batch.
+    // Emulating 10 000 images takes a quarter of an hour; to get it, name the batch.
     std::vector<int> batches = request_.batches;
     if (batches.empty()) batches = {100, 1000};
     if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
@@ -95,8 +95,8 @@ class Grading {
     return submission_.device().device == Device::kEmulated;
   }
 
-  // Points are for people who rely on what the box keeps out; an instructor who has another fence
-  // leaves the part out by name.
+  // Points need the box's promises; an instructor with another protection disables the mechanism by
+  // name.
   bool keeps_promises() {
     const std::vector<std::string> broken = broken_promises(submission_.isolation());
     if (broken.empty()) return true;
@@ -110,10 +110,10 @@ class Grading {
     return request_.build_emulated(false).warnings;
   }
 
-  // Keeps a finding and tells it; false if there is one.
+  // Stores and reports a finding; false if there is one.
   bool passes(const StageInfo& stage, const std::optional<Finding>& finding) {
     if (!finding) return true;
-    // What does not compile has shown its errors.
+    // A file that does not compile has shown its errors already.
     check_.findings.push_back(request_.unbuilt ? *finding : with_warnings(*finding, warnings()));
     quote_exercise(submission_.sources(), check_.findings.back());
     check_.findings.back().stage = stage.id;
@@ -122,11 +122,12 @@ class Grading {
     return false;
   }
 
-  // Starts the program and learns its stages and its device; none if there is nothing to check.
+  // Starts the program and reads its stages and its device; none if there is nothing to check.
   std::vector<StageInfo> list_stages() {
     std::vector<StageInfo> stages;
     if (!passes({}, request_.unbuilt)) {
-      if (request_.score) submission_.list_stages(stages);  // what was built last knows the device
+      if (request_.score)
+        submission_.list_stages(stages);  // the last built program knows the device
       return {};
     }
     const std::optional<Failure> failure = submission_.list_stages(stages);
@@ -159,7 +160,7 @@ class Grading {
                                     std::to_string(kMostTime.count()) + " hours.");
   }
 
-  // What an earlier check found of these stages; false if one of them fell short.
+  // Takes an earlier check's results for these stages; false if one of them failed.
   bool take_over(const CheckResult& earlier, const std::vector<StageInfo>& stages) {
     const auto is_here = [&](const std::string& id) {
       return std::any_of(stages.begin(), stages.end(),
@@ -181,13 +182,14 @@ class Grading {
     return request_.rules.rules.value_or(course ? Rules::kCourse : Rules::kWorkbook);
   }
 
-  // The exercises of the first milestones are for every shape, whatever a stage declares.
+  // The exercises of the first milestones must handle every shape; a stage's declaration does not
+  // matter.
   [[nodiscard]] bool supports_one_network(const StageInfo& stage) const {
     return !stage.only_for.empty() && request_.milestone == "m4";
   }
 
   [[nodiscard]] CasePlan plan_for(const StageInfo& stage, const std::vector<int>& batches) const {
-    // The course never asked for other batches than hundreds, so these are not asked here either.
+    // The course used only batches of hundreds, so the check does, too.
     constexpr int kQuick = 100;
     const int batch = std::min(kQuick, *std::min_element(batches.begin(), batches.end()));
     if (supports_one_network(stage)) {
@@ -199,12 +201,12 @@ class Grading {
                        request_.rules.published_cases.value_or(has_stride));
   }
 
-  // Checks by the rules and in the precision class that were asked for.
+  // Checks with the requested rules and precision class.
   bool check_as_asked(const StageInfo& declared, const std::vector<int>& batches,
                       std::uint64_t seed, GradedNetwork& network) {
     StageInfo stage = declared;
     if (supports_one_network(stage) && stage.only_for != request_.network) {
-      // Not a mistake in the command: the file says it, and other stages can still be checked.
+      // Not an error in the command: the file declares it, and other stages can still be checked.
       return passes(
           stage, finding("E-shapes", "It supports the layers of network " + stage.only_for +
                                          " only; check it with --network " + stage.only_for + "."));
@@ -231,7 +233,7 @@ class Grading {
     return true;
   }
 
-  // Checks in the class of the stage, or, where the class is to be found, in the tightest it keeps.
+  // Checks in the stage's class; if the class must be found, in the tightest that the stage keeps.
   std::optional<Finding> check_in_class(StageInfo& stage, const CasePlan& plan,
                                         const std::vector<int>& batches, std::uint64_t seed,
                                         GradedNetwork& network) {
@@ -250,8 +252,8 @@ class Grading {
     return found;
   }
 
-  // An emulated device sees faults that do not show on a GPU. By the rules of the workbook they
-  // count, under their own name; by those of the course the result counts, and they are told.
+  // An emulated device sees faults that do not show on a GPU. Under the rules of the workbook they
+  // count, under their own name; under those of the course they are only warnings.
   std::optional<Finding> without_luck(StageInfo& stage, const CasePlan& plan,
                                       const std::vector<int>& batches, std::uint64_t seed,
                                       GradedNetwork& network, const std::optional<Finding>& found) {
@@ -277,7 +279,7 @@ class Grading {
     return std::nullopt;
   }
 
-  // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU did
+  // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU does
   // not show.
   std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
                                    const std::optional<Finding>& found) {
@@ -302,7 +304,7 @@ class Grading {
     return std::nullopt;
   }
 
-  // On a GPU: what touches memory beyond an allocation, where usually a neighbour forgives it.
+  // On a GPU: accesses beyond an allocation, which usually hit another allocation unnoticed.
   std::optional<Finding> guarded(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
     observer_.announce(stage.id + ": with nothing behind its arrays");
     submission_.set_gpu_memory("guarded");
@@ -326,7 +328,7 @@ class Grading {
     observer_.warned(stage, finding);
   }
 
-  // Shapes that nobody must get right.
+  // Shapes that do not change the verdict.
   void measure_generality(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
     Generality generality{.stage = stage.id};
     constexpr int kMostTimeouts = 2;  // a program that hangs at each shape would take hours
@@ -347,7 +349,7 @@ class Grading {
     check_.generality.push_back(std::move(generality));
   }
 
-  // What the GPU found, in the words of the emulated device where that knows more.
+  // The GPU's finding, or the emulated device's if that knows more.
   Finding closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
                  const Finding& found) {
     if (submission_.device().device != Device::kGpu || !request_.build_emulated) return found;
@@ -372,7 +374,7 @@ class Grading {
     return std::nullopt;
   }
 
-  // From the first case to the last batch; the finding that ends it.
+  // Runs from the first case to the last batch. @return the finding that ends it
   std::optional<Finding> check(const StageInfo& stage, const CasePlan& plan,
                                const std::vector<int>& batches, std::uint64_t seed,
                                GradedNetwork& network) {
@@ -391,7 +393,7 @@ class Grading {
       return shared;
     }
     if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
-      // The course never asked for it.
+      // The course never checked this.
       if (plan.rules == Rules::kWorkbook) return leak;
       warn(stage, *leak);
     }
@@ -447,7 +449,7 @@ class Grading {
     }
   }
 
-  // With the precision class in which it was checked, which may have been found out.
+  // With the precision class of the check, which the grader may have found.
   [[nodiscard]] StageInfo as_judged(StageInfo stage) const {
     for (const RunResult& run : check_.result.runs) {
       if (run.stage.id == stage.id) stage.precision = run.stage.precision;

@@ -17,7 +17,7 @@
 
 namespace convlab::grader {
 
-/// How the points of a check come about.
+/// How to give points for a check.
 struct ScoreRequest {
   ScoreRules rules{};
   std::filesystem::path
@@ -26,12 +26,12 @@ struct ScoreRequest {
   std::optional<SolvedPuzzles> puzzles{};  ///< none: they are no part of the check
 };
 
-/// How exactly a given file must compute, where its own word does not count.
+/// How exactly a given file must compute, if its own declaration does not count.
 struct PrecisionRequest {
   std::optional<Precision> declared{};  ///< none: the tightest class that it keeps
 };
 
-/// Why the points for a speed are open after a check that was asked to leave it out.
+/// Why the points for a speed are open after a check without speeds.
 inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
 
 /// What to grade.
@@ -40,7 +40,7 @@ struct GradeRequest {
   std::string solution = "student";
   std::filesystem::path program{};               ///< the milestone's executable
   std::optional<Finding> unbuilt{};              ///< why there is none; then nothing runs
-  std::vector<std::filesystem::path> sources{};  ///< what it was built from, to quote
+  std::vector<std::filesystem::path> sources{};  ///< its source files, to quote
   std::string warnings{};              ///< of the compiler about these, shown beside a finding
   std::optional<std::string> stage{};  ///< none: every stage of the program
   std::vector<int> batches{};          ///< none: 100, 1000, and 10000 unless it is emulated
@@ -57,22 +57,22 @@ struct GradeRequest {
   std::optional<CheckResult> checked{};
 };
 
-/// Who is told while it goes on.
+/// Callbacks that report progress.
 struct GradeObserver {
   std::function<void(const std::string& what)> announce;
   std::function<void(const StageInfo&, std::size_t cases)> cases_passed;
   std::function<void(const RunResult&)> run_ended;
   std::function<void(const StageInfo&, const Finding&)> found;
-  std::function<void(const StageInfo&, const std::string&)> noted;  ///< what is no fault
+  std::function<void(const StageInfo&, const std::string&)> noted;  ///< a remark, not a fault
   std::function<void(const StageInfo&, const Finding&)> warned;     ///< a fault that is forgiven
 };
 
 /// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the
 /// behaviour and runs the network at every batch, stage by stage: a stage stops at its first
-/// finding, the others still run. The speeds that give points are measured beside the reference;
-/// points follow from what was found and measured. Builds nothing.
+/// finding, the others still run. The speeds that give points are measured in turns with the
+/// reference; points follow from the findings and the speeds. Builds nothing.
 /// @throws UsageError for an unknown stage (lists the known ones) or network, EnvironmentError for
-/// missing data or memory, and for a GPU that answers, but not the isolated program
+/// missing data or memory, and if the isolated program cannot reach a GPU that answers outside
 CheckResult grade(const GradeRequest& request, const GradeObserver& observer);
 
 }  // namespace convlab::grader

@@ -26,7 +26,7 @@ bool all_right(Submission& submission, const StageInfo& stage,
   });
 }
 
-// Runs the cases with warps in lockstep. Nothing if one is wrong, or if no lane counts on another.
+// Runs the cases with warps in lockstep. Empty if one is wrong, or if no lane relies on another.
 std::optional<Luck> find_warp_sync(const std::filesystem::path& program, const StageInfo& stage,
                                    const std::vector<ElementCase>& cases, std::uint64_t seed,
                                    std::vector<std::string> environment) {

@@ -14,17 +14,17 @@
 
 namespace convlab::grader {
 
-/// A fault by CUDA's rules that does not show in the result on a GPU, and the emulated program in
-/// which it does not show either.
+/// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in
+/// which it does not change the result either.
 struct Luck {
   Finding finding{};
   std::filesystem::path program{};
   std::vector<std::string> environment{};
 };
 
-/// Asks whether a fault of an emulated program is one that GPUs forgive: a read beyond an
-/// allocation whose value nobody uses (E-outside), or lanes of a warp that read what others wrote
-/// without a barrier (E-warp-sync).
+/// Finds out whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose
+/// value is not used (E-outside), or lanes of a warp that read values of other lanes without a
+/// barrier (E-warp-sync).
 /// @param cases  small ones, which are tried
 /// @param found  what the emulated device found
 /// @return nothing if the result is wrong in any case
@@ -32,8 +32,8 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
                               const std::vector<ElementCase>& cases, std::uint64_t seed,
                               const Finding& found);
 
-/// A GPU tells that something went wrong; the emulated program, which runs the case once more,
-/// tells where.
+/// A GPU reports that something failed; the emulated program, which runs the case once more,
+/// reports where.
 /// @param found  what the GPU found
 /// @return nothing if the emulated program knows no more
 std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText& sources,
@@ -41,7 +41,7 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
                                    std::uint64_t seed, const Finding& found);
 
 /// The first finding of the emulated program: in these cases, in another order of its threads and
-/// streams, or in what it leaves allocated. None if there is none, or no such program.
+/// streams, or in memory that it does not free. None if there is none, or no such program.
 /// @param sources  of the program, whose lines and names the finding quotes
 std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
                                 const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
@@ -53,10 +53,10 @@ std::optional<Finding> find_shared_variable(const std::function<std::filesystem:
                                             const SourceText& sources, const StageInfo& stage,
                                             std::uint64_t seed);
 
-/// Not for findings that no order of lanes and no neighbouring memory can bring about.
+/// Whether the order of lanes or neighbouring memory can cause this finding.
 bool may_be_luck(const Finding& finding);
 
-/// Whether CUDA's rules make it a mistake wherever it runs, also where the result is right.
+/// Whether it is a mistake under CUDA's rules on every device, even if the result is right.
 bool holds_everywhere(const Finding& finding);
 
 /// The same cases with so few images that emulation is quick.

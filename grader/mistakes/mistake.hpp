@@ -14,18 +14,17 @@ namespace convlab::grader {
 ///     - if (h >= shape.out_height() || w >= shape.out_width()) return;
 ///     + if (h > shape.out_height() || w > shape.out_width()) return;
 ///
-/// Lines that begin with '-' are found one after the other in the solution, whatever their
-/// indentation, and those with '+' take their place. A line `// From im2col.cu` names another
-/// solution than that of the folder, m1.cpp, m2.cu, ….
+/// Lines with '-' and '+' are as with_changed_lines wants them. A line `// From im2col.cu` names
+/// another solution than that of the folder, m1.cpp, m2.cu, ….
 struct Mistake {
-  std::string name{};                 ///< "m2/no_guard"
-  std::string what{};                 ///< one sentence
-  std::string finding{};              ///< the id that it must get
-  std::vector<std::string> says{};    ///< words that the finding must have
-  std::string milestone{};            ///< "m2"
-  bool only_emulated = false;         ///< nvcc refuses it in its own words, "// Runs emulated"
-  std::filesystem::path from{};       ///< the right solution
-  std::vector<std::string> change{};  ///< the lines with '-' and '+'
+  std::string name{};               ///< "m2/no_guard"
+  std::string what{};               ///< one sentence
+  std::string finding{};            ///< the id that it must get
+  std::vector<std::string> says{};  ///< words that the finding must have
+  std::string milestone{};          ///< "m2"
+  bool only_emulated = false;       ///< nvcc refuses it in its own words, "// Runs emulated"
+  std::filesystem::path from{};     ///< the right solution
+  std::string change{};             ///< for with_changed_lines
 };
 
 /// Reads a file of the corpus. @param solutions  the folder of the right solutions

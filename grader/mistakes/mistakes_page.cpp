@@ -54,7 +54,7 @@ void update_page(const std::filesystem::path& file, std::vector<ShownMistake> sh
     while (body.ends_with('\n')) body.pop_back();
     body += "\n\n" + begin_mark + mistake.name + " -->\n\n" + wrapped("Example: " + mistake.what) +
             "\n\n```diff\n";
-    for (const std::string& line : mistake.change) body += line + "\n";
+    body += mistake.change;
     body += "```\n\n```text\n" + printed_finding(each) + "```\n\n" + end_mark;
     page.replace(section, next - section, body);
   }

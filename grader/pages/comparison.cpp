@@ -44,7 +44,7 @@ std::vector<NamedRun> named_runs(const std::vector<Result>& results,
   return runs;
 }
 
-// Both series cut to the same number of samples, as the bootstrap wants pairs.
+// Cuts both series to the same number of samples, because the bootstrap needs pairs.
 ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const std::string& name) {
   ComparedSpeed speed{.against = name};
   SpeedMeasure measure;

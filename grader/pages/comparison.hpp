@@ -11,9 +11,9 @@
 
 namespace convlab::grader {
 
-/// How many times as fast a stage is as another, with what noise leaves open.
+/// How many times as fast a stage is as another, with an interval for noise.
 struct ComparedSpeed {
-  std::string against{};  ///< the other, as a row names it
+  std::string against{};  ///< the other stage, as a row names it
   double ratio = 0.0;     ///< the other's op time over this one's, sums of medians
   double low = 0.0;       ///< 95 % interval; see estimate_speed
   double high = 0.0;
@@ -53,7 +53,7 @@ struct ComparedWith {
 /// Compares stages: by default each with the one before it on the ladder (its `baseline`).
 /// @param names  of the results, for rows where several results hold the same stage
 /// @return one for each network and batch that has times; emulated and failed runs have none
-/// @throws UsageError if `with.stage` or counters name what is in no result; lists those that are
+/// @throws UsageError if `with.stage` or counters name an unknown stage; lists the known ones
 std::vector<Comparison> compare(const std::vector<Result>& results,
                                 const std::vector<std::string>& names, const ComparedWith& with);
 

@@ -9,8 +9,8 @@
 
 namespace convlab::grader {
 
-/// What Nsight Compute counted, in percent of what the unit can sustain; a mean over the kernels,
-/// weighted by how long each ran. Nothing where the file does not say.
+/// Counters of Nsight Compute, in percent of what the unit can sustain; a mean over the kernels,
+/// weighted by their running times. Empty where the file has no value.
 struct Counters {
   std::optional<double> compute{};    ///< "Compute (SM) Throughput"
   std::optional<double> memory{};     ///< "Memory Throughput"
@@ -25,13 +25,13 @@ struct StageCounters {
   Counters counters{};
 };
 
-/// Reads what `ncu --csv --page details` or `--page raw` printed; lines of the profiled program may
-/// stand between.
+/// Reads the output of `ncu --csv --page details` or `--page raw`, which may contain lines of the
+/// profiled program.
 /// @param name  of the file, for messages
 /// @throws UsageError if the text holds no such table, or none of these counters
 Counters parse_counters(const std::string& text, const std::string& name);
 
-/// Reads "STAGE@BATCH=FILE". @throws UsageError if the form is another, or the file no profile
+/// Reads "STAGE@BATCH=FILE". @throws UsageError if the form is wrong, or the file is not a profile
 StageCounters read_counters(const std::string& argument);
 
 }  // namespace convlab::grader

@@ -29,7 +29,7 @@ StageInfo stage_of(Submission& submission, const std::string& id) {
   throw UsageError("There is no stage '" + id + "'; the stages are: " + known + ".");
 }
 
-/// What one convolution of one image became.
+/// The outcome of one convolution of one image.
 struct LayerMaps {
   ConvShape shape{};
   std::vector<float> yours{};

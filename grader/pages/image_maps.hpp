@@ -8,9 +8,9 @@
 
 namespace convlab::grader {
 
-/// One test image on its way through a network: the image, and for each convolution the maps that a
-/// stage computed, with the elements that differ from the oracle marked. Every convolution gets the
-/// right input, also after one that was wrong.
+/// One test image in a network: the image, and for each convolution the maps that a stage computed,
+/// with marks on the elements that differ from the oracle. Every convolution gets the right input,
+/// even after a wrong one.
 /// @param program  the milestone's executable, which runs in its isolation
 /// @param stage    empty: its first one
 /// @param image    number of the test image, from 0

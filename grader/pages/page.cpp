@@ -90,7 +90,7 @@ nlohmann::ordered_json json_of(const MapGrid& grid) {
   return json;
 }
 
-// The numbers of a chart for whoever does not see it.
+// The numbers of a chart, for readers who cannot see it.
 Table table_of(const Chart& chart) {
   Table table{.heading = {chart.x_title}};
   for (const Chart::Line& line : chart.lines) table.heading.push_back(line.label);

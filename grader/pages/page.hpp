@@ -14,7 +14,7 @@ struct Paragraph {
   std::string text{};
 };
 
-/// What a program printed.
+/// The output of a program.
 struct CodeBlock {
   std::string text{};
 };
@@ -24,8 +24,8 @@ struct OpenQuestion {
   std::string text{};
 };
 
-/// Lines over numbers or over named places. Drawn with uPlot on the page; in Markdown the picture
-/// stands for it, if there is one.
+/// Lines over numbers or over named places. uPlot draws them on the page; in Markdown the picture
+/// replaces them, if there is one.
 struct Chart {
   struct Line {
     std::string label{};
@@ -61,12 +61,11 @@ struct LiveTable {
   Table table{};
 };
 
-/// A table whose cells are shaded by how good their scores are, less being better. Markdown has the
-/// numbers only.
+/// A table with cells shaded by their scores; lower is better. Markdown has only the numbers.
 struct HeatMap {
   std::string title{};
   Table table{};
-  /// For each row a score, above 0, for each column but the first; none where nothing was tried.
+  /// For each row and each column except the first a score above 0; none where nothing was tried.
   std::vector<std::vector<std::optional<double>>> scores{};
 };
 
@@ -78,7 +77,7 @@ struct PageSection {
   std::vector<PageBlock> blocks{};
 };
 
-/// A report or a dashboard: written as Markdown or as one HTML file that opens without a network.
+/// A report or a dashboard: written as Markdown or as one HTML file that works offline.
 struct Page {
   std::string title{};
   std::string subtitle{};

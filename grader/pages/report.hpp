@@ -11,7 +11,7 @@
 
 namespace convlab::grader {
 
-/// What a report is made of.
+/// The contents of a report.
 struct ReportSource {
   std::string milestone{};  ///< "m4"
   std::string title{};      ///< of the milestone
@@ -29,7 +29,7 @@ struct ReportSource {
 /// question that needs prose, left open.
 Page make_report(const ReportSource& source);
 
-/// The questions of a page of docs/ladder: what stands in its summaries below "## Questions".
+/// The questions of a page of docs/ladder: the summaries below "## Questions".
 std::vector<std::string> questions_of(const std::string& ladder_page);
 
 }  // namespace convlab::grader

@@ -17,14 +17,14 @@ std::optional<Picture> op_by_batch(const std::vector<Result>& results, const std
 /// Attainable speed over arithmetic intensity, with the stages of one network at its largest batch
 /// on a GPU. The intensity is that of the convolution itself, each input and output moved once. So
 /// all stages of a layer stand above each other, and the distance from a stage to the roof is what
-/// remains to gain. The ceiling of fp16 is drawn only where a stage uses tensor cores.
+/// it can still gain. The limit of fp16 is drawn only if a stage uses tensor cores.
 /// @return nothing if no run has times, or the limits of its machine are unknown
 std::optional<Picture> roofline(const std::vector<Result>& results, const std::string& network);
 
-/// What `grader plot` draws of results, network by network: op times, speed-ups, op time against
-/// batch, roofline; each where the results have what it needs.
+/// The plots of `grader plot`, network by network: op times, speed-ups, op time against batch,
+/// roofline; each if the results have the data.
 /// @param rows  the results of op times and speed-ups, which may be fewer
-/// @throws UsageError if it would be dozens
+/// @throws UsageError if there would be dozens
 std::vector<Picture> all_pictures(const std::vector<Result>& results,
                                   const std::vector<Result>& rows);
 

@@ -12,7 +12,7 @@ namespace convlab::grader {
 
 namespace {
 
-// Of one picture: more cannot be read.
+// Limits of one picture: more would be unreadable.
 constexpr std::size_t kMostRows = 48;
 constexpr std::size_t kMostPanels = 4;
 constexpr std::size_t kMostSlides = 20;

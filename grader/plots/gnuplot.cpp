@@ -170,8 +170,8 @@ void LogRange::include(double value) {
   high = std::max(high, value);
 }
 
-// Half way between labels that only make way upwards and labels that only make way downwards, all
-// are far enough from each other. Then the ends push back.
+// Push labels only upwards, then only downwards: the mean of both positions keeps all distances.
+// Then the ends push back.
 std::vector<double> spread_labels(const std::vector<double>& heights, double distance) {
   const auto upwards = [&](std::vector<double> from, double lowest) {
     for (std::size_t i = from.size(); i-- > 0; lowest = from[i] + distance) {

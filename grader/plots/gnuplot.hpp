@@ -12,14 +12,14 @@ struct LogRange {
   double low = 1.0;
   double high = 10.0;
 
-  /// The value that lies so far from `low`, as a share of the axis.
+  /// The value at this distance from `low`, as a share of the axis.
   [[nodiscard]] double at(double share) const;
   /// The share of the axis that lies below `value`.
   [[nodiscard]] double share(double value) const;
   void include(double value);
 };
 
-/// What a template draws: variables, and data blocks with a row in each line.
+/// The data of a template: variables, and data blocks with a row in each line.
 class PlotData {
  public:
   /// @param blocks  the names of all data blocks, also of those that stay empty
@@ -31,7 +31,7 @@ class PlotData {
   /// A line of gnuplot.
   void command(const std::string& line) { commands_ += line + "\n"; }
 
-  /// A row of a block: numbers, and texts of which characters that gnuplot reads are taken out.
+  /// A row of a block: numbers, and texts without the characters that gnuplot interprets.
   template <typename... Cells>
   void add(const std::string& block, const Cells&... cells) {
     add_row(block, {cell(cells)...});
@@ -65,12 +65,12 @@ struct Picture {
   PlotData data;
 };
 
-/// The gnuplot program that draws it on the terminal that is set; with its data, in one text.
+/// The gnuplot program that draws it on the current terminal, with its data, in one text.
 /// @throws EnvironmentError if a template is missing
 std::string program_of(const Picture& picture);
 
-/// Draws FOLDER/NAME.svg, .pdf and .png. A reader at any moment sees a whole picture. Characters
-/// that a file name should not have become '-' in the name.
+/// Draws FOLDER/NAME.svg, .pdf and .png. A reader always sees a whole picture. Characters that do
+/// not belong in a file name become '-'.
 /// @return the three files
 /// @throws EnvironmentError if gnuplot is missing or fails, or the folder cannot be created
 std::vector<std::filesystem::path> draw(const Picture& picture,
@@ -85,11 +85,11 @@ std::string shortened(const std::string& text, int width);
 /// "10 000".
 std::string grouped(int number);
 
-/// Where labels of points stand in a column, as shares of its height; sorted from above. They keep
-/// a distance from each other, and stay between 0 and 1 if there is room for all.
+/// The places of point labels in a column, as shares of its height; sorted from above. They keep a
+/// distance from each other, and stay between 0 and 1 if there is room for all.
 std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
 
-/// Colours of what is no stage, beside the lines of the stages: 0, 1, …
+/// Colours of lines that are not stages: 0, 1, …
 inline constexpr int kLibraryColour = -1;
 inline constexpr int kFloorColour = -2;
 

@@ -13,12 +13,12 @@ namespace convlab::grader {
 struct LadderCell {
   std::vector<PlottedPoint> layers{};
   PlottedPoint sum{};
-  std::string text{};  ///< what stands to the right of the points
+  std::string text{};  ///< the text to the right of the points
 };
 
 struct LadderRow {
   std::string name{};                         ///< no two rows have the same
-  std::string title{};                        ///< what is written; two rows may have the same
+  std::string title{};                        ///< the printed text; two rows may have the same
   std::map<std::size_t, LadderCell> cells{};  ///< by panel; not every stage has every batch
 };
 
@@ -51,7 +51,7 @@ struct Ladder {
 /// Op-time progression. @return nothing if there is no time to draw
 std::optional<Ladder> make_ladder(const std::vector<Result>& results, const std::string& network);
 
-/// What each step bought: the op time of a stage's baseline divided by its own op time, from
+/// What each step gained: the op time of a stage's baseline divided by its own op time, from
 /// medians at the same batch. The baseline is the last stage before it with the id that it names;
 /// if it names none, the stage before it on the ladder. A stage without a baseline in the results
 /// is left out. The bars are the quotients of opposite quartiles.
@@ -63,8 +63,8 @@ std::optional<Ladder> make_steps(const std::vector<Result>& results, const std::
 std::vector<LadderLine> reference_lines(const std::vector<Result>& results,
                                         const std::string& network, int batch);
 
-/// Its pictures: what does not fit on one slide goes onto STEM-2, STEM-3, …
-/// @throws UsageError if it would be dozens
+/// Its pictures: rows that do not fit on one slide go to STEM-2, STEM-3, …
+/// @throws UsageError if there would be dozens
 std::vector<Picture> pictures_of(const Ladder& ladder);
 
 }  // namespace convlab::grader

@@ -67,7 +67,7 @@ std::string points_text(double points) {
 
 namespace {
 
-// Of the choice, only what earned something is worth its lines.
+// Stages of choice appear only if they earned points.
 bool is_shown(const Score& score, const std::string& stage) {
   if (!score.is_optional(stage)) return true;
   for (const ScoreItem& item : score.items) {

@@ -5,8 +5,8 @@
 
 namespace convlab::grader {
 
-/// A table of texts, written in any of the ways that a report needs it. The first column is words,
-/// the others are numbers and stand to the right.
+/// A table of texts, in any form that a report needs. The first column has words, the others have
+/// numbers and are aligned to the right.
 struct Table {
   std::vector<std::string> heading{};
   std::vector<std::vector<std::string>> rows{};  ///< each as long as the heading

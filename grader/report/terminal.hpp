@@ -9,7 +9,7 @@ inline constexpr int kColumns = 80;
 
 enum class Colour { kGood, kBad, kQuiet, kStrong };
 
-/// Text in colour if standard output is a terminal that wants it: not a file, not with NO_COLOR set
+/// Text in colour if standard output is a terminal with colours: not a file, not with NO_COLOR set
 /// (https://no-color.org), not a dumb terminal.
 std::string coloured(const std::string& text, Colour colour);
 
@@ -29,8 +29,8 @@ std::string hanging(const std::string& label, int indent, const std::string& tex
 /// "[#####...............]  " for a text with "5 of 20" in it; empty for another.
 std::string progress_bar(const std::string& text);
 
-/// One line on standard error that is overwritten while a person waits, with a bar if the text says
-/// how far it is. Prints nothing if standard error is no terminal.
+/// One line of progress on standard error that the next one overwrites, with a bar if the text
+/// contains a count. Prints nothing if standard error is not a terminal.
 class ProgressLine {
  public:
   ProgressLine();

@@ -77,7 +77,7 @@ std::vector<MendedMistake> mended_mistakes(const std::vector<HistoryEntry>& hist
         return each.id == mistake.id && each.stage == mistake.stage;
       });
     };
-    // A mistake is gone where its stage was checked and did not make it.
+    // A mistake is gone if its stage was checked and did not get the finding.
     for (MendedMistake& mistake : mistakes) {
       const bool checked = mistake.stage.empty()
                                ? !entry.stages.empty()

@@ -8,7 +8,7 @@
 
 namespace convlab::grader {
 
-/// One check in the history: what was checked and what was found, without numbers.
+/// One check in the history: its stages and findings, without numbers.
 struct HistoryEntry {
   std::string created{};
   std::string milestone{};
@@ -16,7 +16,7 @@ struct HistoryEntry {
   std::vector<Finding> findings{};    ///< id, title and stage only
 };
 
-/// A mistake from the check that found it to the first that did not find it any more.
+/// A mistake from the first check that found it to the first that no longer found it.
 struct MendedMistake {
   std::string milestone{};
   std::string stage{};  ///< empty: of the whole program
@@ -31,8 +31,8 @@ struct MendedMistake {
 /// @throws EnvironmentError if the file cannot be written
 void append_history(const std::filesystem::path& file, const CheckResult& check);
 
-/// All entries, oldest first; none if there is no file. A line that cannot be read is left out: a
-/// history is no evidence.
+/// All entries, oldest first; none if there is no file. Unreadable lines are left out: points do
+/// not depend on the history.
 std::vector<HistoryEntry> read_history(const std::filesystem::path& file);
 
 /// The mistakes of a milestone, in the order in which they were first seen.

@@ -57,7 +57,7 @@ static void json_fields(JsonFields& fields, SourceFile& file) {
 
 static void json_fields(JsonFields& fields, CheckResult& check) {
   json_fields(fields, check.result);
-  // What m1 and its sisters write holds no more than the above.
+  // Files of m1 and the other programs contain only the fields above.
   fields.defaulted("cases", check.cases)
       .defaulted("findings", check.findings)
       .optional("warnings", check.warnings)

@@ -25,7 +25,7 @@ struct CaseResult {
   friend bool operator==(const CaseResult&, const CaseResult&) = default;
 };
 
-/// How a stage does at shapes that do not decide about it.
+/// The results of a stage at shapes that do not change its verdict.
 struct Generality {
   std::string stage{};
   int right = 0;
@@ -35,7 +35,7 @@ struct Generality {
   friend bool operator==(const Generality&, const Generality&) = default;
 };
 
-/// A file that a student wrote, as it was when it was checked.
+/// A student's file at the time of the check.
 struct SourceFile {
   std::string path{};    ///< from the root of the tree
   std::string sha256{};  ///< hexadecimal
@@ -43,18 +43,18 @@ struct SourceFile {
   friend bool operator==(const SourceFile&, const SourceFile&) = default;
 };
 
-/// What a check leaves behind: networks and times as any program's result, and what only the grader
-/// knows. One file holds all of it; common/result reads its own part of the same file.
+/// The result of a check: networks and times as in any program's result, and the grader's own data.
+/// One file holds all of it; common/result reads its own part of the same file.
 struct CheckResult {
   Result result{};
   std::vector<CaseResult> cases{};
   std::vector<Finding> findings{};
   std::vector<Finding> warnings{};       ///< faults that the rules forgive
-  std::string rules{};                   ///< "course"; empty where every shape must be right
+  std::string rules{};                   ///< "course"; empty if every shape must be right
   std::vector<Generality> generality{};  ///< under the rules of a course
-  std::string isolation{};               ///< what kept the submission from the machine
-  std::optional<Score> score{};          ///< where the milestone has rules for it
-  std::vector<SourceFile> sources{};     ///< what the checked program was built from, where known
+  std::string isolation{};               ///< the mechanisms that isolated the submission
+  std::optional<Score> score{};          ///< if the milestone has rules for it
+  std::vector<SourceFile> sources{};     ///< the checked program's source files, if known
 
   friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
@@ -63,7 +63,7 @@ struct CheckResult {
 std::string to_json(const CheckResult& check);
 
 /// The inverse of to_json. @param name  stands for the file in messages
-/// @throws EnvironmentError if the text is no JSON, of another schema, or lacks something
+/// @throws EnvironmentError if the text is not JSON, has another schema, or lacks a field
 CheckResult parse_check_result(const std::string& text, const std::string& name);
 
 /// As write_result and read_result. @throws EnvironmentError with the reason

@@ -11,8 +11,8 @@ struct Finding {
   std::string seen{};      ///< where and what: numbers
   std::string cause{};     ///< what it usually means
   std::string next{};      ///< one next step
-  std::string compiler{};  ///< what the compiler warns of in the same files, a line each
-  std::string stage{};     ///< empty where it concerns the whole program
+  std::string compiler{};  ///< the compiler's warnings about the same files, a line each
+  std::string stage{};     ///< empty if it concerns the whole program
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };

@@ -23,7 +23,7 @@ bool Score::is_optional(const std::string& stage) const {
          std::find(choice->stages.begin(), choice->stages.end(), stage) != choice->stages.end();
 }
 
-// What the stages of the choice have beyond its most does not count.
+// Points of the choice beyond its maximum do not count.
 static double sum_of(const Score& score, const std::function<double(const ScoreItem&)>& points) {
   double required = 0.0;
   double chosen = 0.0;

@@ -12,7 +12,7 @@ namespace convlab::grader {
 enum class Credit {
   kEarned,       ///< all of them
   kPartial,      ///< some, or none
-  kUndecided,    ///< measured, but noise decides how many; the most that it allows count
+  kUndecided,    ///< measured, but noise decides how many; the largest possible number counts
   kNotMeasured,  ///< counts neither for nor against
 };
 
@@ -38,7 +38,7 @@ struct SpeedMeasure {
 /// The sum of the convolutions' medians, in milliseconds.
 double sum_of_medians(const std::vector<std::vector<double>>& series);
 
-/// What measuring a speed led to: a measure, a finding of the submission, or neither and why.
+/// The outcome of measuring a speed: a measure, a finding of the submission, or neither and why.
 struct SpeedOutcome {
   std::string stage{};
   int batch = 0;
@@ -63,7 +63,7 @@ struct ScoreItem {
   friend bool operator==(const ScoreItem&, const ScoreItem&) = default;
 };
 
-/// Stages of which a student chooses some: together they give at most so many points.
+/// Stages among which a student chooses: together they give at most `most` points.
 struct ScoreChoice {
   double most = 0.0;
   std::vector<std::string> stages{};

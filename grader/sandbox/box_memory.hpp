@@ -6,9 +6,9 @@
 
 namespace convlab::grader {
 
-/// Memory that a process and all that it started hold, in bytes, of every kind that the system
-/// charges to somebody: private, shared without a name, swapped out, page tables, and memory files
-/// that are open but not mapped. Pages of files on the disk do not count.
+/// Memory of a process and its descendants in bytes, of every kind that the system charges to a
+/// process: private, shared without a name, swapped out, page tables, and memory files that are
+/// open but not mapped. Pages of files on the disk do not count.
 std::int64_t box_memory(pid_t process);
 
 }  // namespace convlab::grader

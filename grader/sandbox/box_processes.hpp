@@ -8,18 +8,18 @@
 
 namespace convlab::grader {
 
-/// A process and all that it started, also what was left to it by those that ended.
+/// A process and all its descendants, also orphans of descendants that ended.
 std::vector<pid_t> box_processes(pid_t first);
 
-/// "/proc/PID/task/TID" of a thread that lives: what /proc tells of a process whose first thread
-/// has ended is empty, though others go on.
+/// "/proc/PID/task/TID" of a living thread: after the first thread of a process has ended,
+/// /proc/PID is empty, even if other threads go on.
 std::string living_thread(pid_t process);
 
-/// A letter for the state of each of their threads, as proc(5) explains them: "TTSR".
+/// A letter for the state of each of their threads, as in proc(5): "TTSR".
 std::string thread_states(const std::vector<pid_t>& processes);
 
-/// Whether all of these threads are stopped or have ended. One in an uninterruptible call is not:
-/// the kernel may be working for it.
+/// Whether all of these threads are stopped or have ended. A thread in an uninterruptible call does
+/// not count as stopped: the kernel may be working for it.
 bool all_stopped(const std::string& states);
 
 /// Whether one of these threads computes, or would if it had a processor.
@@ -29,8 +29,8 @@ bool one_is_ready(const std::string& states);
 /// unknown.
 std::chrono::nanoseconds processor_time(const std::vector<pid_t>& processes);
 
-/// How long their threads that live have waited for a processor so far: on a busy machine who
-/// computes all the time gets little processor time. 0 where the kernel does not count it.
+/// How long their living threads have waited for a processor so far: on a busy machine even a
+/// thread that computes all the time gets little processor time. 0 if the kernel does not count it.
 std::chrono::nanoseconds waiting_time(const std::vector<pid_t>& processes);
 
 }  // namespace convlab::grader

@@ -21,8 +21,8 @@ namespace convlab::grader {
 /// How a process ended, or was ended.
 struct Ending {
   enum class Kind {
-    kExited,   ///< of its own accord, with `code`
-    kSignal,   ///< of the signal `code`
+    kExited,   ///< by itself, with `code`
+    kSignal,   ///< by the signal `code`
     kTimeout,  ///< stopped by the grader: the time limit
     kFlood,    ///< stopped by the grader: it printed too much
     kMemory,   ///< stopped by the grader: it took nearly all memory of the machine
@@ -32,9 +32,9 @@ struct Ending {
   int code = 0;
 };
 
-/// A program in a process of its own, isolated by Sandbox. It has a channel on kServeDescriptor, an
-/// empty folder to work in, few environment variables and no other open file; its output is
-/// captured. It dies with the grader, and everything that it started dies with it.
+/// A program in a separate process, isolated by Sandbox. It has a channel on kServeDescriptor, an
+/// empty working folder, few environment variables and no other open file; its output is captured.
+/// It ends with the grader, and all processes that it started end with it.
 class ChildProcess {
  public:
   static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;
@@ -43,12 +43,12 @@ class ChildProcess {
     SandboxPolicy policy{};
     std::filesystem::path folder{};          ///< to work in; none: a fresh one, removed at the end
     std::vector<std::string> environment{};  ///< more variables, "NAME=value"
-    /// What all of it may take, memory that is shared with the grader too; 0: nine tenths of what
-    /// is free, so that the same arrays once more find room.
+    /// The memory limit of the box, including memory shared with the grader; 0: nine tenths of the
+    /// free memory, so that there is room for a second copy of the arrays.
     std::int64_t memory_bytes = 0;
   };
 
-  /// @throws EnvironmentError if no process or pipe can be had
+  /// @throws EnvironmentError if no process or pipe can be created
   ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                const Options& options);
   ChildProcess(const ChildProcess&) = delete;
@@ -66,15 +66,15 @@ class ChildProcess {
   /// Ends it if it still runs. After this, usage is known.
   Ending stop();
 
-  /// Stops all that runs in its box (SIGSTOP) and waits until it stands still.
-  /// @return whether it does; a thread in an uninterruptible call goes on, for example
+  /// Stops all processes in its box (SIGSTOP) and waits until they have stopped.
+  /// @return whether they have; a thread in an uninterruptible call goes on, for example
   bool freeze();
 
-  /// Whether it has stood still since freeze, until thaw: every thread is stopped, and none has
-  /// used a processor.
+  /// Whether it has been stopped since freeze: every thread is stopped, and none has used a
+  /// processor.
   [[nodiscard]] bool stands_still() const;
 
-  /// Lets it go on.
+  /// Continues all stopped processes.
   void thaw();
 
   /// Processor time of all threads of its box so far; negative if unknown.
@@ -88,11 +88,11 @@ class ChildProcess {
   /// Whether a thread of its box computes, or waits for a processor.
   [[nodiscard]] bool is_busy() const;
 
-  /// False if the program has changed the variables that it was given, which are settings of the
-  /// emulation; true if nobody knows.
+  /// False if the program has changed its environment variables, which are settings of the
+  /// emulation; true if unknown.
   [[nodiscard]] bool keeps_environment() const;
 
-  /// The beginning and the end of what it printed, at most a few lines; printable().
+  /// The beginning and the end of its output, at most a few lines; printable().
   [[nodiscard]] std::string output_head() const;
   [[nodiscard]] std::string output_tail() const;
 

@@ -15,13 +15,13 @@ struct FileRule {
   std::uint64_t access;
 };
 
-/// Which files a program may reach: those of a list, and nothing else. It reads what a run time
-/// needs (libraries, what the machine is), a compiler also its tools; it uses devices that are none
-/// and those of a GPU; it writes into its own folders. So homes, temporary folders, the course,
-/// passwords and terminals stay closed without being named. OwnRoot shows no other file; Landlock
-/// (Linux 5.13) allows no other, also where there are no namespaces.
+/// The files that a program may access: only those of a list. It reads what a run time needs
+/// (libraries, the machine's description), a compiler also its tools. It uses null devices and
+/// those of a GPU, and writes into its own folders. So home folders, temporary folders, the course,
+/// passwords and terminals are closed without being named. OwnRoot shows no other file; Landlock
+/// (Linux 5.13) allows no other, even without namespaces.
 ///
-/// Where libraries or compilers lie elsewhere, for example on a cluster,
+/// If libraries or compilers lie elsewhere, for example on a cluster,
 /// CONVLAB_ISOLATION_READABLE=/apps/gcc:/apps/cuda names them.
 class FileRules {
  public:
@@ -29,11 +29,11 @@ class FileRules {
   /// @param folder   where it may write and remove
   FileRules(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder);
 
-  /// What exists of the list; the program's own folders and /proc/self are not in it.
+  /// The existing entries of the list, without the program's own folders and /proc/self.
   [[nodiscard]] const std::vector<FileRule>& rules() const { return rules_; }
 
-  /// Binds the calling process, for good and through exec. Allocates nothing, so it may run between
-  /// fork and exec.
+  /// Restricts the calling process permanently, also after exec. Allocates nothing, so it may run
+  /// between fork and exec.
   /// @param has_own_temporary  /tmp and /dev/shm belong to this program alone
   /// @return 0 or an errno
   [[nodiscard]] int apply(bool has_own_temporary) const;

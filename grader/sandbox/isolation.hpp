@@ -11,9 +11,9 @@ struct Isolation {
   int namespaces = 0;    ///< users, network, System V memory and mounts of its own
   int own_proc = 0;      ///< process numbers of its own, and a /proc that shows no others
   int own_disk = 0;      ///< its folder, /tmp and /dev/shm are small disks of its own
-  int own_root = 0;      ///< no file exists but those that it needs
-  int files = 0;         ///< Landlock: it may open no file but those that it needs
-  int system_calls = 0;  ///< seccomp: nothing that a convolution has no use for
+  int own_root = 0;      ///< only the files that it needs exist
+  int files = 0;         ///< Landlock: it may open only the files that it needs
+  int system_calls = 0;  ///< seccomp: only the calls that a convolution needs
   int capabilities = 0;  ///< none, not even for root
 };
 
@@ -24,9 +24,8 @@ std::string describe(const Isolation& isolation);
 std::vector<std::string> missing_parts(const Isolation& isolation);
 
 /// The promises of docs/grading.md that this machine does not keep, each a sentence that names the
-/// missing part. Empty: whoever grades for points may rely on all of them. A part that the person
-/// at the machine leaves out with CONVLAB_ISOLATION_WITHOUT is not complained of: they have
-/// decided.
+/// missing part. Empty: an instructor may rely on all of them. A part that was disabled with
+/// CONVLAB_ISOLATION_WITHOUT is not listed, because somebody decided that.
 std::vector<std::string> broken_promises(const Isolation& isolation);
 
 /// Asks the kernel, by starting a process that does nothing.

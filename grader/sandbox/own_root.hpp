@@ -7,9 +7,9 @@
 
 namespace convlab::grader {
 
-/// A file system of a program's own, in which nothing exists but what its file rules name, its
-/// folder, /proc, a /dev without terminals, and an empty /tmp and /dev/shm. Needs a mount
-/// namespace; mount_setattr is of Linux 5.12.
+/// A separate file system for a program. It contains only the files of its file rules, its folder,
+/// /proc, a /dev without terminals, and an empty /tmp and /dev/shm. Needs a mount namespace;
+/// mount_setattr needs Linux 5.12.
 class OwnRoot {
  public:
   /// Prepares everything, because enter() may not allocate.

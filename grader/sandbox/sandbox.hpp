@@ -15,16 +15,16 @@
 
 namespace convlab::grader {
 
-/// Isolates a program that is about to be started. Made before the fork, because between fork and
-/// exec nothing may be allocated; the other functions run there.
+/// Isolates a program that is about to start. Constructed before the fork, because nothing may be
+/// allocated between fork and exec; the other functions run there.
 ///
 ///     grader ── clone: namespaces ──→ warden (process 1) ── fork ──→ program
 ///
-/// The warden stays outside the filter, waits for the program and ends everything with itself.
+/// The warden stays outside the filter and waits for the program; when it ends, all processes end.
 class Sandbox {
  public:
-  /// @param folder        the program's own: it works there and may write nowhere else
-  /// @param memory_bytes  what it may take
+  /// @param folder        the program's working folder, the only place where it may write
+  /// @param memory_bytes  its memory limit
   Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder,
           std::int64_t memory_bytes);
 
@@ -36,10 +36,10 @@ class Sandbox {
   void enter_warden();
 
   /// In the warden: like fork(), but takes none of the C library's locks. Another thread of the
-  /// grader may have held one when the warden was made, and is not there to release it.
+  /// grader may have held one when the warden was forked, and does not exist here to release it.
   static pid_t start_program();
 
-  /// In the program's process: everything else. It cannot be undone.
+  /// In the program's process: applies all other mechanisms. It cannot be undone.
   void enter_program();
 
   /// Becomes the program. @return errno, if it cannot

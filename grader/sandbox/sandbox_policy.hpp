@@ -6,15 +6,15 @@
 
 namespace convlab::grader {
 
-/// What a program is for; each kind gets no more than it needs.
+/// The kind of a program; each kind gets only what it needs.
 enum class Box {
-  kCpu,       ///< a convolution on the CPU: threads, no process, no program but itself
+  kCpu,       ///< a convolution on the CPU: threads, no other process or program
   kEmulated,  ///< kernels without a GPU: starts addr2line, which names the line of a stray access
   kGpu,       ///< kernels on a GPU: its driver opens devices, local sockets and shared memory
   kCompiler,  ///< starts other programs and leaves files
 };
 
-/// What a program is allowed, beyond the little that every one is.
+/// What a program may do in addition to the basic rights of all programs.
 struct SandboxPolicy {
   Box box = Box::kCpu;
   std::vector<std::filesystem::path> readable{};  ///< may be read and executed

@@ -6,10 +6,10 @@
 
 namespace convlab::grader {
 
-/// A fresh folder among the temporary ones, removed at the end. As long as its process lives it
-/// holds a lock on the folder, so that what graders left behind that were killed can be told from
-/// what is in use, also by graders in other containers, whose process numbers mean nothing here.
-/// The first one of a process removes such leftovers.
+/// A fresh temporary folder, removed at the end. Its process holds a lock on it, which tells a
+/// folder in use from the leftovers of a killed grader. This also works for graders in other
+/// containers, where process numbers would not help. The first such folder of a process removes
+/// leftovers.
 class ScratchFolder {
  public:
   /// @throws EnvironmentError if none can be made
@@ -25,7 +25,7 @@ class ScratchFolder {
   Descriptor lock_;
 };
 
-/// Removes the folders in `parent` whose names begin so and that nobody holds.
+/// Removes the unlocked folders in `parent` with this prefix.
 void remove_leftovers(const std::filesystem::path& parent, const char* beginning);
 
 }  // namespace convlab::grader

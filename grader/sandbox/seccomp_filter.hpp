@@ -11,23 +11,24 @@
 
 namespace convlab::grader {
 
-/// Which system calls a program may make. On the CPU only those of a list: memory, threads, files,
-/// clocks, its channel. A program for a device and a compiler may make all but those that neither
-/// has a use for, because drivers and tools differ from machine to machine. Nobody traces others,
-/// signals them, opens network connections, mounts, or leaves its session. A call that no honest
+/// The system calls that a program may make. On the CPU only those of a list: memory, threads,
+/// files, clocks, its channel. A program for a device and a compiler may make all except those that
+/// neither needs, because drivers and tools differ from machine to machine. No program may trace or
+/// signal others, open network connections, mount, or leave its session. A call that no honest
 /// program makes ends in SIGSYS, others only fail.
 class SeccompFilter {
  public:
   explicit SeccompFilter(Box box);
 
-  /// Puts the filter on the calling process, for good and through exec. Allocates nothing, so it
-  /// may run between fork and exec.
+  /// Installs the filter in the calling process, permanently and also after exec. Allocates
+  /// nothing, so it may run between fork and exec.
   /// @param program_descriptor  the only one that Box::kCpu may execute, with execveat
   /// @return 0 or an errno
   [[nodiscard]] int install(int program_descriptor);
 
  private:
-  /// What must hold for an argument of a call; of its lower half, where all that matters lies.
+  /// A condition on an argument of a call; it uses only the lower half, which holds all that
+  /// matters.
   struct Condition {
     enum class Test { kEqual, kAnyBit, kNoBit, kOwnPid, kProgram };
     unsigned argument;

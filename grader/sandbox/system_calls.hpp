@@ -11,15 +11,15 @@ struct NamedCall {
   const char* name;
 };
 
-// Younger than the headers of some distributions.
+// Newer than the headers of some distributions.
 inline constexpr unsigned kClone3 = 435;
 inline constexpr unsigned kIoUringSetup = 425;
 inline constexpr unsigned kMemfdSecret = 447;
 
-/// No program makes one of these, whatever it is for.
+/// Calls that no kind of program may make.
 std::span<const NamedCall> forbidden_calls();
 
-/// All that a convolution on the CPU, its threads and its libraries need.
+/// All calls that a convolution on the CPU, its threads and its libraries need.
 std::span<const unsigned> calls_of_a_convolution();
 
 }  // namespace convlab::grader

@@ -10,20 +10,20 @@
 
 namespace convlab::grader {
 
-/// A check as the table of points needs to know it.
+/// The data of a check that the table of points needs.
 struct CheckedWork {
   const CheckResult& check;
-  std::optional<std::string> only_stage{};  ///< the check was asked for this one
+  std::optional<std::string> only_stage{};  ///< the check was restricted to this one
   std::vector<int> batches{};               ///< and for these
   std::string network{};
   bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
   std::size_t cases_in_all = 0;
-  std::map<std::string, std::size_t> cases_of{};  ///< of stages with a plan of their own
-  std::optional<SolvedPuzzles> puzzles{};         ///< none: nobody looked at them
+  std::map<std::string, std::size_t> cases_of{};  ///< of stages with their own plan
+  std::optional<SolvedPuzzles> puzzles{};         ///< none: they were not checked
 };
 
-/// Whether this rule's speed can be measured after such a check. If not, the reason is in `why`,
-/// and empty where the work itself is at fault.
+/// Whether this rule's speed can be measured after such a check. If not, `why` gets the reason; it
+/// stays empty if the work itself is at fault.
 bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
                  std::string& why);
 

@@ -23,8 +23,8 @@ struct ScoreRule {
     kRuns,     ///< the program starts and gives an output
     kPuzzles,  ///< in proportion to the puzzles before the milestone that are solved
     kCases,    ///< in proportion to the element-wise cases that pass
-    kNetwork,  ///< the network at `batch` answers as it must
-    kSpeed,    ///< op time at `batch` beside the reference's
+    kNetwork,  ///< the network at `batch` gives the expected count
+    kSpeed,    ///< op time at `batch` compared with the reference's
   };
   std::string stage{};
   What what = What::kRuns;
@@ -42,10 +42,10 @@ const char* to_string(ScoreRule::What what);
 /// describes the file.
 struct ScoreRules {
   std::string network{};   ///< the only one that gives points
-  int rounds = 1;          ///< how often a speed is measured at most while noise decides its points
+  int rounds = 1;          ///< the most rounds of a speed while noise decides its points
   double tolerance = 0.0;  ///< points that noise may decide
   std::vector<ScoreRule> items{};
-  std::optional<ScoreChoice> choice{};  ///< the stages that are not required, and their most points
+  std::optional<ScoreChoice> choice{};  ///< the stages of a student's choice, and their points
 };
 
 /// How many of the puzzles before a milestone are solved.
@@ -55,16 +55,16 @@ struct SolvedPuzzles {
 };
 
 /// @param name  stands for the file in messages
-/// @throws EnvironmentError with file, item and mend if the text is no such data
+/// @throws EnvironmentError that names file, item and what to do if the text is invalid
 ScoreRules parse_score_rules(const std::string& text, const std::string& name);
 
 /// The rules in scores.json of a milestone's folder.
 /// @throws EnvironmentError as above, or if there is no such file
 ScoreRules load_score_rules(const std::filesystem::path& milestone_folder);
 
-/// Share of the points at this speed: the curve's points joined by lines over the logarithm of the
-/// speed, as doubling it is the same step everywhere; before the first and behind the last it goes
-/// on level. Two points of the same speed are a step, which the speed itself is above.
+/// Share of the points at this speed: lines between the curve's points over the logarithm of the
+/// speed, so that doubling is the same step everywhere; level before the first and behind the last
+/// point. Two points of the same speed are a step; that speed itself gets the higher share.
 double share_at(const std::vector<CurvePoint>& curve, double speed);
 
 }  // namespace convlab::grader

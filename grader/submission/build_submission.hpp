@@ -10,17 +10,17 @@
 
 namespace convlab::grader {
 
-/// What somebody hands in: sources, each compiled by itself, and headers that they may include.
+/// The files of a submission: sources, each compiled alone, and headers that they may include.
 struct SubmittedSources {
-  std::filesystem::path folder{};                ///< all of them lie in it; links lead nowhere else
+  std::filesystem::path folder{};                ///< contains all of them; no link leads out of it
   std::vector<std::filesystem::path> sources{};  ///< .cpp, .cu
   std::vector<std::filesystem::path> headers{};  ///< .h, .hpp, .cuh
 };
 
-/// One file without its neighbours.
+/// One file alone.
 SubmittedSources only(const std::filesystem::path& file);
 
-/// Why no program could be built of them.
+/// Why no program could be built from them.
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
@@ -41,13 +41,12 @@ struct BuiltSubmission {
 /// "conv.cu:31: 'sum' is used uninitialized". At most three.
 std::string lines_of_warnings(const std::string& printed);
 
-/// Builds a program for the grader. Copies the files into a folder of their own below
-/// build/sources, compiles each source in isolation, judges its symbols and makes its functions
-/// local, so that they replace no others, neither the grader's nor those of another source. Does
-/// not compile the same text twice. Refuses links that lead out of the folder and sources of more
-/// than a few megabytes.
+/// Builds a program for the grader. Copies the files into a separate folder below build/sources,
+/// compiles each source in isolation, checks its symbols and makes its functions local, so that
+/// they cannot replace the grader's or those of another source. Does not compile the same text
+/// twice. Refuses links that lead out of the folder and sources of more than a few megabytes.
 /// @throws UsageError if there is no such file
-/// @throws EnvironmentError if the build folder cannot be written, or holds no commands
+/// @throws EnvironmentError if the build folder cannot be written, or lacks the commands
 BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenFileTarget& target);
 
 }  // namespace convlab::grader

@@ -7,21 +7,20 @@
 
 namespace convlab::grader {
 
-/// What the machine is to blame for when nothing could be made in `folder`, "No space left on
-/// device". It asks the machine: it writes a file and looks how much space is left. What a compiler
-/// printed is no evidence, because a source can make it print anything.
-/// @return empty where the folder takes files
+/// The machine's fault after a failed build in `folder`, "No space left on device". It asks the
+/// machine: it writes a file and checks the free space. The compiler's output is no evidence,
+/// because a source can make it print anything.
+/// @return empty if files can be written
 std::string fault_of_storage(const std::filesystem::path& folder);
 
-/// The compiler or the tool beside it that this build was configured with and that cannot be
-/// executed any more; empty where all are there.
+/// The configured compiler or tool that can no longer be executed; empty if all exist.
 /// @param build   the build folder, with given_file/
 /// @param device  "cpu", "emulated" or "gpu"
 std::string missing_tool(const std::filesystem::path& build, const std::string& device);
 
-/// Where the compilers of this build live, "/apps/cuda-13/bin" and its neighbours for
-/// /apps/cuda-13/bin/nvcc: what they include and execute lies there. Not the system's own place,
-/// which everybody knows.
+/// The folders of this build's compilers, "/apps/cuda-13/bin" and its neighbours for
+/// /apps/cuda-13/bin/nvcc, with the files that they include and execute. Without the system's own
+/// folders, which are always readable.
 std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
                                                 const std::string& device);
 

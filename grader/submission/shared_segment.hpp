@@ -7,7 +7,7 @@
 namespace convlab::grader {
 
 /// Memory that the grader and a submission share. The grader may always write; a submission may
-/// write only where it should.
+/// write only if Access allows it.
 class SharedSegment {
  public:
   enum class Access { kReadOnly, kWritable };  ///< for the submission

@@ -106,17 +106,19 @@ std::optional<Failure> Submission::list_stages(std::vector<StageInfo>& stages) {
   return std::nullopt;
 }
 
-void Submission::Region::place(std::int64_t elements, SharedSegment::Access access,
-                               Placement placement, bool& is_new) {
+bool Submission::Region::place(std::int64_t elements, SharedSegment::Access access,
+                               Placement placement) {
   bytes = static_cast<std::size_t>(elements) * sizeof(float);
-  if (const std::size_t needed = bytes + 2 * kRedzone; needed > segment.size()) {
+  const std::size_t needed = bytes + 2 * kRedzone;
+  const bool is_new = needed > segment.size();
+  if (is_new) {
     segment = SharedSegment();  // frees the old memory before asking for more
     segment = SharedSegment(needed, access);
-    is_new = true;
   }
   offset = placement == Placement::kAtEnd     ? segment.size() - bytes
            : placement == Placement::kAtBegin ? 0
                                               : kRedzone;
+  return is_new;
 }
 
 float* Submission::Region::begin() const {
@@ -126,12 +128,11 @@ float* Submission::Region::begin() const {
 Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   validate(shape);
   shape_ = shape;
-  bool is_new = false;
   const auto place = [&] {
     using enum SharedSegment::Access;
-    input_.place(shape.input_size(), kReadOnly, placement, is_new);
-    weights_.place(shape.weights_size(), kReadOnly, placement, is_new);
-    output_.place(shape.output_size(), kWritable, placement, is_new);
+    if (input_.place(shape.input_size(), kReadOnly, placement)) segments_are_known_ = false;
+    if (weights_.place(shape.weights_size(), kReadOnly, placement)) segments_are_known_ = false;
+    if (output_.place(shape.output_size(), kWritable, placement)) segments_are_known_ = false;
   };
   try {
     place();
@@ -140,7 +141,6 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
     restart();  // it may be the one that has taken the memory
     place();
   }
-  if (is_new) segments_are_known_ = false;
   return {input_.begin(), weights_.begin(), output_.begin()};
 }
 
@@ -281,20 +281,20 @@ Call Submission::run_recorded(const std::string& stage, std::vector<FlowWord>& w
   // The record has more to tell than the output.
   constexpr auto kNumbers =
       static_cast<int>((sizeof(FlowRecord) + kMostFlowWords * sizeof(FlowWord)) / sizeof(float));
-  bool is_new = false;
-  output_.place(kNumbers, SharedSegment::Access::kWritable, Placement::kAligned, is_new);
-  output_.place(shape_.output_size(), SharedSegment::Access::kWritable, Placement::kAligned,
-                is_new);
-  if (is_new) segments_are_known_ = false;
+  output_.place(kNumbers, SharedSegment::Access::kWritable, Placement::kAligned);
+  output_.place(shape_.output_size(), SharedSegment::Access::kWritable, Placement::kAligned);
   fill_output(oracle::kPoisonBits);
+  segments_are_known_ = false;
   Call result = call({.stage = stage, .records = true}, 0, {});
+  // Later calls need no segment of this size.
+  segments_are_known_ = false;
+  const SharedSegment segment = std::exchange(output_.segment, {});
   FlowRecord record;
-  std::memcpy(&record, output_.segment.data(), sizeof record);
+  std::memcpy(&record, segment.data(), sizeof record);
   words.clear();
   if (result.failure || record.count > kMostFlowWords) return result;
   words.resize(record.count);
-  std::memcpy(words.data(), output_.segment.data() + sizeof record,
-              words.size() * sizeof(FlowWord));
+  std::memcpy(words.data(), segment.data() + sizeof record, words.size() * sizeof(FlowWord));
   return result;
 }
 

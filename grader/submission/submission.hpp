@@ -20,8 +20,8 @@
 
 namespace convlab::grader {
 
-/// Beside a program that was built of a given file: "cpu", "emulated" or "gpu", which says how much
-/// its box allows, and what the file implements.
+/// A file beside a program that was built from a given file: "cpu", "emulated" or "gpu", which
+/// determines its box, and what the file implements.
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.
@@ -35,16 +35,16 @@ struct Failure {
     kFlood,     ///< it printed too much
     kMemory,    ///< it took nearly all memory of the machine
     kNoStart,   ///< there is no such program, or it cannot run
-    kProtocol,  ///< its answer is none
+    kProtocol,  ///< its answer is invalid
     kSettings,  ///< it changed its environment
-    kWorksOn,   ///< threads of it go on where it has to stand still
+    kWorksOn,   ///< its threads go on although it is stopped
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
   int code = 0;                        ///< signal or exit code
   double limit_s = 0.0;                ///< of a timeout
   std::string message{};               ///< of kNotImplemented and kRefused
-  std::optional<FaultRecord> fault{};  ///< what the program said of it on its way down
+  std::optional<FaultRecord> fault{};  ///< what the program's signal handler reported
   FaultWords words{};                  ///< the same for a person, without an id if nothing is known
   std::string printed{};               ///< the end of what the program printed
 };
@@ -66,23 +66,23 @@ struct Arrays {
 /// One call of a stage.
 struct Call {
   std::optional<Failure> failure{};
-  double op_ms = 0.0;     ///< what it says of itself
+  double op_ms = 0.0;     ///< as the submission reports it
   double layer_ms = 0.0;  ///< the same
   OpSample sample{};      ///< what op_ms was made of, on a device
-  /// Of run_timed, on the grader's clock: convolve, less a request that asks for nothing.
+  /// Of run_timed, on the grader's clock: convolve, minus an empty request.
   double own_ms = 0.0;
-  double processor_ms = 0.0;               ///< on the CPU: that all threads used meanwhile
-  int threads = 0;                         ///< on the CPU: that there are
+  double processor_ms = 0.0;               ///< on the CPU: of all threads during the call
+  int threads = 0;                         ///< on the CPU: their number
   double round_trip_ms = 0.0;              ///< of all phases, on the grader's clock
   int copies = 0;                          ///< of run_timed: see run_in_steps
   PhaseKernels kernels{};                  ///< of run_phases
   DeviceNotes notes{};                     ///< of an emulated device
   AccessNotes accesses{};                  ///< of an emulated program that counts them
-  bool wrote_outside = false;              ///< the memory beside the output has changed
+  bool wrote_outside = false;              ///< the memory next to the output has changed
   std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
 };
 
-/// Where a submission's stages run, as it says.
+/// Where a submission's stages run, as it reports.
 struct SubmissionDevice {
   Device device = Device::kCpu;
   MeasuredDevice measured{};  ///< known after the list of stages
@@ -90,50 +90,49 @@ struct SubmissionDevice {
 };
 
 /// A verdict from emulation must not look like one from a GPU.
-/// @throws EnvironmentError if the program emulates because no GPU answered it in its isolation,
-/// while one answers outside
+/// @throws EnvironmentError if the program emulates because no GPU answers inside the isolation,
+/// although one answers outside
 void refuse_silent_emulation(const SubmissionDevice& device);
 
-/// A milestone's program under test: started when first asked, and again after it ended.
+/// A milestone's program under test: started at the first request, and again after it ended.
 class Submission {
  public:
   /// @param time_limit  of one convolution; none: from its size
   explicit Submission(std::filesystem::path program,
                       std::optional<std::chrono::milliseconds> time_limit = {});
 
-  /// Fills `stages`, and learns the device. A failure if the program does not answer.
+  /// Fills `stages` and sets the device. A failure if the program does not answer.
   std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
 
   /// Makes room for the arrays of this shape. Their old content is lost.
   /// @throws EnvironmentError that says how much memory is needed
   Arrays prepare(const ConvShape& shape, Placement placement);
 
-  /// Fills the output with `content` (by default poison) and the memory beside it with poison, and
+  /// Fills the output with `content` (by default poison) and the memory next to it with poison, and
   /// lets the stage write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
-  /// The same on the grader's clock. When prolog has returned, everything in the box stands still
-  /// and `exchange` puts other numbers into the input array; they also go to the copies of it that
-  /// the device's memory holds. So what prolog computes belongs to another input, whatever the
-  /// program says of its times.
+  /// The same on the grader's clock. When prolog has returned, everything in the box is stopped and
+  /// `exchange` puts other numbers into the input array and into its copies in the device's memory.
+  /// So the work of prolog belongs to another input, whatever times the program reports.
   Call run_timed(const std::string& stage, const std::function<void()>& exchange);
 
   /// The same with pauses after prolog and after convolve, in which `pause` may change the input;
   /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
-  /// The same, and what the host gave to kernels and what these wrote, where a device is emulated;
-  /// nothing where it was too much (convlab_emulation/activity.hpp). The output is lost.
+  /// The same, on an emulated device, with the words that the host gave to kernels and that kernels
+  /// wrote; empty if there are too many (convlab_emulation/activity.hpp). The output is lost.
   Call run_recorded(const std::string& stage, std::vector<FlowWord>& words);
 
-  /// After a call the process stays stopped, so that it cannot add to the output while that is
-  /// compared. This lets it go on until the next call.
+  /// After a call the process stays stopped, so that it cannot change the output during the
+  /// comparison. This lets it continue until the next call.
   void thaw();
 
   /// Processor time of all threads of its box so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
 
-  /// How long its threads have waited for a processor so far; more is more on a busy machine only.
+  /// How long its threads have waited for a processor so far; it grows only on a busy machine.
   [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
 
   /// Whether one of its threads computes, or waits for a processor.
@@ -142,19 +141,19 @@ class Submission {
   /// Whether nothing in its box has computed since the last call.
   [[nodiscard]] bool stands_still() const;
 
-  /// The files that the program was built from, whose lines and names findings quote.
+  /// The program's source files; findings quote their lines and names.
   void set_sources(SourceText sources) { sources_ = std::move(sources); }
   [[nodiscard]] const SourceText& sources() const { return sources_; }
 
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
-  /// What memory a given file gets on a GPU from the next call on: "usual", "poisoned" or "guarded"
-  /// (common/device/recorded_allocations.hpp).
+  /// The kind of memory that a given file gets on a GPU from the next call on: "usual", "poisoned"
+  /// or "guarded" (common/device/recorded_allocations.hpp).
   void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
 
-  /// Goes on with another program of the same stages, and with variables that stay whatever
-  /// set_environment sets.
+  /// Continues with another program of the same stages, and with variables that set_environment
+  /// does not remove.
   void replace_program(std::filesystem::path program, std::vector<std::string> variables);
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 
@@ -167,7 +166,7 @@ class Submission {
   /// Ends the process; the next call starts a new one.
   void restart() { process_.reset(); }
 
-  /// What the program has used since it started.
+  /// The resources that the program has used since it started.
   [[nodiscard]] ProcessUsage usage() const;
 
  private:
@@ -175,8 +174,8 @@ class Submission {
     SharedSegment segment{};
     std::size_t offset = 0;
     std::size_t bytes = 0;
-    void place(std::int64_t elements, SharedSegment::Access access, Placement placement,
-               bool& is_new);
+    /// True if it needed another segment, which the program does not know yet.
+    bool place(std::int64_t elements, SharedSegment::Access access, Placement placement);
     [[nodiscard]] float* begin() const;
   };
 
@@ -186,7 +185,7 @@ class Submission {
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
   [[nodiscard]] double kernel_limit_s() const;
 
-  /// What the grader says to a program that has paused.
+  /// The grader's answer to a program that has paused.
   using OnPause = std::function<std::string(const ServeReply& paused)>;
   void fail_for_working_on(Call& call);
   Call call(ServeRequest request, int pauses, const OnPause& on_pause);
@@ -205,7 +204,7 @@ class Submission {
   Region input_;
   Region weights_;
   Region output_;
-  double least_empty_ms_ = 0.0;      ///< a request that asks for nothing; 0 before the first
+  double least_empty_ms_ = 0.0;      ///< an empty request; 0 before the first
   bool segments_are_known_ = false;  ///< to the running process
   std::unique_ptr<ChildProcess> process_;
 };

@@ -10,7 +10,7 @@
 
 namespace convlab::grader {
 
-/// What trying one point left behind.
+/// The outcome of one point.
 struct TriedPoint {
   int batch = 0;
   SweepPoint point{};
@@ -18,10 +18,10 @@ struct TriedPoint {
   std::string failure{};                     ///< why there are none
 };
 
-/// A sweep as it is kept in a file, so that it can stop and go on.
+/// A sweep as stored in a file, so that it can stop and continue.
 struct SweepRecord {
   std::string stage{};
-  std::string program{};  ///< the executable and the state that it was in
+  std::string program{};  ///< the executable and its version
   std::string network{};
   std::string gpu{};
   std::vector<TriedPoint> tried{};
@@ -42,11 +42,11 @@ struct SweepPlan {
 /// The points of a plan that some convolution must try, batch after batch.
 std::vector<TriedPoint> work_of(const SweepPlan& plan);
 
-/// The record in `file` if it is of the same stage, program, network and GPU; otherwise a new one.
-/// @throws EnvironmentError if the file is there and is no record
+/// The record in `file` if it has the same stage, program, network and GPU; otherwise a new one.
+/// @throws EnvironmentError if the file exists and is not a record
 SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan& plan);
 
-/// Runs what the record lacks, and writes it after each point.
+/// Runs the points that the record lacks, and writes it after each point.
 /// @param show  called before each point with "12 of 57: 4,8,128 at 1000 images"
 /// @return false if it was interrupted
 /// @throws EnvironmentError if the program is missing or no GPU answers it

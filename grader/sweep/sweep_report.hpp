@@ -24,7 +24,7 @@ struct SweepTable {
   std::vector<std::string> left_out{};  ///< "9 points: too many registers: …", "1 point: …"
 };
 
-/// All tables of a sweep: what `grader sweep` leaves in STAGE.tables.json for `grader report`.
+/// All tables of a sweep: `grader sweep` writes them to STAGE.tables.json for `grader report`.
 struct SweepTables {
   SweepSpace space{};
   std::string caption{};  ///< where it was timed
@@ -32,7 +32,7 @@ struct SweepTables {
 };
 
 std::string to_json(const SweepTables& tables);
-/// @throws EnvironmentError that names the file if it holds no such tables
+/// @throws EnvironmentError that names the file if it does not contain such tables
 SweepTables read_sweep_tables(const std::filesystem::path& file);
 
 /// The best point with these values of the first two parameters; null if there is none. Without a
@@ -42,10 +42,10 @@ const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<
 /// "0.390 (64)": the score, and the values of all parameters from the third on; "-" for null.
 std::string cell_text(const ScoredPoint* best);
 
-/// The tables of a sweep that was timed.
+/// The tables of a timed sweep.
 std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record);
 
-/// The tables of a sweep that was counted, for which nothing ran; the same at every batch.
+/// The tables of a counted sweep, for which nothing ran; the same at every batch.
 std::vector<SweepTable> counted_tables(const SweepPlan& plan);
 
 /// A table for the terminal or a report: a row for each value of the first parameter, a column for

@@ -10,8 +10,8 @@
 
 namespace convlab::grader {
 
-/// One number that a stage may choose, with the values to try. Four names have a meaning for the
-/// grader; others are only tried:
+/// One parameter of a stage, with the values to try. Four names have a meaning for the grader;
+/// others are only tried:
 ///
 ///     maps     neighbouring maps that one thread computes
 ///     pixels   pixels that one thread computes
@@ -22,7 +22,7 @@ struct SweepParameter {
   std::vector<int> values{};
 };
 
-/// What a stage declares in sweeps.json beside its chapter.
+/// A stage's declaration in sweeps.json beside its chapter.
 struct SweepSpace {
   std::string stage{};
   std::string variable{};  ///< the environment variable that names a point, "4,8,128"
@@ -44,20 +44,20 @@ std::vector<SweepPoint> points_of(const SweepSpace& space);
 /// "4,8,128"
 std::string text_of(const SweepPoint& point);
 
-/// What a block may have.
+/// The limits of a block.
 struct BlockLimits {
   int threads = 1024;
   int shared_bytes = 48 * 1024;
 };
 
 /// Why a point need not be tried for a convolution of this shape, "maps 8: the convolution has 4";
-/// nothing if it must.
+/// empty if it must be tried.
 std::optional<std::string> reason_against(const SweepSpace& space, const SweepPoint& point,
                                           const ConvShape& shape, const BlockLimits& limits = {});
 
-/// Counted instead of timed: loads for each multiply-add that counts. A thread with m maps and p
-/// pixels loads m + p numbers for m · p products; products of maps and pixels that do not exist are
-/// paid and do not count. Nothing where the space has neither maps nor pixels.
+/// Counted instead of timed: loads for each useful multiply-add. A thread with m maps and p pixels
+/// loads m + p numbers for m · p products; products of maps and pixels that do not exist cost loads
+/// but are not useful. Empty if the space has neither maps nor pixels.
 std::optional<double> counted_loads(const SweepSpace& space, const SweepPoint& point,
                                     const ConvShape& shape);
 

@@ -6,9 +6,9 @@
 
 namespace convlab::grader {
 
-/// The time below which no convolution of this shape is honest on this machine, in milliseconds. On
-/// a GPU from the limits that its properties promise, see physical_floor; on a CPU from more
-/// operations in a second than any processor makes. 0 where nothing is known.
+/// A time in milliseconds that no honest convolution of this shape can beat on this machine. On a
+/// GPU it follows from the limits that its properties promise, see physical_floor; on a CPU from
+/// more operations per second than any processor does. 0 if nothing is known.
 double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Precision precision);
 
 }  // namespace convlab::grader

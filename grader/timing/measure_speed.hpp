@@ -16,7 +16,7 @@ struct SpeedRequest {
   int batch = 0;
   std::filesystem::path program{};  ///< the reference solution's
   std::string reference{};          ///< its stage
-  int rounds = 1;                   ///< how often at most
+  int rounds = 1;                   ///< at most
   /// Whether more samples would change nothing; asked after each round.
   std::function<bool(const SpeedMeasure&)> is_settled{};
 };

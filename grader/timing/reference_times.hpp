@@ -10,22 +10,22 @@
 
 namespace convlab::grader {
 
-/// The reference solution, called in turns with a submission: its times, or why there are none.
+/// The reference solution, called in turns with a submission: its times, or the reason for none.
 class ReferenceTimes {
  public:
   ReferenceTimes(const std::filesystem::path& program, std::string stage)
       : submission_(program), stage_(std::move(stage)) {}
 
   /// @param layer  among the network's convolutions
-  /// @param given  what the submission was called with
+  /// @param given  the arrays of the submission's call
   void call(int layer, const ConvShape& shape, const Arrays& given);
 
   /// In milliseconds, a series per convolution.
   [[nodiscard]] const std::vector<std::vector<double>>& op_ms() const { return op_ms_; }
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
 
-  /// The device as the reference's program measured it: a submission that lies about its own could
-  /// come near to any floor.
+  /// The device as the reference's program measured it: a submission that lies about its device
+  /// could reach any floor.
   [[nodiscard]] const MeasuredDevice& device() const { return submission_.device().measured; }
 
  private:

@@ -8,13 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "common/device/cuda_check.cuh"
-#include "common/device/device_buffer.cuh"
 #include "common/error/error.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/stage/device_convolution.cuh"
 
 namespace convlab {
 
@@ -142,6 +141,19 @@ class CudnnConvolution {
   cudnnConvolutionDescriptor_t convolution_ = nullptr;
   cudnnConvolutionFwdAlgo_t algorithm_ = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
   DeviceBuffer<char> workspace_;
+};
+
+/// A stage that runs it on arrays of floats.
+template <CudnnMath Math>
+class CudnnStage final : public DeviceConvolution {
+  void prepare() override { convolution_ = std::make_unique<CudnnConvolution>(shape(), Math); }
+  void release() override { convolution_.reset(); }
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& /*shape*/) override {
+    convolution_->run(output, input, weights);
+  }
+
+  std::unique_ptr<CudnnConvolution> convolution_;
 };
 
 }  // namespace convlab

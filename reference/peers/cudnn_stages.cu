@@ -7,10 +7,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/device/cuda_check.cuh"
-#include "common/device/device_buffer.cuh"
-#include "common/stage/device_convolution.cuh"
-#include "common/stage/stage.hpp"
 #include "reference/peers/cudnn_convolution.cuh"
 
 namespace {
@@ -19,20 +15,6 @@ using convlab::ConvShape;
 using convlab::CudnnConvolution;
 using convlab::CudnnMath;
 using convlab::DeviceBuffer;
-
-class CudnnTf32 final : public convlab::DeviceConvolution {
-  void prepare() override {
-    convolution_ = std::make_unique<CudnnConvolution>(shape(), CudnnMath::kTf32);
-  }
-  void release() override { convolution_.reset(); }
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
-    (void)shape;
-    convolution_->run(output, input, weights);
-  }
-
-  std::unique_ptr<CudnnConvolution> convolution_;
-};
 
 constexpr int kBlockSize = 256;
 
@@ -97,7 +79,7 @@ class CudnnFp16 final : public convlab::Convolution {
   std::unique_ptr<CudnnConvolution> convolution_;
 };
 
-const convlab::ConvolutionStage<CudnnTf32> tf32({
+const convlab::ConvolutionStage<convlab::CudnnStage<CudnnMath::kTf32>> tf32({
     .id = "cudnn-tf32",
     .title = "Library: cuDNN, TF32 allowed",
     .baseline = "cudnn",

@@ -100,7 +100,7 @@ TEST_CASE(
         "farm: The following argument was not expected: --nope\nSee farm shear --help.\n");
   CHECK(complaint({"farm", "shear"}) == "farm: NAME is required\nSee farm shear --help.\n");
   CHECK_THAT(complaint({"farm", "shear", "dolly", "--seed", "-4"}),
-             Catch::Matchers::ContainsSubstring("a seed is not negative, as -4 is"));
+             Catch::Matchers::ContainsSubstring("a seed must not be negative, but this is -4"));
 }
 
 TEST_CASE("run_program: an exception is a sentence and its exit code") {

@@ -15,10 +15,10 @@
 
 namespace {
 
-void host_loop(benchmark::State& state, const ConvolutionSize& size) {
-  const std::vector<float> input(size.inputs());
-  const std::vector<float> weights(size.weights());
-  std::vector<float> output(size.outputs());
+void host_loop(benchmark::State& state, const convlab::ConvShape& size) {
+  const std::vector<float> input(static_cast<std::size_t>(size.input_size()));
+  const std::vector<float> weights(static_cast<std::size_t>(size.weights_size()));
+  std::vector<float> output(static_cast<std::size_t>(size.output_size()));
   for ([[maybe_unused]] auto _ : state) {
     convolve_on_host(input.data(), weights.data(), output.data(), size);
     benchmark::DoNotOptimize(output.data());
@@ -26,12 +26,12 @@ void host_loop(benchmark::State& state, const ConvolutionSize& size) {
   }
 }
 
-void naive(benchmark::State& state, const ConvolutionSize& size) {
+void naive(benchmark::State& state, const convlab::ConvShape& size) {
   EmulatedConvolution layer(size);
   for ([[maybe_unused]] auto _ : state) layer.run_naive();
 }
 
-void tiled(benchmark::State& state, const ConvolutionSize& size) {
+void tiled(benchmark::State& state, const convlab::ConvShape& size) {
   EmulatedConvolution layer(size);
   for ([[maybe_unused]] auto _ : state) layer.run_tiled();
 }
@@ -56,51 +56,27 @@ void launch(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) run_empty();
 }
 
+void timed(benchmark::internal::Benchmark* each) {
+  each->MeasureProcessCPUTime()->UseRealTime()->Unit(benchmark::kMillisecond);
+}
+
 }  // namespace
 
-BENCHMARK_CAPTURE(host_loop, op1, kFirstLayer)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(naive, op1, kFirstLayer)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(tiled, op1, kFirstLayer)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(host_loop, op2, kSecondLayer)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(naive, op2, kSecondLayer)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(tiled, op2, kSecondLayer)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(per_operation, barrier, &run_barriers, 256)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(per_operation, shuffle, &run_shuffles, 256)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(per_operation, matrix_product, &run_products, 8)
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(host_loop, op1, kFirstLayer)->Apply(timed);
+BENCHMARK_CAPTURE(naive, op1, kFirstLayer)->Apply(timed);
+BENCHMARK_CAPTURE(tiled, op1, kFirstLayer)->Apply(timed);
+BENCHMARK_CAPTURE(host_loop, op2, kSecondLayer)->Apply(timed);
+BENCHMARK_CAPTURE(naive, op2, kSecondLayer)->Apply(timed);
+BENCHMARK_CAPTURE(tiled, op2, kSecondLayer)->Apply(timed);
+BENCHMARK_CAPTURE(per_operation, barrier, &run_barriers, 256)->Apply(timed);
+BENCHMARK_CAPTURE(per_operation, shuffle, &run_shuffles, 256)->Apply(timed);
+BENCHMARK_CAPTURE(per_operation, matrix_product, &run_products, 8)->Apply(timed);
 BENCHMARK(launch)
     ->ArgNames({"pieces", "MiB"})
     ->Args({0, 0})
     ->Args({10, 1})
     ->Args({10, 100})
     ->Args({1000, 1})
-    ->MeasureProcessCPUTime()
-    ->UseRealTime()
+    ->Apply(timed)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_MAIN();

@@ -3,7 +3,7 @@
 #include "common/emulation/benchmarks/kernels.cuh"
 
 void convolve_on_host(const float* input, const float* weights, float* output,
-                      const ConvolutionSize& size) {
+                      const convlab::ConvShape& size) {
   const int out_height = size.out_height();
   const int out_width = size.out_width();
   for (int b = 0; b < size.batch; ++b)

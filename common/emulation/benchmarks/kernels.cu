@@ -93,7 +93,7 @@ void require(cudaError_t error) {
   if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 
-dim3 grid_of(const ConvolutionSize& size) {
+dim3 grid_of(const convlab::ConvShape& size) {
   const int tiles = ((size.out_width() + kTile - 1) / kTile) * ((size.out_height() + kTile - 1) / kTile);
   return dim3(static_cast<unsigned>(size.out_channels), static_cast<unsigned>(tiles),
               static_cast<unsigned>(size.batch));
@@ -101,12 +101,13 @@ dim3 grid_of(const ConvolutionSize& size) {
 
 }  // namespace
 
-EmulatedConvolution::EmulatedConvolution(const ConvolutionSize& size) : size_(size) {
-  require(cudaMalloc(&input_, size.inputs() * sizeof(float)));
-  require(cudaMalloc(&weights_, size.weights() * sizeof(float)));
-  require(cudaMalloc(&output_, size.outputs() * sizeof(float)));
-  require(cudaMemset(input_, 0, size.inputs() * sizeof(float)));
-  require(cudaMemset(weights_, 0, size.weights() * sizeof(float)));
+EmulatedConvolution::EmulatedConvolution(const convlab::ConvShape& size) : size_(size) {
+  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
+  require(cudaMalloc(&input_, bytes(size.input_size())));
+  require(cudaMalloc(&weights_, bytes(size.weights_size())));
+  require(cudaMalloc(&output_, bytes(size.output_size())));
+  require(cudaMemset(input_, 0, bytes(size.input_size())));
+  require(cudaMemset(weights_, 0, bytes(size.weights_size())));
 }
 
 EmulatedConvolution::~EmulatedConvolution() {

@@ -5,34 +5,20 @@
 #include <cstddef>
 #include <vector>
 
-struct ConvolutionSize {
-  int batch, out_channels, in_channels, height, width, kernel;
-
-  [[nodiscard]] int out_height() const { return height - kernel + 1; }
-  [[nodiscard]] int out_width() const { return width - kernel + 1; }
-  [[nodiscard]] std::size_t inputs() const {
-    return static_cast<std::size_t>(batch) * in_channels * height * width;
-  }
-  [[nodiscard]] std::size_t weights() const {
-    return static_cast<std::size_t>(out_channels) * in_channels * kernel * kernel;
-  }
-  [[nodiscard]] std::size_t outputs() const {
-    return static_cast<std::size_t>(batch) * out_channels * out_height() * out_width();
-  }
-};
+#include "common/tensor/conv_shape.hpp"
 
 /// Layer 1 and 2 of fa23.
-inline constexpr ConvolutionSize kFirstLayer{100, 4, 1, 86, 86, 7};
-inline constexpr ConvolutionSize kSecondLayer{100, 16, 4, 40, 40, 7};
+inline constexpr convlab::ConvShape kFirstLayer{100, 4, 1, 86, 86, 7};
+inline constexpr convlab::ConvShape kSecondLayer{100, 16, 4, 40, 40, 7};
 
 /// The convolution as plain loops on one thread.
 void convolve_on_host(const float* input, const float* weights, float* output,
-                      const ConvolutionSize& size);
+                      const convlab::ConvShape& size);
 
 /// Holds one layer on the emulated device.
 class EmulatedConvolution {
  public:
-  explicit EmulatedConvolution(const ConvolutionSize& size);
+  explicit EmulatedConvolution(const convlab::ConvShape& size);
   ~EmulatedConvolution();
   EmulatedConvolution(const EmulatedConvolution&) = delete;
   EmulatedConvolution& operator=(const EmulatedConvolution&) = delete;
@@ -41,7 +27,7 @@ class EmulatedConvolution {
   void run_tiled();
 
  private:
-  ConvolutionSize size_;
+  convlab::ConvShape size_;
   float* input_ = nullptr;
   float* weights_ = nullptr;
   float* output_ = nullptr;

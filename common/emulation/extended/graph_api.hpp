@@ -67,10 +67,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags);
-cudaError_t cudaGraphAddKernelNode(
-    cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before, std::size_t count,
-    const cudaKernelNodeParams* parameters,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current());
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                   const cudaGraphNode_t* before, std::size_t count,
+                                   const cudaKernelNodeParams* parameters, CONVLAB_CALL_SITE);
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* before, std::size_t count,
                                    const cudaMemcpy3DParms* parameters);
@@ -88,9 +87,8 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* before, std::size_t count,
                                        cudaGraph_t child);
-cudaError_t cudaGraphKernelNodeSetParams(
-    cudaGraphNode_t node, const cudaKernelNodeParams* parameters,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current());
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                         const cudaKernelNodeParams* parameters, CONVLAB_CALL_SITE);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                      const cudaGraphNode_t* to, std::size_t count);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
@@ -105,9 +103,9 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph
                                           unsigned long long flags = 0);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes);
-cudaError_t cudaGraphExecKernelNodeSetParams(
-    cudaGraphExec_t executable, cudaGraphNode_t node, const cudaKernelNodeParams* parameters,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current());
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* parameters,
+                                             CONVLAB_CALL_SITE);
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                void* to, const void* from, std::size_t bytes,
                                                cudaMemcpyKind kind);

@@ -37,15 +37,14 @@ inline void atomic_thread_fence(memory_order order, thread_scope /*scope*/ = thr
   ::std::atomic_thread_fence(order);
 }
 
-/// Atomic operations on a variable that is none.
-template <class T, thread_scope Scope = thread_scope_system>
-class atomic_ref {
+namespace detail {
+
+/// The operations of atomic and atomic_ref, whose address() is that of the value.
+template <class Self, class T>
+class atomic_operations {
  public:
   using value_type = T;
-  static constexpr ::std::size_t required_alignment = sizeof(T);
   static constexpr bool is_always_lock_free = true;
-
-  explicit atomic_ref(T& value) : value_(&value) {}
 
   [[nodiscard]] bool is_lock_free() const { return true; }
   [[nodiscard]] T load(memory_order /*order*/ = memory_order_seq_cst) const {
@@ -101,18 +100,13 @@ class atomic_ref {
   }
 
   /// Waits while the value is `old`; only a thread of the same block can change it.
-  void wait(T old, memory_order /*order*/ = memory_order_seq_cst,
-            convlab::emulation::CallSite site = convlab::emulation::Here::current()) const {
-    while (load() == old) convlab::emulation::sleep_until_woken("atomic::wait", value_, site);
+  void wait(T old, memory_order /*order*/ = memory_order_seq_cst, CONVLAB_CALL_SITE) const {
+    while (load() == old) convlab::emulation::sleep_until_woken("atomic::wait", address(), site);
   }
-  void notify_one() const { convlab::emulation::wake_sleepers(value_); }
-  void notify_all() const { convlab::emulation::wake_sleepers(value_); }
+  void notify_one() const { convlab::emulation::wake_sleepers(address()); }
+  void notify_all() const { convlab::emulation::wake_sleepers(address()); }
 
   operator T() const { return load(); }
-  T operator=(T value) const {
-    store(value);
-    return value;
-  }
   T operator+=(T value) const { return sum(fetch_add(value), value); }
   T operator-=(T value) const { return difference(fetch_sub(value), value); }
   T operator&=(T value) const { return static_cast<T>(fetch_and(value) & value); }
@@ -124,9 +118,10 @@ class atomic_ref {
   T operator--(int) const { return fetch_sub(1); }
 
  private:
+  [[nodiscard]] T* address() const { return static_cast<const Self*>(this)->address(); }
   template <class Change>
   T change(Change change) const {
-    return convlab::emulation::atomic_update(value_, change);
+    return convlab::emulation::atomic_update(address(), change);
   }
   // Integers wrap round.
   template <class Value>
@@ -147,82 +142,45 @@ class atomic_ref {
       return static_cast<T>(old - value);
     }
   }
+};
+
+}  // namespace detail
+
+/// Atomic operations on a variable that is none.
+template <class T, thread_scope Scope = thread_scope_system>
+class atomic_ref : public detail::atomic_operations<atomic_ref<T, Scope>, T> {
+ public:
+  static constexpr ::std::size_t required_alignment = sizeof(T);
+
+  explicit atomic_ref(T& value) : value_(&value) {}
+  T operator=(T value) const {
+    this->store(value);
+    return value;
+  }
+
+ private:
+  friend detail::atomic_operations<atomic_ref, T>;
+  [[nodiscard]] T* address() const { return value_; }
 
   T* value_;
 };
 
 /// An atomic variable. As a __shared__ variable it begins with any value, as on a GPU.
 template <class T, thread_scope Scope = thread_scope_system>
-class atomic {
+class atomic : public detail::atomic_operations<atomic<T, Scope>, T> {
  public:
-  using value_type = T;
-  static constexpr bool is_always_lock_free = true;
-
   atomic() = default;
   constexpr atomic(T value) : value_(value) {}
   atomic(const atomic&) = delete;
   atomic& operator=(const atomic&) = delete;
-
-  [[nodiscard]] bool is_lock_free() const { return true; }
-  [[nodiscard]] T load(memory_order order = memory_order_seq_cst) const {
-    return ref().load(order);
+  T operator=(T value) {
+    this->store(value);
+    return value;
   }
-  void store(T value, memory_order order = memory_order_seq_cst) { ref().store(value, order); }
-  T exchange(T value, memory_order order = memory_order_seq_cst) {
-    return ref().exchange(value, order);
-  }
-  template <class... Orders>
-  bool compare_exchange_strong(T& expected, T value, Orders... orders) {
-    return ref().compare_exchange_strong(expected, value, orders...);
-  }
-  template <class... Orders>
-  bool compare_exchange_weak(T& expected, T value, Orders... orders) {
-    return ref().compare_exchange_weak(expected, value, orders...);
-  }
-  template <class Value = T>
-  T fetch_add(Value value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_add(value, order);
-  }
-  template <class Value = T>
-  T fetch_sub(Value value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_sub(value, order);
-  }
-  T fetch_and(T value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_and(value, order);
-  }
-  T fetch_or(T value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_or(value, order);
-  }
-  T fetch_xor(T value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_xor(value, order);
-  }
-  T fetch_min(T value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_min(value, order);
-  }
-  T fetch_max(T value, memory_order order = memory_order_seq_cst) {
-    return ref().fetch_max(value, order);
-  }
-  void wait(T old, memory_order order = memory_order_seq_cst,
-            convlab::emulation::CallSite site = convlab::emulation::Here::current()) const {
-    ref().wait(old, order, site);
-  }
-  void notify_one() { ref().notify_one(); }
-  void notify_all() { ref().notify_all(); }
-
-  operator T() const { return load(); }
-  T operator=(T value) { return ref() = value; }
-  T operator+=(T value) { return ref() += value; }
-  T operator-=(T value) { return ref() -= value; }
-  T operator&=(T value) { return ref() &= value; }
-  T operator|=(T value) { return ref() |= value; }
-  T operator^=(T value) { return ref() ^= value; }
-  T operator++() { return ++ref(); }
-  T operator--() { return --ref(); }
-  T operator++(int) { return ref()++; }
-  T operator--(int) { return ref()--; }
 
  private:
-  [[nodiscard]] atomic_ref<T, Scope> ref() const { return atomic_ref<T, Scope>(value_); }
+  friend detail::atomic_operations<atomic, T>;
+  [[nodiscard]] T* address() const { return &value_; }
 
   mutable T value_;
 };

@@ -93,8 +93,7 @@ class barrier {
   }
   static constexpr ::std::ptrdiff_t max() { return (1 << 20) - 1; }
 
-  [[nodiscard]] arrival_token arrive(::std::ptrdiff_t count = 1,
-                                     detail::CallSite site = detail::Here::current()) {
+  [[nodiscard]] arrival_token arrive(::std::ptrdiff_t count = 1, CONVLAB_CALL_SITE) {
     check_begun(site);
     if (count > missing_)
       convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
@@ -104,21 +103,19 @@ class barrier {
     if (missing_ == 0) open();
     return token;
   }
-  void wait(arrival_token&& token, detail::CallSite site = detail::Here::current()) const {
+  void wait(arrival_token&& token, CONVLAB_CALL_SITE) const {
     check_begun(site);
     while (phase_ == token.phase_)
       convlab::emulation::sleep_until_woken("barrier::wait", this, site);
   }
   /// Waits for the end of the phase of this parity: the first one has parity 0.
-  void wait_parity(bool parity, detail::CallSite site = detail::Here::current()) const {
+  void wait_parity(bool parity, CONVLAB_CALL_SITE) const {
     check_begun(site);
     while ((phase_ % 2 != 0) == parity)
       convlab::emulation::sleep_until_woken("barrier::wait_parity", this, site);
   }
-  void arrive_and_wait(detail::CallSite site = detail::Here::current()) {
-    wait(arrive(1, site), site);
-  }
-  void arrive_and_drop(detail::CallSite site = detail::Here::current()) {
+  void arrive_and_wait(CONVLAB_CALL_SITE) { wait(arrive(1, site), site); }
+  void arrive_and_drop(CONVLAB_CALL_SITE) {
     check_begun(site);
     --expected_;
     static_cast<void>(arrive(1, site));
@@ -164,22 +161,22 @@ class barrier {
 /// members of a group call it with the same arguments.
 template <class Group, class T, class Size, thread_scope Scope, class Completion>
 void memcpy_async(const Group& group, T* to, const T* from, Size size,
-                  barrier<Scope, Completion>& at, detail::CallSite site = detail::Here::current()) {
+                  barrier<Scope, Completion>& at, CONVLAB_CALL_SITE) {
   at.bind(detail::member_copy(group, to, from, size, site), site);
 }
 template <class Group, class Size, thread_scope Scope, class Completion>
 void memcpy_async(const Group& group, void* to, const void* from, Size size,
-                  barrier<Scope, Completion>& at, detail::CallSite site = detail::Here::current()) {
+                  barrier<Scope, Completion>& at, CONVLAB_CALL_SITE) {
   at.bind(detail::member_copy(group, to, from, size, site), site);
 }
 template <class T, class Size, thread_scope Scope, class Completion>
 void memcpy_async(T* to, const T* from, Size size, barrier<Scope, Completion>& at,
-                  detail::CallSite site = detail::Here::current()) {
+                  CONVLAB_CALL_SITE) {
   at.bind(detail::member_copy(detail::single_thread(), to, from, size, site), site);
 }
 template <class Size, thread_scope Scope, class Completion>
 void memcpy_async(void* to, const void* from, Size size, barrier<Scope, Completion>& at,
-                  detail::CallSite site = detail::Here::current()) {
+                  CONVLAB_CALL_SITE) {
   at.bind(detail::member_copy(detail::single_thread(), to, from, size, site), site);
 }
 

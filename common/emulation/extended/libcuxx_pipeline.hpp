@@ -57,7 +57,7 @@ class pipeline {
   }
 
   /// Waits until the next stage is free: every consumer has released what it held before.
-  void producer_acquire(detail::CallSite site = detail::Here::current()) {
+  void producer_acquire(CONVLAB_CALL_SITE) {
     const ::std::uint64_t wanted = filled_ / stage_count_ * consumers_;
     while (stage(filled_).releases < wanted)
       convlab::emulation::sleep_until_woken("pipeline::producer_acquire", stages_, site);
@@ -68,7 +68,7 @@ class pipeline {
     convlab::emulation::wake_sleepers(stages_);
   }
   /// Waits until every producer has committed the oldest stage, and its copies are done.
-  void consumer_wait(detail::CallSite site = detail::Here::current()) {
+  void consumer_wait(CONVLAB_CALL_SITE) {
     const ::std::uint64_t wanted = (emptied_ / stage_count_ + 1) * producers_;
     while (stage(emptied_).commits < wanted)
       convlab::emulation::sleep_until_woken("pipeline::consumer_wait", stages_, site);
@@ -202,22 +202,20 @@ pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, S
 /// Begins to copy `size` bytes as a part of the stage that the calling thread fills.
 template <class Group, class T, class Size, thread_scope Scope>
 void memcpy_async(const Group& group, T* to, const T* from, Size size, pipeline<Scope>& pipe,
-                  detail::CallSite site = detail::Here::current()) {
+                  CONVLAB_CALL_SITE) {
   pipe.add(detail::member_copy(group, to, from, size, site));
 }
 template <class Group, class Size, thread_scope Scope>
 void memcpy_async(const Group& group, void* to, const void* from, Size size, pipeline<Scope>& pipe,
-                  detail::CallSite site = detail::Here::current()) {
+                  CONVLAB_CALL_SITE) {
   pipe.add(detail::member_copy(group, to, from, size, site));
 }
 template <class T, class Size, thread_scope Scope>
-void memcpy_async(T* to, const T* from, Size size, pipeline<Scope>& pipe,
-                  detail::CallSite site = detail::Here::current()) {
+void memcpy_async(T* to, const T* from, Size size, pipeline<Scope>& pipe, CONVLAB_CALL_SITE) {
   pipe.add(detail::member_copy(detail::single_thread(), to, from, size, site));
 }
 template <class Size, thread_scope Scope>
-void memcpy_async(void* to, const void* from, Size size, pipeline<Scope>& pipe,
-                  detail::CallSite site = detail::Here::current()) {
+void memcpy_async(void* to, const void* from, Size size, pipeline<Scope>& pipe, CONVLAB_CALL_SITE) {
   pipe.add(detail::member_copy(detail::single_thread(), to, from, size, site));
 }
 

@@ -23,19 +23,6 @@ inline float4 atomicAdd(float4* address, float4 value) {
           atomicAdd(&address->z, value.z), atomicAdd(&address->w, value.w)};
 }
 
-inline unsigned atomicInc_block(unsigned* address, unsigned limit) {
-  return atomicInc(address, limit);
-}
-inline unsigned atomicInc_system(unsigned* address, unsigned limit) {
-  return atomicInc(address, limit);
-}
-inline unsigned atomicDec_block(unsigned* address, unsigned limit) {
-  return atomicDec(address, limit);
-}
-inline unsigned atomicDec_system(unsigned* address, unsigned limit) {
-  return atomicDec(address, limit);
-}
-
 /// The position of a set bit of `mask`, counted from bit `base`: the offset-th upwards, for a
 /// negative offset downwards, for 0 the base itself. 0xffffffff if there is none.
 inline unsigned __fns(unsigned mask, unsigned base, int offset) {

@@ -122,7 +122,7 @@ template <class Use, int m, int n, int k, class T, class Layout>
 inline void load_matrix_sync(
     fragment<Use, m, n, k, T, Layout>& f,
     const convlab::emulation::AsIs<convlab::emulation::FragmentElement<T>>* p, unsigned ldm,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+    CONVLAB_CALL_SITE) {
   static_assert(!std::is_same_v<Use, accumulator>,
                 "an accumulator is loaded with a fourth argument: mem_row_major or mem_col_major");
   using Element = convlab::emulation::FragmentElement<T>;
@@ -139,9 +139,9 @@ inline void load_matrix_sync(
 
 /// Loads an accumulator.
 template <int m, int n, int k, class T>
-inline void load_matrix_sync(
-    fragment<accumulator, m, n, k, T>& f, const convlab::emulation::AsIs<T>* p, unsigned ldm,
-    layout_t layout, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline void load_matrix_sync(fragment<accumulator, m, n, k, T>& f,
+                             const convlab::emulation::AsIs<T>* p, unsigned ldm, layout_t layout,
+                             CONVLAB_CALL_SITE) {
   const convlab::emulation::FragmentTransfer transfer{
       "load_matrix_sync", site, const_cast<T*>(p), ldm, layout == mem_col_major, f.x};
   convlab::emulation::warp_collective(
@@ -151,9 +151,9 @@ inline void load_matrix_sync(
 
 /// Stores an accumulator.
 template <int m, int n, int k, class T>
-inline void store_matrix_sync(
-    convlab::emulation::AsIs<T>* p, const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
-    layout_t layout, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline void store_matrix_sync(convlab::emulation::AsIs<T>* p,
+                              const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
+                              layout_t layout, CONVLAB_CALL_SITE) {
   const convlab::emulation::FragmentTransfer transfer{
       "store_matrix_sync", site, p, ldm, layout == mem_col_major, const_cast<T*>(f.x)};
   convlab::emulation::warp_collective(
@@ -167,7 +167,7 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
                      const fragment<matrix_a, m, n, k, T, LayoutA>& a,
                      const fragment<matrix_b, m, n, k, T, LayoutB>& b,
                      const fragment<accumulator, m, n, k, C>& c, bool satf = false,
-                     convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+                     CONVLAB_CALL_SITE) {
   static_assert(
       (detail::is_byte<T> && std::is_same_v<C, int> && std::is_same_v<D, int>) ||
           (std::is_same_v<T, double> && std::is_same_v<C, double>) ||

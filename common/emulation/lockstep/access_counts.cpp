@@ -15,6 +15,7 @@
 #include "common/emulation/lockstep/lockstep.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 #include "common/error/access_notes.hpp"
@@ -92,11 +93,6 @@ struct Counter {
   std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
   std::map<Need, NeedCount> needs;
 };
-
-Counter& counter() {
-  static auto* const instance = new Counter;  // never destroyed, like the device
-  return *instance;
-}
 
 template <typename T>
 T& at(std::vector<T>& list, std::size_t index) {
@@ -267,7 +263,7 @@ void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
 constexpr std::size_t kMostNotes = 64;
 
 AccessNotes take_counts() {
-  Counter& all = counter();
+  Counter& all = only<Counter>();
   const std::lock_guard lock(all.mutex);
   end_block(all);
   all.block = 0;
@@ -277,9 +273,6 @@ AccessNotes take_counts() {
     const auto [entry, is_new] = known.try_emplace(place);
     if (is_new) entry->second = source_of_place(place);
     return entry->second;
-  };
-  const auto name_of = [](const std::string& path) {
-    return path.substr(path.find_last_of('/') + 1);
   };
   for (const auto& [address, total] : all.totals) {
     if (total.requests == 0 || total.space.empty()) continue;
@@ -329,7 +322,7 @@ bool counts_accesses() {
 }
 
 void count_access(const void* address, std::size_t bytes, bool writes, std::uintptr_t place) {
-  Counter& all = counter();
+  Counter& all = only<Counter>();
   const std::lock_guard lock(all.mutex);
   begin_block_if_new(all);
   auto& [known, entry] = all.latest[place / 4 % all.latest.size()];
@@ -363,7 +356,7 @@ void count_access(const void* address, std::size_t bytes, bool writes, std::uint
 }
 
 void count_barrier(const CallSite& site) {
-  Counter& all = counter();
+  Counter& all = only<Counter>();
   const std::lock_guard lock(all.mutex);
   begin_block_if_new(all);
   const std::uint32_t number = at(all.barriers, static_cast<std::size_t>(thread_rank()))++;

@@ -11,6 +11,7 @@
 #include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/lockstep/access_counts.hpp"
+#include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/error/fault_record.hpp"
 
@@ -127,10 +128,6 @@ void on_access(const void* address, std::size_t bytes, bool writes, const void* 
     if (writes) compare(word.read, now, false);
     (writes ? word.write : word.read) = now;
   }
-}
-
-std::string name_of(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
 }
 
 /// The conflict that says most: a read of what another lane wrote.

@@ -127,6 +127,22 @@ void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) 
   }
 }
 
+/// Calls move(tile, memory) with the two indices of each element, in the order of memory.
+template <FragmentLayout kLayout, class Move>
+void for_each_element(bool column_major, std::size_t leading, const Move& move) {
+  if (column_major) {
+    for (int column = 0; column < kLayout.columns; ++column)
+      for (int row = 0; row < kLayout.rows; ++row)
+        move(row * kLayout.columns + column,
+             static_cast<std::size_t>(column) * leading + static_cast<std::size_t>(row));
+  } else {
+    for (int row = 0; row < kLayout.rows; ++row)
+      for (int column = 0; column < kLayout.columns; ++column)
+        move(row * kLayout.columns + column,
+             static_cast<std::size_t>(row) * leading + static_cast<std::size_t>(column));
+  }
+}
+
 // What a product computes with: float for the narrow types, int for bytes, double for doubles.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double,
@@ -217,22 +233,9 @@ void load_fragments(WarpExchange& exchange) {
   const auto& transfer =
       common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
   const auto* memory = static_cast<const Element*>(transfer.memory);
-  const std::size_t leading = transfer.leading;
-
   Element tile[kLayout.rows * kLayout.columns];
-  if (transfer.column_major) {
-    for (int column = 0; column < kLayout.columns; ++column) {
-      const Element* line = memory + static_cast<std::size_t>(column) * leading;
-      for (int row = 0; row < kLayout.rows; ++row) tile[row * kLayout.columns + column] = line[row];
-    }
-  } else {
-    for (int row = 0; row < kLayout.rows; ++row) {
-      const Element* line = memory + static_cast<std::size_t>(row) * leading;
-      for (int column = 0; column < kLayout.columns; ++column) {
-        tile[row * kLayout.columns + column] = line[column];
-      }
-    }
-  }
+  for_each_element<kLayout>(transfer.column_major, transfer.leading,
+                            [&](int place, std::size_t at) { tile[place] = memory[at]; });
   scatter<Kind>(tile, [&](int lane) {
     return static_cast<Element*>(exchange.input<FragmentTransfer>(lane).elements);
   });
@@ -253,20 +256,8 @@ void store_fragments(WarpExchange& exchange) {
       },
       tile);
   auto* memory = static_cast<Element*>(transfer.memory);
-  const std::size_t leading = transfer.leading;
-  if (transfer.column_major) {
-    for (int column = 0; column < kLayout.columns; ++column) {
-      Element* line = memory + static_cast<std::size_t>(column) * leading;
-      for (int row = 0; row < kLayout.rows; ++row) line[row] = tile[row * kLayout.columns + column];
-    }
-  } else {
-    for (int row = 0; row < kLayout.rows; ++row) {
-      Element* line = memory + static_cast<std::size_t>(row) * leading;
-      for (int column = 0; column < kLayout.columns; ++column) {
-        line[column] = tile[row * kLayout.columns + column];
-      }
-    }
-  }
+  for_each_element<kLayout>(transfer.column_major, transfer.leading,
+                            [&](int place, std::size_t at) { memory[at] = tile[place]; });
 }
 
 template <int kM, int kN, int kK, class T, class C, class D>

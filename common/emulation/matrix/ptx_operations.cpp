@@ -121,6 +121,7 @@ void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
 }
 
 void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes, CallSite site) {
+  if (source_bytes == kAllBytes) source_bytes = bytes;
   if ((bytes != 4 && bytes != 8 && bytes != 16) || source_bytes > bytes) {
     char message[160];
     std::snprintf(message, sizeof message,
@@ -134,10 +135,6 @@ void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
                      reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes);
 }
 
-void copy(Address to, Address from, std::size_t bytes, CallSite site) {
-  copy(to, from, bytes, bytes, site);
-}
-
 void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
                     CallSite site) {
   if (bytes != 16) {
@@ -145,10 +142,6 @@ void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t sou
                 "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca", site);
   }
   copy(to, from, bytes, source_bytes, site);
-}
-
-void copy_around_l1(Address to, Address from, std::size_t bytes, CallSite site) {
-  copy_around_l1(to, from, bytes, bytes, site);
 }
 
 void copy_commit() {

@@ -92,7 +92,7 @@ std::optional<Instruction> load_matrix(Words words) {
       !words.empty()) {
     return std::nullopt;
   }
-  return Instruction{transposed ? "load_matrices_transposed" : "load_matrices",
+  return Instruction{transposed ? "load_matrices<true>" : "load_matrices<false>",
                      {write(count), kAddress}};
 }
 

@@ -6,14 +6,14 @@
 //                       : "=r"(b[0]), "=r"(b[1]) : "r"(address));
 //
 //          do { auto&& convlab_0 = b[0]; auto&& convlab_1 = b[1]; auto&& convlab_2 = address;
-//               ptx::load_matrices(ptx::list(ptx::write<4>(convlab_0), ptx::write<4>(convlab_1)),
-//                                  ptx::address(convlab_2, 0)); } while (false);
+//               ptx::load_matrices<false>(ptx::list(ptx::write<4>(convlab_0),
+//               ptx::write<4>(convlab_1)),
+//                                         ptx::address(convlab_2, 0)); } while (false);
 
 #include "common/emulation/ptx/translate.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,13 +27,6 @@ namespace convlab::ptx {
 namespace {
 
 constexpr std::string_view kFunctions = "::convlab::emulation::ptx::";
-
-/// As + does, but for GCC 12's false warning: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string result;
-  for (const std::string_view part : parts) result += part;
-  return result;
-}
 
 /// Describes what is wrong, for the student.
 struct Refusal {
@@ -246,6 +239,12 @@ class Translator {
 };
 
 }  // namespace
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string result;
+  for (const std::string_view part : parts) result += part;
+  return result;
+}
 
 Translation translate(const AsmStatement& statement) {
   try {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace convlab::ptx {
@@ -27,5 +29,8 @@ struct Translation {
 /// calls of common/emulation/include/convlab_emulation/ptx.hpp. Every operand's expression is
 /// evaluated once, in its order, as by nvcc.
 Translation translate(const AsmStatement& statement);
+
+/// As + does, but for GCC 12's false warning: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
+std::string joined(std::initializer_list<std::string_view> parts);
 
 }  // namespace convlab::ptx

@@ -38,12 +38,6 @@ Rewritten Editor::finish() {
   return result;
 }
 
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string result;
-  for (const std::string_view part : parts) result += part;
-  return result;
-}
-
 std::string string_literal(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/emulation/ptx/translate.hpp"
 #include "common/emulation/rewrite/names.hpp"
 #include "common/emulation/rewrite/source.hpp"
 
@@ -72,8 +72,7 @@ struct File {
   Editor& editor;
 };
 
-/// As + does, but for GCC 12's false warning: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651
-std::string joined(std::initializer_list<std::string_view> parts);
+using ptx::joined;
 
 /// As a literal of C++.
 std::string string_literal(std::string_view text);

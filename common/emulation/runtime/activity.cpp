@@ -31,11 +31,6 @@ DeviceNotes& notes() {
   return *instance;
 }
 
-std::string name_of(const CallSite& site) {
-  const std::string path = site.file == nullptr ? "" : site.file;
-  return path.substr(path.find_last_of('/') + 1);
-}
-
 void note_transfer(const std::string& what, std::int64_t bytes) {
   if (notes().transfers.size() < kMostNotes) notes().transfers.push_back({what, bytes});
 }
@@ -92,7 +87,7 @@ void note_configuration(const KernelCall& call) {
   const std::lock_guard lock(record_mutex);
   if (notes().launches.size() >= kMostNotes) return;
   notes().launches.push_back({.kernel = call.name,
-                              .file = name_of(call.site),
+                              .file = name_of(place_of(call.site).file),
                               .line = static_cast<int>(call.site.line),
                               .grid = {call.grid.x, call.grid.y, call.grid.z},
                               .block = {call.block.x, call.block.y, call.block.z}});

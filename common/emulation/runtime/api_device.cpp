@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <type_traits>
+#include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
@@ -41,6 +43,14 @@ bool is_limit(cudaLimit limit) {
   return limit < kLimits;
 }
 
+/// Writes an answer to where the caller wants it.
+template <typename T>
+cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
+  if (wanted == nullptr) return record_error(cudaErrorInvalidValue);
+  *wanted = value;
+  return cudaSuccess;
+}
+
 cudaError_t check_device(int device) {
   return record_error(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
@@ -49,16 +59,12 @@ cudaError_t check_device(int device) {
 
 cudaError_t cudaGetDeviceCount(int* count) {
   note_call(__func__);
-  if (count == nullptr) return record_error(cudaErrorInvalidValue);
-  *count = 1;
-  return cudaSuccess;
+  return answer(count, 1);
 }
 
 cudaError_t cudaGetDevice(int* device) {
   note_call(__func__);
-  if (device == nullptr) return record_error(cudaErrorInvalidValue);
-  *device = 0;
-  return cudaSuccess;
+  return answer(device, 0);
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -73,9 +79,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
 
 cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
   note_call(__func__);
-  if (flags == nullptr) return record_error(cudaErrorInvalidValue);
-  *flags = cudaDeviceScheduleAuto | cudaDeviceMapHost;
-  return cudaSuccess;
+  return answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost);
 }
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
   if (properties == nullptr) return record_error(cudaErrorInvalidValue);
@@ -145,85 +149,40 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (const cudaError_t problem = cudaGetDeviceProperties(&p, device); problem != cudaSuccess)
     return problem;
   if (value == nullptr) return record_error(cudaErrorInvalidValue);
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      *value = p.maxThreadsPerBlock;
-      break;
-    case cudaDevAttrMaxBlockDimX:
-    case cudaDevAttrMaxBlockDimY:
-    case cudaDevAttrMaxBlockDimZ:
-      *value = p.maxThreadsDim[attribute - cudaDevAttrMaxBlockDimX];
-      break;
-    case cudaDevAttrMaxGridDimX:
-    case cudaDevAttrMaxGridDimY:
-    case cudaDevAttrMaxGridDimZ:
-      *value = p.maxGridSize[attribute - cudaDevAttrMaxGridDimX];
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      *value = as_int(p.sharedMemPerBlock);
-      break;
-    case cudaDevAttrTotalConstantMemory:
-      *value = as_int(p.totalConstMem);
-      break;
-    case cudaDevAttrWarpSize:
-      *value = p.warpSize;
-      break;
-    case cudaDevAttrMaxRegistersPerBlock:
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      *value = p.regsPerBlock;
-      break;
-    case cudaDevAttrClockRate:
-      *value = p.clockRate;
-      break;
-    case cudaDevAttrMultiProcessorCount:
-      *value = p.multiProcessorCount;
-      break;
-    case cudaDevAttrMemoryClockRate:
-      *value = p.memoryClockRate;
-      break;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      *value = p.memoryBusWidth;
-      break;
-    case cudaDevAttrL2CacheSize:
-      *value = p.l2CacheSize;
-      break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      *value = p.maxThreadsPerMultiProcessor;
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = p.major;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = p.minor;
-      break;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      *value = as_int(p.sharedMemPerMultiprocessor);
-      break;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = as_int(p.sharedMemPerBlockOptin);
-      break;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      *value = p.maxBlocksPerMultiProcessor;
-      break;
-    case cudaDevAttrReservedSharedMemoryPerBlock:
-      *value = as_int(p.reservedSharedMemPerBlock);
-      break;
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrConcurrentKernels:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrMemoryPoolsSupported:
-      *value = 1;
-      break;
-    case cudaDevAttrIntegrated:
-    case cudaDevAttrComputeMode:
-    case cudaDevAttrCooperativeLaunch:
-      *value = 0;
-      break;
-    default:
-      if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
-      *value = 0;
-  }
+  const std::pair<cudaDeviceAttr, std::size_t> known[] = {
+      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+      {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
+      {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
+      {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
+      {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
+      {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
+      {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
+      {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
+      {cudaDevAttrTotalConstantMemory, p.totalConstMem},
+      {cudaDevAttrWarpSize, p.warpSize},
+      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
+      {cudaDevAttrClockRate, p.clockRate},
+      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+      {cudaDevAttrMemoryClockRate, p.memoryClockRate},
+      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+      {cudaDevAttrL2CacheSize, p.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+      {cudaDevAttrComputeCapabilityMajor, p.major},
+      {cudaDevAttrComputeCapabilityMinor, p.minor},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
+      {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
+      {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
+      {cudaDevAttrConcurrentKernels, p.concurrentKernels},
+      {cudaDevAttrUnifiedAddressing, p.unifiedAddressing},
+      {cudaDevAttrManagedMemory, p.managedMemory},
+      {cudaDevAttrMemoryPoolsSupported, p.memoryPoolsSupported}};
+  if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
+  *value = 0;
+  for (const auto& [name, answer] : known)
+    if (name == attribute) *value = as_int(answer);
   return cudaSuccess;
 }
 
@@ -268,9 +227,7 @@ cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache /*config*/) {
 }
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   note_call(__func__);
-  if (config == nullptr) return record_error(cudaErrorInvalidValue);
-  *config = cudaFuncCachePreferNone;
-  return cudaSuccess;
+  return answer(config, cudaFuncCachePreferNone);
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
   note_call(__func__);
@@ -278,9 +235,7 @@ cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
 }
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
   note_call(__func__);
-  if (config == nullptr) return record_error(cudaErrorInvalidValue);
-  *config = cudaSharedMemBankSizeFourByte;
-  return cudaSuccess;
+  return answer(config, cudaSharedMemBankSizeFourByte);
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   note_call(__func__);
@@ -314,9 +269,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
   note_call(__func__);
-  if (version == nullptr) return record_error(cudaErrorInvalidValue);
-  *version = kVersion;
-  return cudaSuccess;
+  return answer(version, kVersion);
 }
 
 // ---- occupancy ----------------------------------------------------------------------------------

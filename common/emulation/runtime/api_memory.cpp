@@ -85,15 +85,13 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
 }
 
 cudaError_t set_memory(const Fill& fill, cudaStream_t handle) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = streams().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (fill.is_empty()) return cudaSuccess;
-  const cudaError_t problem = check(fill, "cudaMemset");
-  if (problem != cudaSuccess) return problem;
-  streams().submit(
-      *stream, [fill] { fill.run("cudaMemset"); }, cudaGraphNodeTypeMemset);
-  return cudaSuccess;
+  return with_stream(handle, [&](CUstream_st& stream) {
+    const cudaError_t problem = fill.is_empty() ? cudaSuccess : check(fill, "cudaMemset");
+    if (problem == cudaSuccess && !fill.is_empty())
+      streams().submit(
+          stream, [fill] { fill.run("cudaMemset"); }, cudaGraphNodeTypeMemset);
+    return problem;
+  });
 }
 
 /// Rows of `width` bytes that begin `pitch` bytes apart, all of one value.
@@ -181,14 +179,13 @@ cudaError_t cudaFree(void* pointer) {
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = streams().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  const auto allocation = device_memory().find(pointer);
-  if (pointer != nullptr && (!allocation || allocation->begin != pointer))
-    return release(pointer, MemoryKind::kDevice, "cudaFreeAsync");
-  streams().submit(*stream, [pointer] { release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); });
-  return cudaSuccess;
+  return with_stream(handle, [&](CUstream_st& stream) {
+    const auto free = [pointer] { return release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); };
+    const auto allocation = device_memory().find(pointer);
+    if (pointer != nullptr && (!allocation || allocation->begin != pointer)) return free();
+    streams().submit(stream, free);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaFreeHost(void* pointer) {

@@ -41,9 +41,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   shared_.begin_block();
   fault_.state = Fault::State::kNone;
 
-  inside_ = true;
   scheduler_.enter_block();
-  inside_ = false;
   if (fault_.state != Fault::State::kNone) {
     const bool all_wait =
         fault_.state == Fault::State::kFailed && (fault_.kind == EmulationFault::kDeadlock ||
@@ -70,7 +68,9 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
 
 void BlockRunner::carry_entry() {
   BlockRunner* const runner = current_;
-  runner->carry(runner->scheduler_.enter_carrier());
+  Fiber& self = runner->scheduler_.enter_carrier();
+  runner->inside_ = true;
+  runner->carry(self);
 }
 
 void BlockRunner::carry(Fiber& self) {
@@ -79,7 +79,9 @@ void BlockRunner::carry(Fiber& self) {
     if (scheduler_.begin_thread(self) != nullptr) {
       run_thread();
     } else if (scheduler_.live() == 0) {
+      inside_ = false;
       scheduler_.leave_block(self);
+      inside_ = true;  // in another block, on the same stack
     } else if (!warps_.resolve_convergence(scheduler_)) {
       fail_block(EmulationFault::kDeadlock, KernelFault::kLaunchTimeout);
     }
@@ -110,6 +112,7 @@ void BlockRunner::take_turn() {
 }
 
 Fault& BlockRunner::new_fault() {
+  inside_ = false;
   const EmulatedThread* const thread = scheduler_.thread();
   fault_.state = Fault::State::kFailed;
   fault_.message.clear();

@@ -35,6 +35,8 @@ class BlockRunner {
   [[nodiscard]] const Fault& fault() const { return fault_; }
   [[nodiscard]] const KernelCall& call() const { return *call_; }
   [[nodiscard]] uint3 block_index() const { return block_index_; }
+  /// Whether abandon() may be called: a block runs, it has not failed, and where to leave it for is
+  /// known, which it is not before the first switch.
   [[nodiscard]] bool inside_kernel() const { return inside_; }
   [[nodiscard]] const EmulatedThread& thread() const { return *scheduler_.thread(); }
 
@@ -49,7 +51,8 @@ class BlockRunner {
   /// Waits until all earlier blocks of the grid are over; only the first call of a block can wait.
   void take_turn();
 
-  /// A record with the running thread, to be filled in before abandon(). Async-signal-safe.
+  /// A record with the running thread, to be filled in before abandon(). A signal that comes from
+  /// now on finds no kernel. Async-signal-safe.
   Fault& new_fault();
   /// Ends the block with the fault. Async-signal-safe.
   [[noreturn]] void abandon() { scheduler_.leave_for_good(); }

@@ -2,7 +2,8 @@
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
-#include <string>
+#include <array>
+#include <cstdio>
 
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
@@ -69,16 +70,15 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   BlockRunner& block = runner();
   SharedMemory& memory = block.shared_memory();
   if (memory.place(slot, bytes, alignment)) return;
-  const std::string message = "invalid launch: the block wants " + std::to_string(bytes) +
-                              " bytes for the shared variable " + slot.name + " above the " +
-                              std::to_string(memory.static_bytes()) + " static and " +
-                              std::to_string(memory.dynamic_bytes()) +
-                              " dynamic ones it has; the limit is " +
-                              std::to_string(memory.limit());
+  std::array<char, 512> message;  // not std::string: fail_thread runs no destructors
+  std::snprintf(message.data(), message.size(),
+                "invalid launch: the block wants %zu bytes for the shared variable %s above the "
+                "%zu static and %zu dynamic ones it has; the limit is %zu",
+                bytes, slot.name, memory.static_bytes(), memory.dynamic_bytes(), memory.limit());
   CallSite site;
   site.file = slot.file;
   site.line = slot.line;
-  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, message.c_str(), site);
+  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, message.data(), site);
 }
 
 }  // namespace convlab::emulation

@@ -142,8 +142,13 @@ convlab_enter_stack:
 namespace convlab::emulation {
 namespace {
 
+#if CONVLAB_ADDRESS_SANITIZER
+constinit thread_local volatile bool switching = false;
+#endif
+
 void announce_switch([[maybe_unused]] void** leaving_stack, [[maybe_unused]] const Context& to) {
 #if CONVLAB_ADDRESS_SANITIZER
+  switching = true;
   __sanitizer_start_switch_fiber(leaving_stack, to.stack->low, to.stack->size);
 #endif
 }
@@ -151,6 +156,7 @@ void announce_switch([[maybe_unused]] void** leaving_stack, [[maybe_unused]] con
 void complete_switch([[maybe_unused]] void* own_stack) {
 #if CONVLAB_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(own_stack, nullptr, nullptr);
+  switching = false;
 #endif
 }
 
@@ -189,6 +195,12 @@ Context make_context(Stack& stack, void (*entry)()) {
   return {.place = frame, .stack = &stack};
 #endif
 }
+
+#if CONVLAB_ADDRESS_SANITIZER
+bool is_switching() {
+  return switching;
+}
+#endif
 
 Stack thread_stack() {
   Stack stack;

@@ -112,11 +112,11 @@ void GridRunner::run_blocks(BlockRunner& runner, Worker& self) {
     // A lower bound first: others must not think that this worker is past its next block.
     self.position.store(next_.load());
     const std::uint64_t position = next_.fetch_add(1);
-    self.position.store(position);
+    self.move_to(position);
     if (position >= blocks_) break;
     if (!runner.run(block_at(position), position)) record(runner, position);
   }
-  self.position.store(UINT64_MAX);
+  self.move_to(UINT64_MAX);
 }
 
 /// Blocks begin in order: every block before a failing one has begun, and will report, too.
@@ -157,10 +157,12 @@ void GridRunner::arrange_blocks() {
 }
 
 bool GridRunner::wait_for_turn(std::uint64_t position) const {
-  const auto behind = [&](const Worker& worker) { return worker.position.load() < position; };
-  while (std::any_of(workers_.begin(), workers_.end(), behind)) {
-    if (cancelled_.load()) return false;
-    std::this_thread::yield();
+  for (const Worker& worker : workers_) {
+    // A worker that is cancelled moves to the end, too.
+    for (auto at = worker.position.load(); at < position; at = worker.position.load()) {
+      if (cancelled_.load()) return false;
+      worker.position.wait(at);
+    }
   }
   return true;
 }

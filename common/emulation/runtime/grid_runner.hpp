@@ -34,6 +34,11 @@ class GridRunner {
     std::thread thread;
     /// No block before this position is running on this worker or will be begun by it.
     std::atomic<std::uint64_t> position{UINT64_MAX};
+
+    void move_to(std::uint64_t next) {
+      position.store(next);
+      position.notify_all();  // workers that wait for their turn
+    }
   };
 
   bool add_worker();

@@ -32,11 +32,18 @@ class Handles {
   std::unordered_map<Object*, std::unique_ptr<Object>> objects_;
 };
 
-/// The handles of one kind. Never destroyed: destructors of static objects may use handles.
+/// The one object of a type, made at its first use. Never destroyed: destructors of static objects
+/// may use the device.
+template <typename Object>
+Object& only() {
+  static auto* const instance = new Object;
+  return *instance;
+}
+
+/// The handles of one kind.
 template <typename Object>
 Handles<Object>& handles() {
-  static auto* const instance = new Handles<Object>;
-  return *instance;
+  return only<Handles<Object>>();
 }
 
 template <typename Object>

@@ -24,6 +24,7 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -53,12 +54,6 @@ class SharedMemoryOptIns {
   std::mutex mutex_;
   std::map<const void*, std::size_t> allowed_;
 };
-
-SharedMemoryOptIns& opt_ins() {
-  // Never destroyed: other static objects may launch kernels in their destructors.
-  static auto* const instance = new SharedMemoryOptIns;
-  return *instance;
-}
 
 std::string name_and_place(const KernelCall& call) {
   return std::string(call.name) + " launched at " + (call.site.file ? call.site.file : "?") + ":" +
@@ -146,7 +141,7 @@ cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
 /// Sets the action of a launch. @return cudaSuccess, or what is wrong with the launch
 cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                         Action& action) {
-  call.shared_limit = opt_ins().of(call.function);
+  call.shared_limit = only<SharedMemoryOptIns>().of(call.function);
   note_configuration(call);
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
@@ -204,11 +199,6 @@ class UntypedKernels {
   std::map<const void*, UntypedKernel> kernels_;
 };
 
-UntypedKernels& untyped_kernels() {
-  static auto* const instance = new UntypedKernels;  // never destroyed either
-  return *instance;
-}
-
 /// Submits the action that `plan` sets, unless `plan` returns an error.
 template <typename Plan>
 cudaError_t submit(cudaStream_t handle, Plan plan) {
@@ -241,13 +231,13 @@ cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int 
 }
 
 void register_kernel(const void* function, const UntypedKernel& kernel) {
-  untyped_kernels().add(function, kernel);
+  only<UntypedKernels>().add(function, kernel);
 }
 
 cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,
                          Action& action) {
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
-  const auto kernel = untyped_kernels().find(function);
+  const auto kernel = only<UntypedKernels>().find(function);
   if (!kernel)
     return refuse(cudaErrorInvalidDeviceFunction,
                   "no kernel is known at this address: emulation learns what a kernel takes where "
@@ -291,7 +281,7 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto limit = static_cast<int>(device_model().shared_per_block_optin);
   if (value < 0 || value > limit) return record_error(cudaErrorInvalidValue);
-  opt_ins().set(function, static_cast<std::size_t>(value));
+  only<SharedMemoryOptIns>().set(function, static_cast<std::size_t>(value));
   return cudaSuccess;
 }
 
@@ -304,7 +294,7 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
   attributes->maxThreadsPerBlock = model.max_threads_per_block;
   attributes->ptxVersion = model.major * 10 + model.minor;
   attributes->binaryVersion = attributes->ptxVersion;
-  attributes->maxDynamicSharedSizeBytes = static_cast<int>(opt_ins().of(function));
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(only<SharedMemoryOptIns>().of(function));
   attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
   return cudaSuccess;
 }

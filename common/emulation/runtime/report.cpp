@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/error/fault_record.hpp"
@@ -88,25 +89,11 @@ std::string thread_groups(const BlockRunner& runner, std::vector<ReportWait>& wa
     if (state == State::kExited) waits.push_back({.threads = static_cast<int>(threads.size())});
     if (place != places.end())
       waits.push_back({static_cast<int>(threads.size()), call, place->second});
-    switch (state) {
-      case State::kFresh:
-        text += "not begun";
-        break;
-      case State::kExited:
-        text += "ended";
-        break;
-      case State::kRunning:
-      case State::kReady:
-        text += where.empty() ? "running" : "running, last seen in " + call + " at " + where;
-        break;
-      case State::kAtBarrier:
-      case State::kAtOtherBarrier:
-      case State::kInWarp:
-      case State::kConverging:
-      case State::kAsleep:
-        text += "waiting in " + call + " at " + where;
-        break;
-    }
+    text += state == State::kFresh    ? "not begun"
+            : state == State::kExited ? "ended"
+            : state != State::kRunning
+                ? "waiting in " + call + " at " + where
+                : (where.empty() ? "running" : "running, last seen in " + call + " at " + where);
     text.append(": ").append(thread_list(threads));
   }
   return text;
@@ -167,11 +154,6 @@ std::string text_of(const EmulationReport& report, const std::string& more = {})
   if (!report.allocated_at.file.empty())
     text += "\n  allocated at " + place_text(report.allocated_at);
   return text;
-}
-
-/// A path without its folder: submissions are compiled as copies in folders of the grader.
-std::string name_of(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
 }
 
 std::string one_line(std::string text) {
@@ -246,13 +228,11 @@ FaultRecord fault_record(const EmulationReport& report) {
 
 std::mutex sink_mutex;
 
-ReportSink& sink() {
-  // Never destroyed: other static objects may use the device in their destructors.
-  static auto* const instance = new ReportSink;
-  return *instance;
-}
-
 }  // namespace
+
+std::string name_of(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
 
 FaultMemory fault_memory(const ReportMemory& memory, const std::string& kernel) {
   const ReportPlace place =
@@ -330,7 +310,7 @@ EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
 
 ReportSink set_report_sink(ReportSink new_sink) {
   const std::lock_guard lock(sink_mutex);
-  return std::exchange(sink(), std::move(new_sink));
+  return std::exchange(only<ReportSink>(), std::move(new_sink));
 }
 
 void send_report(EmulationReport report) {
@@ -343,8 +323,8 @@ void send_report(EmulationReport report) {
         "copy the data with cudaMemcpy and use the copy.";
   if (!report.is_note) note_fault(fault_record(report));
   const std::lock_guard lock(sink_mutex);
-  if (sink())
-    sink()(report);
+  if (only<ReportSink>())
+    only<ReportSink>()(report);
   else
     std::fprintf(stderr, "emulated device: %s\n", report.text.c_str());
 }

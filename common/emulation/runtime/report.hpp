@@ -18,6 +18,9 @@ EmulationReport describe_fault(const BlockRunner& runner);
 EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
                                     std::uint64_t blocks);
 
+/// A path without its folder: submissions are compiled as copies in folders of the grader.
+std::string name_of(const std::string& path);
+
 ReportPlace place_of(const CallSite& site);
 
 /// The part of it that the grader explains. `kernel` is the one that the report is about.

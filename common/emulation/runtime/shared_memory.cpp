@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
@@ -166,16 +167,11 @@ struct PoisonedVariables {
   std::array<ReportMemory, kPoisonObjects> variables;
 };
 
-PoisonedVariables& poisoned_variables() {
-  static auto* const instance = new PoisonedVariables;  // never destroyed, like the device
-  return *instance;
-}
-
 }  // namespace
 
 void SharedMemory::note_shared(unsigned number, const Variable& variable) {
   if (!settings().numbered_poison) return;
-  PoisonedVariables& known = poisoned_variables();
+  PoisonedVariables& known = only<PoisonedVariables>();
   const std::lock_guard lock(known.mutex);
   ReportMemory& memory = known.variables[number % kPoisonObjects];
   memory = {};
@@ -185,7 +181,7 @@ void SharedMemory::note_shared(unsigned number, const Variable& variable) {
 }
 
 ReportMemory poisoned_variable(unsigned object, std::int64_t offset) {
-  PoisonedVariables& known = poisoned_variables();
+  PoisonedVariables& known = only<PoisonedVariables>();
   const std::lock_guard lock(known.mutex);
   ReportMemory memory = known.variables[object];
   if (memory.variable.empty()) memory.variable = "dynamic";

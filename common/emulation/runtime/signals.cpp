@@ -208,9 +208,8 @@ int timeout_signal() {
 
 void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   BlockRunner* const runner = BlockRunner::current();
-  if (runner == nullptr || !runner->inside_kernel()) return;
-  static thread_local volatile sig_atomic_t leaving = 0;
-  if (leaving != 0) return;
+  // The host asks again soon.
+  if (runner == nullptr || !runner->inside_kernel() || is_switching()) return;
   // A kernel that is stopped inside printf or malloc would hold their locks forever.
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
@@ -219,12 +218,10 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   fault.kind = EmulationFault::kTimeLimit;
   fault.error = KernelFault::kLaunchTimeout;
   // The handler never returns, and a return would unblock the signal.
-  leaving = 1;
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, timeout_signal());
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  leaving = 0;
   runner->abandon();
 }
 
@@ -256,7 +253,7 @@ void install_signal_handlers() {
     sigaction(kFaultSignals[i], &fault, nullptr);
   }
   struct sigaction timeout = action_for(&on_timeout);
-  // A second signal must not interrupt the handler of the first.
+  // A second signal must not interrupt the handler of the first: it would not see the library.
   timeout.sa_flags &= ~static_cast<int>(SA_NODEFER);
   timeout.sa_flags |= SA_RESTART;
   sigaction(timeout_signal(), &timeout, nullptr);

@@ -49,13 +49,33 @@ __global__ void sum_tiles(int* out) {
   out[t] = sum;
 }
 
+int* on_device() {
+  int* data = nullptr;
+  cudaMalloc(&data, kThreads * sizeof(int));
+  return data;
+}
+int* on_host_pinned() {
+  int* data = nullptr;
+  cudaMallocHost(&data, kThreads * sizeof(int));
+  std::memset(data, 0, kThreads * sizeof(int));
+  return data;
+}
+std::vector<int> copied(const int* data) {
+  std::vector<int> host(kThreads);
+  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  return host;
+}
+cudaStream_t new_stream(unsigned flags = cudaStreamDefault) {
+  cudaStream_t stream = nullptr;
+  cudaStreamCreateWithFlags(&stream, flags);
+  return stream;
+}
+
 template <typename Kernel>
 bool neighbours_are_right(Kernel kernel, int distance, int group) {
-  int* data = nullptr;
-  std::vector<int> host(kThreads);
-  cudaMalloc(&data, kThreads * sizeof(int));
+  int* const data = on_device();
   kernel<<<1, kThreads>>>(data);
-  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
+  const std::vector<int> host = copied(data);
   cudaFree(data);
   bool right = true;
   for (int t = 0; t < kThreads; ++t)
@@ -68,38 +88,28 @@ __global__ void add(const int* from, int* to) { to[threadIdx.x] = from[threadIdx
 
 /// One stream fills, another one reads: only an event keeps the order.
 bool streams_are_ordered(bool with_event) {
-  int* first = nullptr;
-  int* second = nullptr;
-  std::vector<int> host(kThreads);
-  cudaMalloc(&first, kThreads * sizeof(int));
-  cudaMalloc(&second, kThreads * sizeof(int));
+  int* first = on_device();
+  int* second = on_device();
   cudaMemset(first, 0, kThreads * sizeof(int));
   cudaDeviceSynchronize();
-  cudaStream_t writer = nullptr;
-  cudaStream_t reader = nullptr;
+  const cudaStream_t writer = new_stream(cudaStreamNonBlocking);
+  const cudaStream_t reader = new_stream(cudaStreamNonBlocking);
   cudaEvent_t written = nullptr;
-  cudaStreamCreateWithFlags(&writer, cudaStreamNonBlocking);
-  cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking);
   cudaEventCreate(&written);
   fill<<<1, kThreads, 0, writer>>>(first, 5);
   cudaEventRecord(written, writer);
   if (with_event) cudaStreamWaitEvent(reader, written, 0);
   add<<<1, kThreads, 0, reader>>>(first, second);
   cudaStreamSynchronize(reader);
-  cudaMemcpy(host.data(), second, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
   cudaEventDestroy(written);
-  return host == std::vector<int>(kThreads, 6);
+  return copied(second) == std::vector<int>(kThreads, 6);
 }
 
 /// The host reads pinned memory to which the device still has to write.
 bool host_waits(bool synchronizes) {
-  int* data = nullptr;
-  int* pinned = nullptr;
-  cudaMalloc(&data, kThreads * sizeof(int));
-  cudaMallocHost(&pinned, kThreads * sizeof(int));
-  std::memset(pinned, 0, kThreads * sizeof(int));
-  cudaStream_t stream = nullptr;
-  cudaStreamCreate(&stream);
+  int* const data = on_device();
+  int* const pinned = on_host_pinned();
+  const cudaStream_t stream = new_stream();
   fill<<<1, kThreads, 0, stream>>>(data, 9);
   cudaMemcpyAsync(pinned, data, kThreads * sizeof(int), cudaMemcpyDeviceToHost, stream);
   if (synchronizes) cudaStreamSynchronize(stream);
@@ -108,11 +118,8 @@ bool host_waits(bool synchronizes) {
 
 /// A graph whose second node reads what the first one fills: only an edge keeps the order.
 bool nodes_are_ordered(bool with_edge) {
-  int* first = nullptr;
-  int* second = nullptr;
-  std::vector<int> host(kThreads);
-  cudaMalloc(&first, kThreads * sizeof(int));
-  cudaMalloc(&second, kThreads * sizeof(int));
+  int* first = on_device();
+  int* second = on_device();
   cudaMemset(first, 0, kThreads * sizeof(int));
   cudaGraph_t graph = nullptr;
   cudaGraphNode_t filled = nullptr;
@@ -129,55 +136,39 @@ bool nodes_are_ordered(bool with_edge) {
   cudaGraphAddKernelNode(&added, graph, with_edge ? &filled : nullptr, with_edge ? 1 : 0, &parameters);
   cudaGraphInstantiate(&executable, graph, 0);
   cudaGraphLaunch(executable, nullptr);
-  cudaMemcpy(host.data(), second, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
-  return host == std::vector<int>(kThreads, 6);
+  return copied(second) == std::vector<int>(kThreads, 6);
 }
 
 bool tiles_are_right(void (*kernel)(int*)) {
-  int* data = nullptr;
-  std::vector<int> host(kThreads);
-  cudaMalloc(&data, kThreads * sizeof(int));
+  int* const data = on_device();
   kernel<<<1, kThreads>>>(data);
-  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
-  return host == std::vector<int>(kThreads, 3 * kThreads);
+  return copied(data) == std::vector<int>(kThreads, 3 * kThreads);
 }
 
 /// The host overwrites pinned memory that the device still has to read.
 bool upload_is_right(bool synchronizes) {
-  int* data = nullptr;
-  int* pinned = nullptr;
-  std::vector<int> host(kThreads);
-  cudaMalloc(&data, kThreads * sizeof(int));
-  cudaMallocHost(&pinned, kThreads * sizeof(int));
-  cudaStream_t stream = nullptr;
-  cudaStreamCreate(&stream);
+  int* const data = on_device();
+  int* const pinned = on_host_pinned();
+  const cudaStream_t stream = new_stream();
   pinned[3] = 5;
   cudaMemcpyAsync(data, pinned, kThreads * sizeof(int), cudaMemcpyHostToDevice, stream);
   if (synchronizes) cudaStreamSynchronize(stream);
   pinned[3] = 6;
-  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
-  return host[3] == 5;
+  return copied(data)[3] == 5;
 }
 
 /// The default stream waits for other streams, but not for those that do not block.
 bool default_stream_waits(unsigned flags) {
-  int* data = nullptr;
-  std::vector<int> host(kThreads);
-  cudaMalloc(&data, kThreads * sizeof(int));
-  cudaStream_t stream = nullptr;
-  cudaStreamCreateWithFlags(&stream, flags);
+  int* const data = on_device();
+  const cudaStream_t stream = new_stream(flags);
   fill<<<1, kThreads, 0, stream>>>(data, 9);
-  cudaMemcpy(host.data(), data, kThreads * sizeof(int), cudaMemcpyDeviceToHost);
-  return host[7] == 9;
+  return copied(data)[7] == 9;
 }
 
 /// Asking whether a stream is done is no waiting unless the answer is heard.
 bool query_is_heard(bool heard) {
-  int* pinned = nullptr;
-  cudaMallocHost(&pinned, kThreads * sizeof(int));
-  pinned[0] = 0;
-  cudaStream_t stream = nullptr;
-  cudaStreamCreate(&stream);
+  int* const pinned = on_host_pinned();
+  const cudaStream_t stream = new_stream();
   fill<<<1, kThreads, 0, stream>>>(pinned, 9);
   while (cudaStreamQuery(stream) == cudaErrorNotReady && heard) {
   }
@@ -186,9 +177,7 @@ bool query_is_heard(bool heard) {
 
 /// A host that waits for a flag asks for nothing, so lazy streams never set it. It waits 3 s.
 bool flag_is_set() {
-  int* pinned = nullptr;
-  cudaMallocHost(&pinned, kThreads * sizeof(int));
-  pinned[0] = 0;
+  int* const pinned = on_host_pinned();
   fill<<<1, kThreads>>>(pinned, 9);
   const volatile int* const flag = pinned;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);

@@ -14,9 +14,7 @@
 // Check it with   build/bin/grader check m3
 #include <cuda_runtime.h>
 
-#include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/stage/stage.hpp"
 
 namespace {
 

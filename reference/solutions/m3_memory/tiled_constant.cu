@@ -27,8 +27,9 @@
 
 #include <algorithm>
 
-#include "common/error/error.hpp"
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/constant_groups.cuh"
+#include "reference/solutions/kernel_size.hpp"
 
 namespace {
 
@@ -37,7 +38,7 @@ using convlab::ConvShape;
 constexpr int kTile = 16;  // outputs of a block: (kTile, kTile), for kMaps maps
 constexpr int kMaps = 4;
 constexpr int kMaxGridZ = 65535;
-constexpr int kConstantFloats = 16384;
+constexpr int kConstantFloats = convlab::kConstantBytes / sizeof(float);
 constexpr int kOrderBlock = 256;
 
 static_assert(kMaps == 4, "the weights of one tap are a float4");
@@ -106,43 +107,20 @@ __global__ void conv_forward(float* output, const float* input, ConvShape shape,
   }
 }
 
-using Kernel = void (*)(float*, const float*, ConvShape, int, int);
-
-Kernel kernel_for(int kernel_size) {
-  switch (kernel_size) {
-    case 3:
-      return conv_forward<3>;
-    case 5:
-      return conv_forward<5>;
-    case 7:
-      return conv_forward<7>;
-    default:
-      return conv_forward<0>;
-  }
-}
-
 class TiledConstant final : public convlab::DeviceConvolution {
   void prepare() override { ordered_ = convlab::DeviceBuffer<float>(kConstantFloats); }
   void release() override { ordered_ = {}; }
 
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    // A thread reads kMaps maps at a time, so a group is a multiple of them.
-    const int maps_at_once = kConstantFloats / shape.taps() / kMaps * kMaps;
-    if (maps_at_once == 0) {
-      throw convlab::EnvironmentError("The weights of " + std::to_string(kMaps) + " maps (" +
-                                      std::to_string(kMaps * shape.taps()) +
-                                      " floats) do not fit into 64 KiB of constant memory; take "
-                                      "another stage for this shape.");
-    }
     const int tiles_across = (shape.out_width() + kTile - 1) / kTile;
     const int tiles_down = (shape.out_height() + kTile - 1) / kTile;
     const int edge = (kTile - 1) * shape.stride + shape.kernel;
     const std::size_t tile_bytes = sizeof(float) * edge * edge;
-    const Kernel kernel = kernel_for(shape.kernel);
+    const auto kernel =
+        convlab::for_kernel_size(shape.kernel, [](auto size) { return conv_forward<size()>; });
     const dim3 block(kTile, kTile);
-    for (int first = 0; first < shape.out_channels; first += maps_at_once) {
-      const int maps = std::min(maps_at_once, shape.out_channels - first);
+    convlab::for_each_constant_group<float>(shape, kMaps, [&](int first, int maps) {
       const int floats = (maps + kMaps - 1) / kMaps * kMaps * shape.taps();
       const int order_blocks = (floats + kOrderBlock - 1) / kOrderBlock;
       order_weights<<<order_blocks, kOrderBlock>>>(ordered_.data(), weights + first * shape.taps(),
@@ -154,7 +132,7 @@ class TiledConstant final : public convlab::DeviceConvolution {
                       std::min(shape.batch, kMaxGridZ));
       kernel<<<grid, block, tile_bytes>>>(output, input, shape, first, maps);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, block, tile_bytes);
-    }
+    });
   }
 
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory

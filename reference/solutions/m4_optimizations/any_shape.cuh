@@ -1,52 +1,65 @@
 #pragma once
 
-// The kernel that a stage of this ladder launches for the shapes that its own kernel does not
-// serve.
+// The convolution of any shape: what a stage of this ladder falls back on where its own kernel does
+// not fit.
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
+#include <cstdint>
 
 #include "common/device/cuda_check.cuh"
 #include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 
-/// One thread, one output, for every kernel size and stride: milestone 2's kernel.
-/// All pointers are to device memory, laid out as ConvShape says.
-static __global__ void conv_forward_any_shape(float* output, const float* input,
-                                              const float* weights, ConvShape shape) {
-  const int pixels = shape.out_height() * shape.out_width();
-  const int pixel = blockIdx.x * blockDim.x + threadIdx.x;
-  if (pixel >= pixels) return;
-  const int h = pixel / shape.out_width();
-  const int w = pixel % shape.out_width();
-  const int m = blockIdx.y;
-  for (int b = blockIdx.z; b < shape.batch; b += gridDim.z) {
-    const float* window =
-        input + b * shape.input_image_size() + h * shape.stride * shape.width + w * shape.stride;
-    const float* weight = weights + m * shape.taps();
+namespace any_shape {
+
+constexpr int kBlockSize = 256;
+constexpr std::int64_t kMaxBlocks = 1 << 20;  // threads go on with further elements beyond
+
+/// One thread computes one output element after the other, in single precision.
+static __global__ void __launch_bounds__(kBlockSize)
+    convolve(float* __restrict__ output, const float* __restrict__ input,
+             const float* __restrict__ weights, ConvShape shape) {
+  const int out_height = shape.out_height();
+  const int out_width = shape.out_width();
+  const int kernel = shape.kernel;
+  const std::int64_t size = shape.output_size();
+  const std::int64_t step = std::int64_t{gridDim.x} * kBlockSize;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kBlockSize + threadIdx.x; i < size; i += step) {
+    const int w = static_cast<int>(i % out_width);
+    const int h = static_cast<int>(i / out_width % out_height);
+    const std::int64_t map_of_image = i / out_width / out_height;
+    const int m = static_cast<int>(map_of_image % shape.out_channels);
+    const std::int64_t image = map_of_image / shape.out_channels;
+    const float* weight = weights + std::int64_t{m} * shape.taps();
+    const float* corner = input + image * shape.input_image_size() +
+                          std::int64_t{h} * shape.stride * shape.width + w * shape.stride;
     float sum = 0.0f;
     for (int c = 0; c < shape.in_channels; ++c) {
-      for (int p = 0; p < shape.kernel; ++p) {
-        const float* row = window + (c * shape.height + p) * shape.width;
-        for (int q = 0; q < shape.kernel; ++q) sum += row[q] * *weight++;
+      float of_channel = 0.0f;  // short sums lose less accuracy than a long one
+      const float* row = corner + std::int64_t{c} * shape.height * shape.width;
+      for (int p = 0; p < kernel; ++p, row += shape.width) {
+        for (int q = 0; q < kernel; ++q) of_channel += row[q] * *weight++;
       }
+      sum += of_channel;
     }
-    output[b * shape.output_image_size() + m * pixels + pixel] = sum;
+    output[i] = sum;
   }
 }
 
-/// Launches it on the default stream or on the given one.
+}  // namespace any_shape
+
+/// output = input ∗ weights on the device, for every valid shape; on the default stream or on the
+/// given one.
 inline void convolve_any_shape(float* output, const float* input, const float* weights,
                                const ConvShape& shape, cudaStream_t stream = nullptr) {
-  constexpr int kBlockSize = 256;
-  constexpr int kMaxGridZ = 65535;
-  const int pixels = shape.out_height() * shape.out_width();
-  const dim3 grid((pixels + kBlockSize - 1) / kBlockSize, shape.out_channels,
-                  std::min(shape.batch, kMaxGridZ));
-  conv_forward_any_shape<<<grid, kBlockSize, 0, stream>>>(output, input, weights, shape);
-  CONVLAB_CUDA_CHECK_LAUNCH(grid, kBlockSize, 0);
+  const std::int64_t blocks =
+      (shape.output_size() + any_shape::kBlockSize - 1) / any_shape::kBlockSize;
+  const dim3 grid(
+      static_cast<unsigned>(blocks < any_shape::kMaxBlocks ? blocks : any_shape::kMaxBlocks));
+  any_shape::convolve<<<grid, any_shape::kBlockSize, 0, stream>>>(output, input, weights, shape);
+  CONVLAB_CUDA_CHECK_LAUNCH(grid, any_shape::kBlockSize, 0);
 }
 
 }  // namespace convlab

@@ -5,10 +5,14 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
-#include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "reference/solutions/kernel_size.hpp"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 
 namespace convlab::image_in_shared {
 
@@ -93,12 +97,6 @@ __device__ void convolve(float* output, const float* image, const float* tile,
   }
 }
 
-/// A kernel and what its launch needs to know.
-struct Variant {
-  void (*kernel)(float*, const float*, const float*, ConvShape) = nullptr;
-  int rows = 0;
-};
-
 /// The block whose last round over the work of an image leaves the fewest threads without any: 160
 /// for the 800 strips' columns of the first convolution, of which 256 threads would waste a fifth.
 inline int best_block(const ConvShape& shape, int rows) {
@@ -113,45 +111,49 @@ inline int best_block(const ConvShape& shape, int rows) {
   return best;
 }
 
-/// What a block needs of dynamic shared memory: `images` images and all weights.
-inline std::size_t shared_bytes(const ConvShape& shape, int rows, int images) {
-  return sizeof(float) * (images * image_floats(shape, rows) + weight_floats(shape));
-}
+/// A stage whose blocks take image after image: as many as fit on the device at once.
+class ImageAfterImage : public DeviceConvolution {
+ protected:
+  using Kernel = void (*)(float*, const float*, const float*, ConvShape);
 
-/// How a kernel that takes image after image is started. Made once, in prepare: what it asks CUDA
-/// for takes longer than the convolution of some images.
-struct Plan {
-  Variant variant;
-  std::size_t bytes = 0;  ///< of dynamic shared memory
-  int threads = 0;
-  int blocks = 0;  ///< as many as fit on the device at once; 0: the kernel cannot do this shape
+  /// Asks CUDA for what the launch needs to know. Once, in prepare: it takes longer than the
+  /// convolution of some images.
+  /// @param images   that a block holds in shared memory at a time
+  /// @param kernel_for  kernel_for(kernel size, rows of a thread), both constants
+  template <class KernelFor>
+  void plan(int images, KernelFor kernel_for) {
+    blocks_ = 0;
+    // 80 rows are 10 strips of 8, 34 are 5 of 7 with one row too many.
+    const int rows = shape().out_height() % 8 == 0 ? 8 : 7;
+    kernel_ = for_kernel_size(shape().stride == 1 ? shape().kernel : 0, [&](auto size) -> Kernel {
+      if constexpr (size() > 0) {
+        return rows == 8 ? kernel_for(size, std::integral_constant<int, 8>{})
+                         : kernel_for(size, std::integral_constant<int, 7>{});
+      }
+      return nullptr;
+    });
+    if (kernel_ == nullptr) return;
+    const std::int64_t bytes =
+        sizeof(float) * (images * image_floats(shape(), rows) + weight_floats(shape()));
+    if (bytes > DeviceRoom::of_current().block_bytes) return;
+    bytes_ = static_cast<int>(bytes);
+    threads_ = best_block(shape(), rows);
+    allow_shared_bytes(kernel_, bytes_);
+    blocks_ = std::min(resident_blocks(kernel_, threads_, bytes_), shape().batch);
+  }
+
+ private:
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    if (blocks_ == 0) return convolve_any_shape(output, input, weights, shape);
+    kernel_<<<blocks_, threads_, bytes_>>>(output, input, weights, shape);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks_, threads_, bytes_);
+  }
+
+  Kernel kernel_ = nullptr;
+  int bytes_ = 0;  // of dynamic shared memory
+  int threads_ = 0;
+  int blocks_ = 0;  // 0: the kernel cannot do this shape
 };
-
-/// @param variant  the kernel for this shape; rows is 0 if there is none
-/// @param images   that a block holds in shared memory at a time
-inline Plan plan(const ConvShape& shape, const Variant& variant, int images) {
-  Plan plan;
-  if (variant.rows == 0) return plan;
-  plan.variant = variant;
-  plan.bytes = shared_bytes(shape, variant.rows, images);
-  plan.threads = best_block(shape, variant.rows);
-  int device = 0;
-  int most_bytes = 0;
-  int multiprocessors = 0;
-  int blocks = 0;
-  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-  CONVLAB_CUDA_CHECK(
-      cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (plan.bytes > static_cast<std::size_t>(most_bytes)) return plan;
-  CONVLAB_CUDA_CHECK(
-      cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  // More than 48 KiB are given only to a kernel that asks for them.
-  CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(
-      variant.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(plan.bytes)));
-  CONVLAB_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant.kernel,
-                                                                   plan.threads, plan.bytes));
-  plan.blocks = std::min(blocks * multiprocessors, shape.batch);
-  return plan;
-}
 
 }  // namespace convlab::image_in_shared

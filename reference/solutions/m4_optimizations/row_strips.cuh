@@ -9,6 +9,7 @@
 
 #include "common/device/cuda_check.cuh"
 #include "common/tensor/conv_shape.hpp"
+#include "reference/solutions/kernel_size.hpp"
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
 
 namespace convlab {
@@ -105,15 +106,11 @@ void launch(float* output, const float* input, const float* weights, const ConvS
 inline void convolve_row_strips(float* output, const float* input, const float* weights,
                                 const ConvShape& shape, cudaStream_t stream = nullptr) {
   const bool fits = shape.stride == 1 && shape.taps() <= row_strips::kMostTaps;
-  if (fits && shape.kernel == 7) {
-    row_strips::launch<7>(output, input, weights, shape, stream);
-  } else if (fits && shape.kernel == 5) {
-    row_strips::launch<5>(output, input, weights, shape, stream);
-  } else if (fits && shape.kernel == 3) {
-    row_strips::launch<3>(output, input, weights, shape, stream);
-  } else {
-    convolve_any_shape(output, input, weights, shape, stream);
-  }
+  const auto launch = for_kernel_size(fits ? shape.kernel : 0, [](auto size) {
+    if constexpr (size() == 0) return convolve_any_shape;
+    if constexpr (size() > 0) return row_strips::launch<size()>;
+  });
+  launch(output, input, weights, shape, stream);
 }
 
 }  // namespace convlab

@@ -8,14 +8,17 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
+#include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 
 namespace convlab::tensor_cores {
 
 /// Output columns that one window of 16 input columns serves: 8 + kernel - 1 <= 16.
 inline constexpr int kGroupColumns = 8;
 inline constexpr int kWindowColumns = 16;
+
+inline constexpr int kThreads = 256;  // of a block that works on strips
+inline constexpr int kWarps = kThreads / 32;
 
 /// Strips of output rows; a block works on one strip of one image at a time.
 struct Strips {
@@ -132,52 +135,27 @@ inline bool windows_cover(const ConvShape& shape) {
   return shape.stride == 1 && shape.kernel <= kWindowColumns - kGroupColumns + 1;
 }
 
-/// What shared memory the device has, in bytes.
-struct SharedMemory {
-  int per_block = 0;
-  int per_multiprocessor = 0;
-};
-
-inline SharedMemory shared_memory() {
-  int device = 0;
-  SharedMemory memory;
-  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-  CONVLAB_CUDA_CHECK(
-      cudaDeviceGetAttribute(&memory.per_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&memory.per_multiprocessor,
-                                            cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
-  return memory;
-}
-
-inline int multiprocessors() {
-  int device = 0;
-  int count = 0;
-  CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-  CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
-  return count;
-}
-
 /// Strips as high as shared memory allows: with several blocks on a multiprocessor, so that one
 /// computes while another loads, or with fewer if the strips would otherwise be very low.
 /// @param fixed_bytes  of shared memory that a block needs besides its input
 /// @param row_bytes    of one input row of all channels
 /// @param map_blocks   blocks that share an image's maps among them
-/// @param most_blocks  on a multiprocessor
 inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
-                              std::int64_t row_bytes, int map_blocks, int most_blocks = 2) {
+                              std::int64_t row_bytes, int map_blocks) {
+  constexpr int kMostBlocks = 2;                 // on a multiprocessor
   constexpr std::int64_t kReservedBytes = 1024;  // by CUDA, for each block
   constexpr int kLowestStrip = 8;                // below, a strip loads more rows than it makes
-  const SharedMemory memory = shared_memory();
+  const DeviceRoom room = DeviceRoom::of_current();
   const int rows = shape.out_height();
   const int lowest = std::min(kLowestStrip, rows);
-  for (int blocks = most_blocks; blocks >= 1; --blocks) {
+  for (int blocks = kMostBlocks; blocks >= 1; --blocks) {
     const std::int64_t budget = std::min<std::int64_t>(
-        memory.per_block, memory.per_multiprocessor / blocks - kReservedBytes);
+        room.block_bytes, room.multiprocessor_bytes / blocks - kReservedBytes);
     const std::int64_t input_rows = (budget - fixed_bytes) / row_bytes;
     const std::int64_t fitting = input_rows - (shape.kernel - 1);
     if (fitting < lowest) continue;
     // A small batch is cut further, to give every multiprocessor something to do.
-    const int wanted = 2 * multiprocessors() / (shape.batch * map_blocks);
+    const int wanted = 2 * room.multiprocessors / (shape.batch * map_blocks);
     const auto highest = static_cast<int>(std::min<std::int64_t>(rows, fitting));
     const int count = std::max((rows + highest - 1) / highest, std::min(wanted, rows / lowest));
     Strips strips;
@@ -189,18 +167,53 @@ inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
   return {};
 }
 
-/// A grid of blocks that are all resident at the same time and take one strip after the other.
-/// @param kernel  allowed to use `bytes` of shared memory from now on
-template <class Kernel>
-dim3 resident_grid(Kernel kernel, int threads, std::int64_t bytes, std::int64_t strips,
-                   int map_blocks) {
-  CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(bytes)));
-  int per_multiprocessor = 0;
-  CONVLAB_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &per_multiprocessor, kernel, threads, static_cast<std::size_t>(bytes)));
-  const std::int64_t resident = std::max(1, per_multiprocessor * multiprocessors() / map_blocks);
-  return dim3(static_cast<unsigned>(std::min(resident, strips)), map_blocks);
-}
+/// A stage whose blocks are all resident at the same time and take one strip after the other.
+class StripConvolution : public DeviceConvolution {
+ protected:
+  using Kernel = void (*)(float*, const float*, const float*, ConvShape, Strips);
+
+  /// Calls plan() for the kernels in question, the best one first.
+  virtual void choose() = 0;
+
+  /// What is launched where no kernel could be taken: any_shape_product.cuh.
+  virtual void launch_product(float* output, const float* input, const float* weights,
+                              const ConvShape& shape) = 0;
+
+  /// Takes this kernel if its shared memory suffices.
+  /// @param maps         of a block
+  /// @param fixed_bytes  of shared memory that a block needs besides its input
+  /// @param row_bytes    of one input row of all channels
+  bool plan(Kernel kernel, int maps, std::int64_t fixed_bytes, std::int64_t row_bytes) {
+    const int map_blocks = (shape().out_channels + maps - 1) / maps;
+    strips_ = cut_into_strips(shape(), fixed_bytes, row_bytes, map_blocks);
+    if (!strips_.fit()) return false;
+    kernel_ = kernel;
+    bytes_ = fixed_bytes + row_bytes * (strips_.rows + shape().kernel - 1);
+    allow_shared_bytes(kernel, static_cast<int>(bytes_));
+    const std::int64_t resident =
+        std::max(1, resident_blocks(kernel, kThreads, bytes_) / map_blocks);
+    const std::int64_t strips = std::int64_t{shape().batch} * strips_.count;
+    grid_ = dim3(static_cast<unsigned>(std::min(resident, strips)), map_blocks);
+    return true;
+  }
+
+ private:
+  void prepare() override {
+    kernel_ = nullptr;
+    if (windows_cover(shape())) choose();
+  }
+
+  void launch(float* output, const float* input, const float* weights,
+              const ConvShape& shape) override {
+    if (kernel_ == nullptr) return launch_product(output, input, weights, shape);
+    kernel_<<<grid_, kThreads, bytes_>>>(output, input, weights, shape, strips_);
+    CONVLAB_CUDA_CHECK_LAUNCH(grid_, kThreads, bytes_);
+  }
+
+  Kernel kernel_ = nullptr;
+  Strips strips_;
+  std::int64_t bytes_ = 0;
+  dim3 grid_;
+};
 
 }  // namespace convlab::tensor_cores

@@ -20,7 +20,6 @@ namespace cooperative_groups {
 
 namespace detail {
 using convlab::emulation::CallSite;
-using convlab::emulation::Here;
 using convlab::emulation::LaneGroup;
 
 inline unsigned block_size() {
@@ -39,7 +38,7 @@ class thread_group {
   [[nodiscard]] unsigned thread_rank() const {
     return is_block_ ? detail::block_rank() : lanes_.rank();
   }
-  void sync(detail::CallSite site = detail::Here::current()) const {
+  void sync(CONVLAB_CALL_SITE) const {
     if (is_block_) {
       convlab::emulation::block_barrier("thread_group::sync", false, site);
     } else {
@@ -64,7 +63,7 @@ class thread_block : public thread_group {
  public:
   thread_block() {}  // no aggregate: a base with a protected constructor would be initialised by {}
 
-  static void sync(detail::CallSite site = detail::Here::current()) {
+  static void sync(CONVLAB_CALL_SITE) {
     convlab::emulation::block_barrier("thread_block::sync", false, site);
   }
   [[nodiscard]] static unsigned thread_rank() { return detail::block_rank(); }
@@ -80,7 +79,7 @@ class thread_block : public thread_group {
 class grid_group {
  public:
   [[nodiscard]] static bool is_valid() { return false; }
-  static void sync(detail::CallSite site = detail::Here::current()) {
+  static void sync(CONVLAB_CALL_SITE) {
     convlab::emulation::fail_kernel(
         convlab::emulation::KernelFault::kIllegalInstruction,
         "grid.sync() is not emulated: blocks run one after another; split the kernel in two", site);
@@ -110,35 +109,34 @@ class coalesced_group : public thread_group {
   explicit coalesced_group(detail::LaneGroup lanes) : thread_group(lanes) {}
 
   template <class T>
-  T shfl(T value, unsigned rank, detail::CallSite site = detail::Here::current()) const {
+  T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
     return lanes().value_of("coalesced_group::shfl", value, static_cast<int>(rank), site);
   }
   template <class T>
-  T shfl_up(T value, int delta, detail::CallSite site = detail::Here::current()) const {
+  T shfl_up(T value, int delta, CONVLAB_CALL_SITE) const {
     return lanes().value_of("coalesced_group::shfl_up", value,
                             static_cast<int>(thread_rank()) - delta, site);
   }
   template <class T>
-  T shfl_down(T value, int delta, detail::CallSite site = detail::Here::current()) const {
+  T shfl_down(T value, int delta, CONVLAB_CALL_SITE) const {
     return lanes().value_of("coalesced_group::shfl_down", value,
                             static_cast<int>(thread_rank()) + delta, site);
   }
-  int any(int predicate, detail::CallSite site = detail::Here::current()) const {
+  int any(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("coalesced_group::any", predicate != 0, site) != 0;
   }
-  int all(int predicate, detail::CallSite site = detail::Here::current()) const {
+  int all(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("coalesced_group::all", predicate == 0, site) == 0;
   }
-  unsigned ballot(int predicate, detail::CallSite site = detail::Here::current()) const {
+  unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("coalesced_group::ballot", predicate != 0, site);
   }
   template <class T>
-  unsigned match_any(T value, detail::CallSite site = detail::Here::current()) const {
+  unsigned match_any(T value, CONVLAB_CALL_SITE) const {
     return lanes().match_any(value, site);
   }
   template <class T>
-  unsigned match_all(T value, int& predicate,
-                     detail::CallSite site = detail::Here::current()) const {
+  unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
     const unsigned same = lanes().match_all(value, site);
     predicate = same != 0;
     return same;
@@ -170,43 +168,40 @@ class thread_block_tile<kSize, void> : public thread_group {
   [[nodiscard]] unsigned meta_group_rank() const { return meta_rank_; }
   [[nodiscard]] unsigned meta_group_size() const { return meta_size_; }
 
-  void sync(detail::CallSite site = detail::Here::current()) const {
-    lanes().barrier("thread_block_tile::sync", site);
-  }
+  void sync(CONVLAB_CALL_SITE) const { lanes().barrier("thread_block_tile::sync", site); }
   template <class T>
-  T shfl(T value, int rank, detail::CallSite site = detail::Here::current()) const {
+  T shfl(T value, int rank, CONVLAB_CALL_SITE) const {
     return shuffle("thread_block_tile::shfl", Mode::kIndex, value, rank, site);
   }
   template <class T>
-  T shfl_up(T value, unsigned delta, detail::CallSite site = detail::Here::current()) const {
+  T shfl_up(T value, unsigned delta, CONVLAB_CALL_SITE) const {
     return shuffle("thread_block_tile::shfl_up", Mode::kUp, value, static_cast<int>(delta), site);
   }
   template <class T>
-  T shfl_down(T value, unsigned delta, detail::CallSite site = detail::Here::current()) const {
+  T shfl_down(T value, unsigned delta, CONVLAB_CALL_SITE) const {
     return shuffle("thread_block_tile::shfl_down", Mode::kDown, value, static_cast<int>(delta),
                    site);
   }
   template <class T>
-  T shfl_xor(T value, unsigned lane_mask, detail::CallSite site = detail::Here::current()) const {
+  T shfl_xor(T value, unsigned lane_mask, CONVLAB_CALL_SITE) const {
     return shuffle("thread_block_tile::shfl_xor", Mode::kXor, value, static_cast<int>(lane_mask),
                    site);
   }
-  int any(int predicate, detail::CallSite site = detail::Here::current()) const {
+  int any(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("thread_block_tile::any", predicate != 0, site) != 0;
   }
-  int all(int predicate, detail::CallSite site = detail::Here::current()) const {
+  int all(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("thread_block_tile::all", predicate == 0, site) == 0;
   }
-  unsigned ballot(int predicate, detail::CallSite site = detail::Here::current()) const {
+  unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("thread_block_tile::ballot", predicate != 0, site);
   }
   template <class T>
-  unsigned match_any(T value, detail::CallSite site = detail::Here::current()) const {
+  unsigned match_any(T value, CONVLAB_CALL_SITE) const {
     return lanes().match_any(value, site);
   }
   template <class T>
-  unsigned match_all(T value, int& predicate,
-                     detail::CallSite site = detail::Here::current()) const {
+  unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
     const unsigned same = lanes().match_all(value, site);
     predicate = same != 0;
     return same;
@@ -240,7 +235,7 @@ inline grid_group this_grid() {
   return {};
 }
 /// The lanes of the warp that are here together.
-inline coalesced_group coalesced_threads(detail::CallSite site = detail::Here::current()) {
+inline coalesced_group coalesced_threads(CONVLAB_CALL_SITE) {
   return coalesced_group(detail::LaneGroup(convlab::emulation::converged_lanes(site)));
 }
 /// The calling thread alone.
@@ -287,8 +282,7 @@ inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
 
 /// The members of the parent with an equal label.
 template <class Group, class Label>
-coalesced_group labeled_partition(const Group& parent, Label label,
-                                  detail::CallSite site = detail::Here::current()) {
+coalesced_group labeled_partition(const Group& parent, Label label, CONVLAB_CALL_SITE) {
   unsigned same = 0;
   convlab::emulation::warp_collective(
       {&convlab::emulation::match_any_all<Label>, "labeled_partition"}, parent.lanes().mask(),
@@ -297,15 +291,14 @@ coalesced_group labeled_partition(const Group& parent, Label label,
 }
 /// The members of the parent for which the predicate is the same.
 template <class Group>
-coalesced_group binary_partition(const Group& parent, bool predicate,
-                                 detail::CallSite site = detail::Here::current()) {
+coalesced_group binary_partition(const Group& parent, bool predicate, CONVLAB_CALL_SITE) {
   return labeled_partition(parent, predicate ? 1 : 0, site);
 }
 
 // The same as free functions.
 
 template <class Group>
-void sync(const Group& group, detail::CallSite site = detail::Here::current()) {
+void sync(const Group& group, CONVLAB_CALL_SITE) {
   group.sync(site);
 }
 template <class Group>

@@ -36,7 +36,7 @@ class pipeline {
 
 template <class T>
 inline void memcpy_async(T& dst_shared, const T& src_global, pipeline& /*pipe*/,
-                         convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+                         CONVLAB_CALL_SITE) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16,
                 "an asynchronous copy is one of 4, 8 or 16 bytes");
   __pipeline_memcpy_async(&dst_shared, &src_global, sizeof(T), 0, site);

@@ -15,9 +15,9 @@
 
 /// Begins a copy of 4, 8 or 16 bytes from global to shared memory, both aligned to that size.
 /// @param zfill  bytes at the end that become 0 instead of being read
-inline void __pipeline_memcpy_async(
-    void* dst_shared, const void* src_global, std::size_t size_and_align, std::size_t zfill = 0,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline void __pipeline_memcpy_async(void* dst_shared, const void* src_global,
+                                    std::size_t size_and_align, std::size_t zfill = 0,
+                                    CONVLAB_CALL_SITE) {
   using convlab::emulation::KernelFault;
   char message[160];
   if (size_and_align != 4 && size_and_align != 8 && size_and_align != 16) {

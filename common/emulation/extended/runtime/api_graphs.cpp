@@ -358,17 +358,16 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = streams().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
-  streams().submit(
-      *stream,
-      [actions = in_order(*executable)] {
-        for (const Action& action : actions) action();
-      },
-      cudaGraphNodeTypeGraph);
-  return cudaSuccess;
+  return with_stream(handle, [&](CUstream_st& stream) {
+    if (!is_live(executable)) return cudaErrorInvalidValue;
+    streams().submit(
+        stream,
+        [actions = in_order(*executable)] {
+          for (const Action& action : actions) action();
+        },
+        cudaGraphNodeTypeGraph);
+    return cudaSuccess;
+  });
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {

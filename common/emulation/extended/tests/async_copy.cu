@@ -4,7 +4,7 @@
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_pipeline.h>
 
-#include "common/emulation/tests/features/feature.hpp"
+#include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
 namespace {
@@ -78,37 +78,24 @@ constexpr const char* kGroup = "asynchronous copies";
 
 template <class Word>
 Bits words() {
-  DeviceArray<Word> from(bytes_as<Word>(64));
-  DeviceArray<Word> to(64);
-  copy_words<<<1, 64>>>(from.data(), to.data());
-  return to.bits();
+  return results_from(bytes_as<Word>(64), copy_words<Word>, 1, 64, 64);
 }
 const Register kFour{kGroup, "4 bytes", &words<int>};
 const Register kEight{kGroup, "8 bytes", &words<int2>};
 const Register kSixteen{kGroup, "16 bytes", &words<int4>};
 
-const Register kZeros{kGroup, "filled up with zeros", [] {
-                        DeviceArray<uint4> from(bytes_as<uint4>(32));
-                        DeviceArray<uint4> to(32);
-                        copy_with_zeros<<<1, 32>>>(from.data(), to.data());
-                        return to.bits();
-                      }};
+const Register kZeros{kGroup, "filled up with zeros",
+                      [] { return results_from(bytes_as<uint4>(32), copy_with_zeros, 1, 32, 32); }};
 
 const Register kBuffers{kGroup, "double buffering", [] {
                           std::vector<float> values;
                           for (unsigned i = 0; i < 10 * 64; ++i)
                             values.push_back(static_cast<float>(mix(i) % 100));
-                          DeviceArray<float> from(values);
-                          DeviceArray<float> to(10 * 64);
-                          double_buffered<<<1, 64>>>(from.data(), to.data(), 10);
-                          return to.bits();
+                          return results_from(values, double_buffered, 1, 64, 10 * 64, 10);
                         }};
 
 const Register kTogether{kGroup, "cooperative memcpy_async", [] {
-                           DeviceArray<int> from(bytes_as<int>(300));
-                           DeviceArray<int> to(300);
-                           copy_together<<<1, 96>>>(from.data(), to.data(), 299);
-                           return to.bits();
+                           return results_from(bytes_as<int>(300), copy_together, 1, 96, 300, 299);
                          }};
 
 }  // namespace

@@ -113,46 +113,29 @@ __global__ void count_aggregated(const unsigned* values, unsigned count, unsigne
 
 constexpr const char* kGroup = "cooperative groups";
 
-const Register kPlaces{kGroup, "places in block and grid", [] {
-                         DeviceArray<unsigned> results(6 * 96);
-                         places<<<dim3(3, 2), dim3(8, 6, 2)>>>(results.data());
-                         return results.bits();
-                       }};
+const Register kPlaces{kGroup, "places in block and grid",
+                       [] { return results_of(places, dim3(3, 2), dim3(8, 6, 2), 6 * 96); }};
 
-const Register kBarriers{kGroup, "block barriers", [] {
-                           DeviceArray<unsigned> results(96);
-                           reverse_in_block<<<1, 96>>>(results.data());
-                           return results.bits();
-                         }};
+const Register kBarriers{kGroup, "block barriers",
+                         [] { return results_of(reverse_in_block, 1, 96, 96); }};
 
 template <unsigned kSize>
 Bits run_tiles() {
-  DeviceArray<unsigned> results(128);
-  tiles<kSize><<<1, 128>>>(results.data());
-  return results.bits();
+  return results_of(tiles<kSize>, 1, 128, 128);
 }
 const Register kTiles32{kGroup, "tiles of 32 threads", &run_tiles<32>};
 const Register kTiles16{kGroup, "tiles of 16 threads", &run_tiles<16>};
 const Register kTiles8{kGroup, "tiles of 8 threads", &run_tiles<8>};
 const Register kTiles4{kGroup, "tiles of 4 threads", &run_tiles<4>};
 
-const Register kNested{kGroup, "tiles of tiles, groups of a size known at run time", [] {
-                         DeviceArray<unsigned> results(128);
-                         nested_tiles<<<1, 128>>>(results.data());
-                         return results.bits();
-                       }};
+const Register kNested{kGroup, "tiles of tiles, groups of a size known at run time",
+                       [] { return results_of(nested_tiles, 1, 128, 128); }};
 
-const Register kCoalesced{kGroup, "coalesced threads", [] {
-                            DeviceArray<unsigned> results(64);
-                            coalesced<<<1, 64>>>(results.data());
-                            return results.bits();
-                          }};
+const Register kCoalesced{kGroup, "coalesced threads",
+                          [] { return results_of(coalesced, 1, 64, 64); }};
 
-const Register kPartitions{kGroup, "labelled and binary partitions", [] {
-                             DeviceArray<unsigned> results(32);
-                             partitions<<<1, 32>>>(results.data());
-                             return results.bits();
-                           }};
+const Register kPartitions{kGroup, "labelled and binary partitions",
+                           [] { return results_of(partitions, 1, 32, 32); }};
 
 const Register kAggregated{kGroup, "aggregated atomics", [] {
                              std::vector<unsigned> values;

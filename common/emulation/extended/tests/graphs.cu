@@ -50,8 +50,7 @@ const Register kUntyped{"launches", "cudaLaunchKernel with a kernel cast to void
 
 const Register kLaunchEx{"launches", "cudaLaunchKernelEx, cudaLaunchKernelExC", [] {
   DeviceArray<int> data(300);
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream), "stream");
+  const Stream stream;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(3);
   config.blockDim = dim3(100);
@@ -63,7 +62,6 @@ const Register kLaunchEx{"launches", "cudaLaunchKernelEx, cudaLaunchKernelExC", 
   void* arguments[] = {&pointer, &n};
   require(cudaLaunchKernelExC(&config, (void*)multiply<-2>, arguments), "cudaLaunchKernelExC");
   require(cudaStreamSynchronize(stream), "stream");
-  require(cudaStreamDestroy(stream), "stream");
   return data.bits();
 }};
 
@@ -78,29 +76,6 @@ cudaKernelNodeParams node_of(void* kernel, unsigned threads, void** arguments) {
   parameters.kernelParams = arguments;
   return parameters;
 }
-
-/// Host memory that a graph may copy while the host goes on; pageable memory would be read when the
-/// graph is queued.
-template <typename T>
-class PinnedArray {
- public:
-  explicit PinnedArray(std::size_t count) : count_(count) {
-    require(cudaMallocHost(reinterpret_cast<void**>(&data_), count * sizeof(T)), "cudaMallocHost");
-  }
-  ~PinnedArray() { cudaFreeHost(data_); }
-  PinnedArray(const PinnedArray&) = delete;
-  PinnedArray& operator=(const PinnedArray&) = delete;
-
-  T* data() { return data_; }
-  T& operator[](std::size_t i) { return data_[i]; }
-  const T& operator[](std::size_t i) const { return data_[i]; }
-  const T* begin() const { return data_; }
-  const T* end() const { return data_ + count_; }
-
- private:
-  T* data_ = nullptr;
-  std::size_t count_;
-};
 
 void double_first(void* values) { static_cast<int*>(values)[0] *= 2; }
 
@@ -167,11 +142,9 @@ struct Diamond {
 };
 
 void launch(cudaGraphExec_t executable, int times) {
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream), "stream");
+  const Stream stream;
   for (int i = 0; i < times; ++i) require(cudaGraphLaunch(executable, stream), "cudaGraphLaunch");
   require(cudaStreamSynchronize(stream), "graph");
-  require(cudaStreamDestroy(stream), "stream");
 }
 
 const Register kNodes{"graphs", "kernel, copy, memset, host and empty nodes", [] {
@@ -231,8 +204,7 @@ const Register kUpdates{"graphs", "new parameters for nodes of an executable gra
 const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
   Diamond diamond;
   Bits bits;
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream), "stream");
+  const Stream stream;
   cudaGraph_t captured = nullptr;
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
   multiply<5><<<3, 128, 0, stream>>>(diamond.a.data(), 300);
@@ -254,7 +226,6 @@ const Register kChildren{"graphs", "graphs in graphs, and captured ones", [] {
   require(cudaGraphExecDestroy(executable), "destroy");
   require(cudaGraphDestroy(outer), "destroy");
   require(cudaGraphDestroy(captured), "destroy");
-  require(cudaStreamDestroy(stream), "stream");
   return bits;
 }};
 

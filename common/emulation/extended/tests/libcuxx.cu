@@ -15,7 +15,7 @@
 #include <cuda/std/type_traits>
 #include <cuda/std/utility>
 
-#include "common/emulation/tests/features/feature.hpp"
+#include "common/emulation/tests/features/sweep.hpp"
 
 #pragma nv_diag_suppress static_var_with_dynamic_init
 
@@ -109,26 +109,14 @@ __global__ void complete(int* out) {
   out[threadIdx.x] = sum;
 }
 
-const Register kMeet{"libcu++", "barrier: arrive_and_wait in a loop", [] {
-  DeviceArray<int> out(kThreads);
-  meet<<<1, kThreads>>>(out.data(), 7);
-  return out.bits();
-}};
-const Register kSplit{"libcu++", "barrier: arrive, work, wait", [] {
-  DeviceArray<int> out(kThreads);
-  split<<<1, kThreads>>>(out.data());
-  return out.bits();
-}};
-const Register kParts{"libcu++", "barriers of parts of a block, arrive_and_drop", [] {
-  DeviceArray<int> out(kThreads);
-  parts<<<1, kThreads>>>(out.data());
-  return out.bits();
-}};
-const Register kComplete{"libcu++", "barrier with a completion function", [] {
-  DeviceArray<int> out(64);
-  complete<<<1, 64>>>(out.data());
-  return out.bits();
-}};
+const Register kMeet{"libcu++", "barrier: arrive_and_wait in a loop",
+                     [] { return results_of(meet, 1, kThreads, kThreads, 7); }};
+const Register kSplit{"libcu++", "barrier: arrive, work, wait",
+                      [] { return results_of(split, 1, kThreads, kThreads); }};
+const Register kParts{"libcu++", "barriers of parts of a block, arrive_and_drop",
+                      [] { return results_of(parts, 1, kThreads, kThreads); }};
+const Register kComplete{"libcu++", "barrier with a completion function",
+                         [] { return results_of(complete, 1, 64, 64); }};
 
 // ---- copies -------------------------------------------------------------------------------------
 
@@ -155,10 +143,8 @@ __global__ void copy_with_barrier(const float* in, float* out) {
 }
 
 const Register kBarrierCopies{"libcu++", "memcpy_async and a barrier", [] {
-  DeviceArray<float> in(some_floats(3 * 4 * kThreads));
-  DeviceArray<float> out(3 * 4 * kThreads);
-  copy_with_barrier<<<1, kThreads>>>(in.data(), out.data());
-  return out.bits();
+  constexpr int kCount = 3 * 4 * kThreads;
+  return results_from(some_floats(kCount), copy_with_barrier, 1, kThreads, kCount);
 }};
 
 /// Sums tiles, the next of which is under way; each thread waits for its own copies.
@@ -259,25 +245,22 @@ __global__ void divided_pipeline(const float* in, float* out, int tiles) {
 
 template <typename Kernel>
 Bits piped(Kernel kernel) {
-  DeviceArray<float> in(some_floats(9 * kThreads));
-  DeviceArray<float> out(kThreads);
-  kernel<<<1, kThreads>>>(in.data(), out.data(), 9);
-  return out.bits();
+  return results_from(some_floats(9 * kThreads), kernel, 1, kThreads, kThreads, 9);
 }
 
 const Register kThreadPipeline{"libcu++", "pipeline of one thread, double buffering",
                                [] { return piped(thread_pipeline); }};
 const Register kWaitPrior{"libcu++", "pipeline_consumer_wait_prior", [] {
-  DeviceArray<float> in(some_floats(3 * kThreads));
-  DeviceArray<float> out(kThreads);
-  wait_prior<<<1, kThreads>>>(in.data(), out.data());
-  return out.bits();
+  return results_from(some_floats(3 * kThreads), wait_prior, 1, kThreads, kThreads);
 }};
-const Register kTwoStages{"libcu++", "pipeline of a block, 2 stages", [] { return piped(block_pipeline<2>); }};
-const Register kThreeStages{"libcu++", "pipeline of a block, 3 stages", [] { return piped(block_pipeline<3>); }};
+const Register kTwoStages{"libcu++", "pipeline of a block, 2 stages",
+                          [] { return piped(block_pipeline<2>); }};
+const Register kThreeStages{"libcu++", "pipeline of a block, 3 stages",
+                            [] { return piped(block_pipeline<3>); }};
 const Register kProducers{"libcu++", "pipeline with a number of producers",
                           [] { return piped(divided_pipeline<false>); }};
-const Register kRoles{"libcu++", "pipeline with roles", [] { return piped(divided_pipeline<true>); }};
+const Register kRoles{"libcu++", "pipeline with roles",
+                      [] { return piped(divided_pipeline<true>); }};
 
 // ---- atomics ------------------------------------------------------------------------------------
 
@@ -360,12 +343,8 @@ __global__ void standard(const float* in, float* out) {
   out[t] = root + values[1] + static_cast<float>(half + cuda::std::popcount(t) + cuda::std::get<1>(pair));
 }
 
-const Register kStandard{"libcu++", "cuda::std: array, span, tuple, optional, limits, cmath, bit", [] {
-  DeviceArray<float> in(some_floats(128));
-  DeviceArray<float> out(128);
-  standard<<<1, 128>>>(in.data(), out.data());
-  return out.bits();
-}};
+const Register kStandard{"libcu++", "cuda::std: array, span, tuple, optional, limits, cmath, bit",
+                         [] { return results_from(some_floats(128), standard, 1, 128, 128); }};
 
 }  // namespace
 }  // namespace convlab::features

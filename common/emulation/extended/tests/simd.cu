@@ -36,16 +36,13 @@ struct Chain {
 };
 
 #define BOTH_WIDTHS(name, ...) chain << name##2(__VA_ARGS__) << name##4(__VA_ARGS__)
-#define SIMD_FEATURE(function, title, body)            \
-  Bits function() {                                    \
-    return sweep(kCount, [] __device__(unsigned i) {   \
-      const Operands o(i);                             \
-      Chain chain;                                     \
-      body;                                            \
-      return chain.value;                              \
-    });                                                \
-  }                                                    \
-  const Register function##_feature{"SIMD", title, &function};
+#define SIMD_FEATURE(function, title, body)          \
+  CONVLAB_SWEEP("SIMD", title, function, kCount, {   \
+    const Operands o(i);                             \
+    Chain chain;                                     \
+    body;                                            \
+    return chain.value;                              \
+  })
 
 SIMD_FEATURE(sums, "__vadd, __vsub, also saturated",
              BOTH_WIDTHS(__vadd, o.a, o.b); BOTH_WIDTHS(__vaddss, o.a, o.b);

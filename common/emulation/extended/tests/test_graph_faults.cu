@@ -8,16 +8,11 @@
 
 namespace {
 
+using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 
 __global__ void set(int* data, int index, int value) { data[index] = value; }
 __global__ void __launch_bounds__(32) bounded(int* data) { data[threadIdx.x] = 1; }
-
-int* integers(int count) {
-  int* data = nullptr;
-  REQUIRE(cudaMalloc(&data, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
-  return data;
-}
 
 int first(const int* data) {
   int value = 0;
@@ -58,7 +53,7 @@ TEST_CASE("a captured kernel counts when its graph runs, as often as it does") {
     const auto found = launches.find("set");
     return found == launches.end() ? 0 : found->second;
   };
-  int* data = integers(1);
+  int* data = device_integers(1);
   cudaStream_t stream = nullptr;
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -81,7 +76,7 @@ TEST_CASE("a captured kernel counts when its graph runs, as often as it does") {
 
 TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
   const Reports reports;
-  int* data = integers(16);
+  int* data = device_integers(16);
   SECTION("clean") {
     CHECK(launch_by_graph(data, 0) == cudaSuccess);
     CHECK(first(data) == 7);
@@ -105,7 +100,7 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
 
 TEST_CASE("graph faults: a clone lives on without its original") {
   const Reports reports;
-  int* data = integers(16);
+  int* data = device_integers(16);
   int value = 9;
   cudaGraph_t graph = nullptr;
   cudaGraph_t clone = nullptr;
@@ -129,7 +124,7 @@ TEST_CASE("graph faults: a clone lives on without its original") {
 
 TEST_CASE("graph faults: nodes") {
   const Reports reports;
-  int* data = integers(16);
+  int* data = device_integers(16);
   cudaGraph_t graph = nullptr;
   cudaGraphNode_t one = nullptr;
   cudaGraphNode_t two = nullptr;
@@ -189,7 +184,7 @@ TEST_CASE("graph faults: nodes") {
 
 TEST_CASE("graph faults: an address that is no kernel's") {
   const Reports reports;
-  int* data = integers(32);
+  int* data = device_integers(32);
   void* arguments[] = {&data};
   CHECK(cudaLaunchKernel((void*)bounded, dim3(1), dim3(32), arguments) == cudaSuccess);
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
@@ -204,7 +199,7 @@ TEST_CASE("graph faults: an address that is no kernel's") {
 
 TEST_CASE("graph faults: an untyped launch has its bounds, and a place") {
   const Reports reports;
-  int* data = integers(64);
+  int* data = device_integers(64);
   void* arguments[] = {&data};
   CHECK(cudaLaunchKernel((void*)bounded, dim3(1), dim3(33), arguments) == cudaSuccess);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
@@ -216,7 +211,7 @@ TEST_CASE("graph faults: an untyped launch has its bounds, and a place") {
 
 TEST_CASE("graph faults: what cudaLaunchKernelEx cannot give") {
   const Reports reports;
-  int* data = integers(64);
+  int* data = device_integers(64);
   cudaLaunchAttribute attribute{};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(2);

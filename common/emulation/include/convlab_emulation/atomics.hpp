@@ -49,16 +49,6 @@ T atomicSub(T* address, convlab::emulation::AsIs<T> value) {
     return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(value));
   });
 }
-template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
-T atomicMin(T* address, convlab::emulation::AsIs<T> value) {
-  return convlab::emulation::atomic_update(address,
-                                           [=](T old) { return value < old ? value : old; });
-}
-template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
-T atomicMax(T* address, convlab::emulation::AsIs<T> value) {
-  return convlab::emulation::atomic_update(address,
-                                           [=](T old) { return value > old ? value : old; });
-}
 template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, long long,
                                                              unsigned long long, float>>
 T atomicExch(T* address, convlab::emulation::AsIs<T> value) {
@@ -70,18 +60,17 @@ T atomicCAS(T* address, convlab::emulation::AsIs<T> compare, convlab::emulation:
   return convlab::emulation::atomic_update(address,
                                            [=](T old) { return old == compare ? value : old; });
 }
-template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
-T atomicAnd(T* address, convlab::emulation::AsIs<T> value) {
-  return convlab::emulation::atomic_update(address, [=](T old) { return old & value; });
-}
-template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
-T atomicOr(T* address, convlab::emulation::AsIs<T> value) {
-  return convlab::emulation::atomic_update(address, [=](T old) { return old | value; });
-}
-template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>
-T atomicXor(T* address, convlab::emulation::AsIs<T> value) {
-  return convlab::emulation::atomic_update(address, [=](T old) { return old ^ value; });
-}
+#define CONVLAB_ATOMIC_INTEGER(name, expression)                                          \
+  template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>                \
+  T name(T* address, convlab::emulation::AsIs<T> value) {                                 \
+    return convlab::emulation::atomic_update(address, [=](T old) { return expression; }); \
+  }
+CONVLAB_ATOMIC_INTEGER(atomicMin, value < old ? value : old)
+CONVLAB_ATOMIC_INTEGER(atomicMax, value > old ? value : old)
+CONVLAB_ATOMIC_INTEGER(atomicAnd, old& value)
+CONVLAB_ATOMIC_INTEGER(atomicOr, old | value)
+CONVLAB_ATOMIC_INTEGER(atomicXor, old ^ value)
+#undef CONVLAB_ATOMIC_INTEGER
 inline unsigned atomicInc(unsigned* address, unsigned limit) {
   return convlab::emulation::atomic_update(
       address, [=](unsigned old) { return old >= limit ? 0 : old + 1; });
@@ -109,6 +98,8 @@ CONVLAB_ATOMIC_SCOPES(atomicCAS)
 CONVLAB_ATOMIC_SCOPES(atomicAnd)
 CONVLAB_ATOMIC_SCOPES(atomicOr)
 CONVLAB_ATOMIC_SCOPES(atomicXor)
+CONVLAB_ATOMIC_SCOPES(atomicInc)
+CONVLAB_ATOMIC_SCOPES(atomicDec)
 #undef CONVLAB_ATOMIC_SCOPES
 
 // NOLINTEND(readability-identifier-naming)

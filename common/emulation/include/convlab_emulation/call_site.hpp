@@ -35,8 +35,8 @@ class source_location {
 namespace convlab::emulation {
 
 /// The place in the student's file from which a barrier or a warp operation was called. Functions
-/// that need it take a last parameter `CallSite site = Here::current()`, so that nothing shows in
-/// the call. The column tells two calls on one line apart.
+/// that need it take a last parameter CONVLAB_CALL_SITE, so that nothing shows in the call. The
+/// column tells two calls on one line apart.
 struct CallSite {
   const char* file = nullptr;
   std::uint32_t line = 0;
@@ -67,5 +67,8 @@ using Here = CallSite;
 };
 using Here = std::source_location;
 #endif
+
+#define CONVLAB_CALL_SITE \
+  ::convlab::emulation::CallSite site = ::convlab::emulation::Here::current()
 
 }  // namespace convlab::emulation

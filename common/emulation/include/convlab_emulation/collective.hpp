@@ -17,7 +17,7 @@
 //              }
 //            }
 //            int __shfl_sync(unsigned mask, int value, int source, int width = 32,
-//                            CallSite site = Here::current()) {
+//                            CONVLAB_CALL_SITE) {
 //              ShuffleInput in{value, source, width};
 //              int out;
 //              warp_collective({&shuffle_all, "__shfl_sync"}, mask, &in, &out, site);

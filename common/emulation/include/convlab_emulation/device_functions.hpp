@@ -19,8 +19,7 @@ namespace convlab::emulation {
 /// The first statement of a kernel with __launch_bounds__, put there by the rewrite: only here do
 /// template arguments have their values.
 inline void check_launch_bounds(long long most_threads, long long /*least_blocks*/ = 0,
-                                long long /*most_blocks_of_cluster*/ = 0,
-                                CallSite site = Here::current()) {
+                                long long /*most_blocks_of_cluster*/ = 0, CONVLAB_CALL_SITE) {
   const long long threads = static_cast<long long>(blockDim.x) * blockDim.y * blockDim.z;
   if (threads > most_threads) exceed_launch_bounds(most_threads, site);
 }
@@ -72,8 +71,7 @@ inline long long clock64() {
 inline void __nanosleep(unsigned /*nanoseconds*/) {}
 inline void __prof_trigger(int /*counter*/) {}
 
-[[noreturn]] inline void __trap(
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+[[noreturn]] inline void __trap(CONVLAB_CALL_SITE) {
   convlab::emulation::trap(site);
 }
 

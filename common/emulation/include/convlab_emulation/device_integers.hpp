@@ -101,19 +101,6 @@ inline int __mul24(int x, int y) {
 inline unsigned int __umul24(unsigned int x, unsigned int y) {
   return static_cast<unsigned int>(std::uint64_t{x & 0xffffffU} * (y & 0xffffffU));
 }
-inline int mul24(int x, int y) {
-  return __mul24(x, y);
-}
-inline unsigned int umul24(unsigned int x, unsigned int y) {
-  return __umul24(x, y);
-}
-inline int mulhi(int x, int y) {
-  return __mulhi(x, y);
-}
-inline unsigned int umulhi(unsigned int x, unsigned int y) {
-  return __umulhi(x, y);
-}
-
 // Averages without overflow, rounded down and up; sums of absolute differences.
 
 inline int __hadd(int x, int y) {
@@ -217,24 +204,22 @@ CONVLAB_MINMAX_OF(long long, unsigned long long)
 #undef CONVLAB_MINMAX_OF
 #undef CONVLAB_MINMAX
 
-inline unsigned int umin(unsigned int a, unsigned int b) {
-  return min(a, b);
-}
-inline unsigned int umax(unsigned int a, unsigned int b) {
-  return max(a, b);
-}
-inline long long llmin(long long a, long long b) {
-  return min(a, b);
-}
-inline long long llmax(long long a, long long b) {
-  return max(a, b);
-}
-inline unsigned long long ullmin(unsigned long long a, unsigned long long b) {
-  return min(a, b);
-}
-inline unsigned long long ullmax(unsigned long long a, unsigned long long b) {
-  return max(a, b);
-}
+// Other names.
+#define CONVLAB_ALSO_NAMED(T, name, function) \
+  inline T name(T x, T y) {                   \
+    return function(x, y);                    \
+  }
+CONVLAB_ALSO_NAMED(int, mul24, __mul24)
+CONVLAB_ALSO_NAMED(unsigned int, umul24, __umul24)
+CONVLAB_ALSO_NAMED(int, mulhi, __mulhi)
+CONVLAB_ALSO_NAMED(unsigned int, umulhi, __umulhi)
+CONVLAB_ALSO_NAMED(unsigned int, umin, min)
+CONVLAB_ALSO_NAMED(unsigned int, umax, max)
+CONVLAB_ALSO_NAMED(long long, llmin, min)
+CONVLAB_ALSO_NAMED(long long, llmax, max)
+CONVLAB_ALSO_NAMED(unsigned long long, ullmin, min)
+CONVLAB_ALSO_NAMED(unsigned long long, ullmax, max)
+#undef CONVLAB_ALSO_NAMED
 
 // NOLINTEND(bugprone-macro-parentheses)
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

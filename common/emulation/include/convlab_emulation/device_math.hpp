@@ -111,12 +111,6 @@ CONVLAB_IN_ALL_MODES(double, __fma, FusedMultiplyAdd, (double x, double y, doubl
 inline double rsqrt(double x) {
   return 1.0 / std::sqrt(x);
 }
-inline float rsqrtf(float x) {
-  return static_cast<float>(rsqrt(static_cast<double>(x)));
-}
-inline float __frsqrt_rn(float x) {
-  return rsqrtf(x);
-}
 
 // Approximate intrinsics. glibc declares some of these names, without defining them, as not
 // throwing.
@@ -165,14 +159,8 @@ inline float __saturatef(float x) {
 inline double rcbrt(double x) {
   return 1.0 / std::cbrt(x);
 }
-inline float rcbrtf(float x) {
-  return static_cast<float>(rcbrt(static_cast<double>(x)));
-}
 inline double rhypot(double x, double y) {
   return 1.0 / std::hypot(x, y);
-}
-inline float rhypotf(float x, float y) {
-  return static_cast<float>(rhypot(static_cast<double>(x), static_cast<double>(y)));
 }
 inline double norm3d(double a, double b, double c) {
   return std::hypot(a, b, c);
@@ -183,27 +171,15 @@ inline float norm3df(float a, float b, float c) {
 inline double rnorm3d(double a, double b, double c) {
   return 1.0 / norm3d(a, b, c);
 }
-inline float rnorm3df(float a, float b, float c) {
-  return static_cast<float>(rnorm3d(a, b, c));
-}
 inline double norm4d(double a, double b, double c, double d) {
   return std::hypot(std::hypot(a, b), std::hypot(c, d));
-}
-inline float norm4df(float a, float b, float c, float d) {
-  return static_cast<float>(norm4d(a, b, c, d));
 }
 inline double rnorm4d(double a, double b, double c, double d) {
   return 1.0 / norm4d(a, b, c, d);
 }
-inline float rnorm4df(float a, float b, float c, float d) {
-  return static_cast<float>(rnorm4d(a, b, c, d));
-}
 /// The normal distribution's cumulative probability.
 inline double normcdf(double x) {
   return 0.5 * std::erfc(-x * 0.70710678118654752440);
-}
-inline float normcdff(float x) {
-  return static_cast<float>(normcdf(x));
 }
 /// sin(π x), exact where x is a multiple of one half.
 inline double sinpi(double x) {
@@ -220,12 +196,24 @@ inline double cospi(double x) {
   return turn == 0.5 ? 0.0
                      : (turn < 0.25 ? std::cos(turn * 3.14159265358979323846) : sinpi(0.5 - turn));
 }
-inline float sinpif(float x) {
-  return static_cast<float>(sinpi(static_cast<double>(x)));
-}
-inline float cospif(float x) {
-  return static_cast<float>(cospi(static_cast<double>(x)));
-}
+
+// The same of floats, rounded once.
+#define CONVLAB_FLOAT_FORM(name, parameters, expression) \
+  inline float name parameters {                         \
+    return static_cast<float>(expression);               \
+  }
+CONVLAB_FLOAT_FORM(rsqrtf, (float x), rsqrt(static_cast<double>(x)))
+CONVLAB_FLOAT_FORM(__frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
+CONVLAB_FLOAT_FORM(rcbrtf, (float x), rcbrt(static_cast<double>(x)))
+CONVLAB_FLOAT_FORM(rhypotf, (float x, float y), rhypot(double{x}, double{y}))
+CONVLAB_FLOAT_FORM(rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
+CONVLAB_FLOAT_FORM(norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
+CONVLAB_FLOAT_FORM(rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
+CONVLAB_FLOAT_FORM(normcdff, (float x), normcdf(x))
+CONVLAB_FLOAT_FORM(sinpif, (float x), sinpi(x))
+CONVLAB_FLOAT_FORM(cospif, (float x), cospi(x))
+#undef CONVLAB_FLOAT_FORM
+
 inline void sincospi(double x, double* sine, double* cosine) {
   *sine = sinpi(x);
   *cosine = cospi(x);
@@ -238,34 +226,28 @@ inline void sincospif(float x, float* sine, float* cosine) {
 // min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
 // equal bits but for zeros, whose signs the bits' union and intersection order.
 
-inline float min(float a, float b) {
-  if (a == b) return __uint_as_float(__float_as_uint(a) | __float_as_uint(b));
-  return a < b || b != b ? a : b;
-}
-inline float max(float a, float b) {
-  if (a == b) return __uint_as_float(__float_as_uint(a) & __float_as_uint(b));
-  return a > b || b != b ? a : b;
-}
-inline double min(double a, double b) {
-  if (a == b) return __longlong_as_double(__double_as_longlong(a) | __double_as_longlong(b));
-  return a < b || b != b ? a : b;
-}
-inline double max(double a, double b) {
-  if (a == b) return __longlong_as_double(__double_as_longlong(a) & __double_as_longlong(b));
-  return a > b || b != b ? a : b;
-}
-inline double min(float a, double b) {
-  return min(static_cast<double>(a), b);
-}
-inline double min(double a, float b) {
-  return min(a, static_cast<double>(b));
-}
-inline double max(float a, double b) {
-  return max(static_cast<double>(a), b);
-}
-inline double max(double a, float b) {
-  return max(a, static_cast<double>(b));
-}
+#define CONVLAB_MINMAX(T, bits_of, from_bits)              \
+  inline T min(T a, T b) {                                 \
+    if (a == b) return from_bits(bits_of(a) | bits_of(b)); \
+    return a < b || b != b ? a : b;                        \
+  }                                                        \
+  inline T max(T a, T b) {                                 \
+    if (a == b) return from_bits(bits_of(a) & bits_of(b)); \
+    return a > b || b != b ? a : b;                        \
+  }
+CONVLAB_MINMAX(float, __float_as_uint, __uint_as_float)
+CONVLAB_MINMAX(double, __double_as_longlong, __longlong_as_double)
+#undef CONVLAB_MINMAX
+#define CONVLAB_MIXED(name)                 \
+  inline double name(float a, double b) {   \
+    return name(static_cast<double>(a), b); \
+  }                                         \
+  inline double name(double a, float b) {   \
+    return name(a, static_cast<double>(b)); \
+  }
+CONVLAB_MIXED(min)
+CONVLAB_MIXED(max)
+#undef CONVLAB_MIXED
 
 // NOLINTEND(bugprone-macro-parentheses)
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -38,7 +38,7 @@ struct Configuration {
 };
 
 inline Configuration configuration(dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
-                                   cudaStream_t stream = nullptr, CallSite site = Here::current()) {
+                                   cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
   return {grid, block, dynamic_shared, stream, site};
 }
 

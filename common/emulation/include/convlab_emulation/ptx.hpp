@@ -73,13 +73,13 @@ using Words = std::array<std::uint32_t, kCount>;
 // Products of the tensor cores. Lanes hold the elements that the PTX ISA says ("Matrix fragments
 // for mma.m16n8k16"); sums are those of multiply_fragments in matrix_operations.hpp.
 void mma_m16n8k16_float(const Results<4>& d, const Words<4>& a, const Words<2>& b,
-                        const Words<4>& c, CallSite site = Here::current());
+                        const Words<4>& c, CONVLAB_CALL_SITE);
 void mma_m16n8k16_half(const Results<2>& d, const Words<4>& a, const Words<2>& b, const Words<2>& c,
-                       CallSite site = Here::current());
+                       CONVLAB_CALL_SITE);
 void mma_m16n8k8_float(const Results<4>& d, const Words<2>& a, const Words<1>& b, const Words<4>& c,
-                       CallSite site = Here::current());
+                       CONVLAB_CALL_SITE);
 void mma_m16n8k8_tf32(const Results<4>& d, const Words<4>& a, const Words<2>& b, const Words<4>& c,
-                      CallSite site = Here::current());
+                      CONVLAB_CALL_SITE);
 
 /// What a lane posts for ldmatrix.
 struct MatrixRows {
@@ -89,29 +89,21 @@ struct MatrixRows {
 };
 void load_matrices_all(int count, bool transposed, const MatrixRows& rows);
 
-template <std::size_t kCount>
-void load_matrices(const Results<kCount>& results, Address row, CallSite site = Here::current()) {
+template <bool kTransposed, std::size_t kCount>
+void load_matrices(const Results<kCount>& results, Address row, CONVLAB_CALL_SITE) {
   std::uint32_t words[kCount];
-  load_matrices_all(static_cast<int>(kCount), false, {site, row.value, words});
-  for (std::size_t i = 0; i < kCount; ++i) results[i] = words[i];
-}
-template <std::size_t kCount>
-void load_matrices_transposed(const Results<kCount>& results, Address row,
-                              CallSite site = Here::current()) {
-  std::uint32_t words[kCount];
-  load_matrices_all(static_cast<int>(kCount), true, {site, row.value, words});
+  load_matrices_all(static_cast<int>(kCount), kTransposed, {site, row.value, words});
   for (std::size_t i = 0; i < kCount; ++i) results[i] = words[i];
 }
 
-/// cp.async: begins a copy of 4, 8 or 16 bytes; of these the first `source_bytes` are read and the
-/// others become 0. async_copy.hpp tells when it happens.
-void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
-          CallSite site = Here::current());
-void copy(Address to, Address from, std::size_t bytes, CallSite site = Here::current());
+/// cp.async: begins a copy of 4, 8 or 16 bytes; of these the first `source_bytes`, or all, are read
+/// and the others become 0. async_copy.hpp tells when it happens.
+constexpr std::size_t kAllBytes = SIZE_MAX;
+void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes = kAllBytes,
+          CONVLAB_CALL_SITE);
 /// The same past the L1 cache, for 16 bytes only.
-void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
-                    CallSite site = Here::current());
-void copy_around_l1(Address to, Address from, std::size_t bytes, CallSite site = Here::current());
+void copy_around_l1(Address to, Address from, std::size_t bytes,
+                    std::size_t source_bytes = kAllBytes, CONVLAB_CALL_SITE);
 void copy_commit();
 void copy_wait(std::size_t unfinished);
 void copy_wait_all();
@@ -144,14 +136,13 @@ void check_alignment(const char* name, std::uint64_t address, std::size_t bytes,
 
 template <std::size_t kBytes, std::size_t kCount>
 void load_global(const std::array<Register<kBytes>, kCount>& results, Address from,
-                 CallSite site = Here::current()) {
+                 CONVLAB_CALL_SITE) {
   check_alignment("ld.global", from.value, kBytes * kCount, site);
   const auto* values = reinterpret_cast<const Bits<kBytes>*>(from.value);
   for (std::size_t i = 0; i < kCount; ++i) results[i] = values[i];
 }
 template <class T, std::size_t kCount>
-void store_global(Address to, const std::array<T, kCount>& values,
-                  CallSite site = Here::current()) {
+void store_global(Address to, const std::array<T, kCount>& values, CONVLAB_CALL_SITE) {
   check_alignment("st.global", to.value, sizeof(T) * kCount, site);
   auto* elements = reinterpret_cast<T*>(to.value);
   for (std::size_t i = 0; i < kCount; ++i) elements[i] = values[i];
@@ -161,7 +152,7 @@ void store_global(Address to, const std::array<T, kCount>& values,
 inline void prefetch(Address /*address*/) {}
 
 /// bar.sync 0: __syncthreads(). The other barriers of a block are not emulated.
-void block_barrier_zero(std::uint32_t barrier, CallSite site = Here::current());
+void block_barrier_zero(std::uint32_t barrier, CONVLAB_CALL_SITE);
 
 }  // namespace convlab::emulation::ptx
 

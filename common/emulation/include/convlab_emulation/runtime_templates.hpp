@@ -149,19 +149,17 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid_size,
 }
 
 template <typename... Parameters>
-cudaError_t cudaLaunchKernel(
-    void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
-    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+                             CONVLAB_CALL_SITE) {
   return convlab::emulation::launch_untyped(
       convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernel"), arguments,
       {grid, block, dynamic_shared, stream, site});
 }
 /// A kernel cast to void*: the rewrite has noted what it takes where the cast is.
-inline cudaError_t cudaLaunchKernel(
-    const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t dynamic_shared = 0,
-    cudaStream_t stream = nullptr,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
+                                    CONVLAB_CALL_SITE) {
   return convlab::emulation::launch_untyped(kernel, arguments,
                                             {grid, block, dynamic_shared, stream, site});
 }

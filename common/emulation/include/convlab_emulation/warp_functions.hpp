@@ -175,39 +175,33 @@ inline void nothing_to_exchange(WarpExchange& /*exchange*/) {}
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 
-inline void __syncthreads(convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline void __syncthreads(CONVLAB_CALL_SITE) {
   convlab::emulation::block_barrier("__syncthreads", false, site);
 }
-inline int __syncthreads_count(
-    int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline int __syncthreads_count(int predicate, CONVLAB_CALL_SITE) {
   convlab::emulation::block_barrier("__syncthreads_count", predicate != 0, site);
   return convlab::emulation::barrier_result().count;
 }
-inline int __syncthreads_and(
-    int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline int __syncthreads_and(int predicate, CONVLAB_CALL_SITE) {
   convlab::emulation::block_barrier("__syncthreads_and", predicate != 0, site);
   const auto result = convlab::emulation::barrier_result();
   return result.count == result.arrived ? 1 : 0;
 }
-inline int __syncthreads_or(
-    int predicate, convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline int __syncthreads_or(int predicate, CONVLAB_CALL_SITE) {
   convlab::emulation::block_barrier("__syncthreads_or", predicate != 0, site);
   return convlab::emulation::barrier_result().count != 0;
 }
-inline void __syncwarp(unsigned mask = convlab::emulation::kFullMask,
-                       convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline void __syncwarp(unsigned mask = convlab::emulation::kFullMask, CONVLAB_CALL_SITE) {
   convlab::emulation::warp_collective({&convlab::emulation::nothing_to_exchange, "__syncwarp"},
                                       mask, nullptr, nullptr, site);
 }
-inline unsigned __activemask(
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline unsigned __activemask(CONVLAB_CALL_SITE) {
   return convlab::emulation::converged_lanes(site);
 }
 
 #define CONVLAB_SHUFFLE(name, mode, Argument)                                                     \
   template <typename T, typename = convlab::emulation::IfWarpValue<T>>                            \
-  T name(unsigned mask, T value, Argument argument, int width = 32,                               \
-         convlab::emulation::CallSite site = convlab::emulation::Here::current()) {               \
+  T name(unsigned mask, T value, Argument argument, int width = 32, CONVLAB_CALL_SITE) {          \
     return convlab::emulation::shuffle(#name, convlab::emulation::ShuffleMode::mode, mask, value, \
                                        static_cast<int>(argument), width, site);                  \
   }
@@ -217,41 +211,34 @@ CONVLAB_SHUFFLE(__shfl_down_sync, kDown, unsigned)
 CONVLAB_SHUFFLE(__shfl_xor_sync, kXor, int)
 #undef CONVLAB_SHUFFLE
 
-inline unsigned __ballot_sync(
-    unsigned mask, int predicate,
-    convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline unsigned __ballot_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
   return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
       "__ballot_sync", mask, predicate, site);
 }
-inline int __any_sync(unsigned mask, int predicate,
-                      convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline int __any_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
   return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
              "__any_sync", mask, predicate, site) != 0;
 }
-inline int __all_sync(unsigned mask, int predicate,
-                      convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline int __all_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
   // All that take part say yes exactly when none says no.
   return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
              "__all_sync", mask, static_cast<int>(predicate == 0), site) == 0;
 }
-inline int __uni_sync(unsigned mask, int predicate,
-                      convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+inline int __uni_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
   const unsigned same =
       convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::match_all<int>>(
           "__uni_sync", mask, static_cast<int>(predicate != 0), site);
   return same != 0;
 }
 template <typename T, typename = convlab::emulation::IfWarpValue<T>>
-unsigned __match_any_sync(unsigned mask, T value,
-                          convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {
   unsigned out = 0;
   convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, "__match_any_sync"},
                                       mask, &value, &out, site);
   return out;
 }
 template <typename T, typename = convlab::emulation::IfWarpValue<T>>
-unsigned __match_all_sync(unsigned mask, T value, int* predicate,
-                          convlab::emulation::CallSite site = convlab::emulation::Here::current()) {
+unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_SITE) {
   const unsigned same =
       convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
           "__match_all_sync", mask, value, site);
@@ -260,8 +247,7 @@ unsigned __match_all_sync(unsigned mask, T value, int* predicate,
 }
 
 #define CONVLAB_REDUCE(name, T, Operation)                                                    \
-  inline T name(unsigned mask, T value,                                                       \
-                convlab::emulation::CallSite site = convlab::emulation::Here::current()) {    \
+  inline T name(unsigned mask, T value, CONVLAB_CALL_SITE) {                                  \
     return convlab::emulation::combine_lanes<                                                 \
         T, T, convlab::emulation::fold<T, convlab::emulation::Operation>>(#name, mask, value, \
                                                                           site);              \

@@ -47,7 +47,7 @@ TEST_CASE("ptx: every operand is evaluated once, in order") {
 TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
   CHECK(calls({"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2 + 64];",
                {{"=r", "a"}, {"=r", "b"}, {"r", "s"}}}) ==
-        "load_matrices_transposed(list(write<4>(convlab_0), write<4>(convlab_1)), "
+        "load_matrices<true>(list(write<4>(convlab_0), write<4>(convlab_1)), "
         "address(convlab_2, 64));");
   CHECK(calls({"cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n\tcp.async.commit_group;",
                {{"r", "s"}, {"l", "g"}}}) ==

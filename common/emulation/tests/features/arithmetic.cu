@@ -1,6 +1,6 @@
 // Vector types and arithmetic.
 
-#include "common/emulation/tests/features/feature.hpp"
+#include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
 namespace {
@@ -22,11 +22,8 @@ __global__ void sizes(unsigned* out) {
   for (unsigned i = 0; i < 20; ++i) out[i] = values[i];
 }
 
-const Register kSizes{"types", "size and alignment of vector types", [] {
-  DeviceArray<unsigned> out(20);
-  sizes<<<1, 1>>>(out.data());
-  return out.bits();
-}};
+const Register kSizes{"types", "size and alignment of vector types",
+                      [] { return results_of(sizes, 1, 1, 20); }};
 
 __global__ void vectors(const float4* in, float4* out) {
   const float4 v = in[threadIdx.x];
@@ -60,10 +57,7 @@ __global__ void arithmetic(const float* in, float* out) {
 }
 
 const Register kArithmetic{"arithmetic", "float: + - * / sqrt fma, without contraction", [] {
-  DeviceArray<float> in(some_floats(513));
-  DeviceArray<float> out(512 * 10);
-  arithmetic<<<1, 512>>>(in.data(), out.data());
-  return out.bits();
+  return results_from(some_floats(513), arithmetic, 1, 512, 512 * 10);
 }};
 
 __global__ void double_arithmetic(const float* in, double* out) {
@@ -73,10 +67,7 @@ __global__ void double_arithmetic(const float* in, double* out) {
 }
 
 const Register kDouble{"arithmetic", "double", [] {
-  DeviceArray<float> in(some_floats(257));
-  DeviceArray<double> out(256);
-  double_arithmetic<<<1, 256>>>(in.data(), out.data());
-  return out.bits();
+  return results_from(some_floats(257), double_arithmetic, 1, 256, 256);
 }};
 
 __global__ void transcendental(const float* in, float* out) {
@@ -85,10 +76,7 @@ __global__ void transcendental(const float* in, float* out) {
 
 const Register kTranscendental{"arithmetic", "expf, sinf, __expf, …", Agreement::kDiffers,
                                "the host's functions: last bits differ", [] {
-  DeviceArray<float> in(some_floats(256));
-  DeviceArray<float> out(256);
-  transcendental<<<1, 256>>>(in.data(), out.data());
-  return out.bits();
+  return results_from(some_floats(256), transcendental, 1, 256, 256);
 }};
 
 __global__ void special(const float* in, float* out) {
@@ -112,12 +100,8 @@ __global__ void special(const float* in, float* out) {
 }
 
 const Register kSpecial{"arithmetic", "erfinvf, normcdff, rsqrtf, norm3df, …", Agreement::kDiffers,
-                        "the host's functions: last bits differ", [] {
-  DeviceArray<float> in(some_floats(256));
-  DeviceArray<float> out(256 * 16);
-  special<<<1, 256>>>(in.data(), out.data());
-  return out.bits();
-}};
+                        "the host's functions: last bits differ",
+                        [] { return results_from(some_floats(256), special, 1, 256, 256 * 16); }};
 
 __global__ void integer_functions(const unsigned* in, unsigned* out) {
   const unsigned x = in[threadIdx.x];
@@ -133,20 +117,13 @@ __global__ void integer_functions(const unsigned* in, unsigned* out) {
 const Register kIntegers{"arithmetic", "integer intrinsics", [] {
   std::vector<unsigned> values(256);
   for (unsigned i = 0; i < 256; ++i) values[i] = i < 4 ? i : mix(i);
-  DeviceArray<unsigned> in(values);
-  DeviceArray<unsigned> out(256 * 6);
-  integer_functions<<<1, 256>>>(in.data(), out.data());
-  return out.bits();
+  return results_from(values, integer_functions, 1, 256, 256 * 6);
 }};
 
 __global__ void cached(const float* in, float* out) { out[threadIdx.x] = __ldg(&in[threadIdx.x]) + 1; }
 
-const Register kCached{"memory", "__ldg", [] {
-  DeviceArray<float> in(some_floats(64));
-  DeviceArray<float> out(64);
-  cached<<<1, 64>>>(in.data(), out.data());
-  return out.bits();
-}};
+const Register kCached{"memory", "__ldg",
+                       [] { return results_from(some_floats(64), cached, 1, 64, 64); }};
 
 }  // namespace
 }  // namespace convlab::features

@@ -92,6 +92,44 @@ class DeviceArray {
   T* data_ = nullptr;
 };
 
+/// Host memory that the device may copy while the host goes on; pageable memory would be read when
+/// the copy is queued.
+template <typename T>
+class PinnedArray {
+ public:
+  explicit PinnedArray(std::size_t count) : count_(count) {
+    require(cudaMallocHost(reinterpret_cast<void**>(&data_), count * sizeof(T)), "cudaMallocHost");
+  }
+  ~PinnedArray() { cudaFreeHost(data_); }
+  PinnedArray(const PinnedArray&) = delete;
+  PinnedArray& operator=(const PinnedArray&) = delete;
+
+  T* data() { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + count_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_;
+};
+
+/// A stream, for as long as a feature runs.
+class Stream {
+ public:
+  explicit Stream(unsigned flags = cudaStreamDefault) {
+    require(cudaStreamCreateWithFlags(&stream_, flags), "stream");
+  }
+  ~Stream() { require(cudaStreamDestroy(stream_), "cudaStreamDestroy"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
 /// 0, 1, 2, … through a mixing function: the same values everywhere.
 inline std::uint32_t mix(std::uint32_t x) {
   x ^= x >> 16U;

@@ -76,232 +76,84 @@ __device__ typename Family::Type third(unsigned i) {
   return Family::of(scramble(i) >> 16);
 }
 
-// Registers a feature of both families.
-#define CONVLAB_BOTH(title, function)                                                 \
+// A feature of both families, whose result i is that of the block for the family F.
+#define BOTH(function, title, count, ...)                                             \
+  template <class F>                                                                  \
+  Bits function() {                                                                   \
+    return sweep(count, [] __device__(unsigned i) __VA_ARGS__);                       \
+  }                                                                                   \
   const Register kHalf_##function{"half precision", "half: " title, &function<Half>}; \
   const Register kBfloat16_##function{"half precision", "bfloat16: " title, &function<Bfloat16>};
 
-template <class F>
-Bits to_float() {
-  return sweep(kPatterns,
-               [] __device__(unsigned i) { return __float_as_uint(F::to_float(F::of(i))); });
-}
-CONVLAB_BOTH("to float", to_float)
-
-template <class F>
-Bits from_float_rn() {
-  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::rn(telling_float<F>(i))); });
-}
-CONVLAB_BOTH("from float rn", from_float_rn)
-
-template <class F>
-Bits from_float_rz() {
-  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::rz(telling_float<F>(i))); });
-}
-CONVLAB_BOTH("from float rz", from_float_rz)
-
-template <class F>
-Bits from_float_ru() {
-  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::ru(telling_float<F>(i))); });
-}
-CONVLAB_BOTH("from float ru", from_float_ru)
-
-template <class F>
-Bits from_float_rd() {
-  return sweep(kPairs, [] __device__(unsigned i) { return F::bits(F::rd(telling_float<F>(i))); });
-}
-CONVLAB_BOTH("from float rd", from_float_rd)
-
-template <class F>
-Bits from_double() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    const double nudge = i % 3 == 0 ? 0.0 : (i % 3 == 1 ? 1e-12 : -1e-12);
-    return F::bits(F::from_double(static_cast<double>(telling_float<F>(i)) * (1.0 + nudge)));
-  });
-}
-CONVLAB_BOTH("from double", from_double)
-
-template <class F>
-Bits to_int_rn() {
-  return sweep(kPatterns,
-               [] __device__(unsigned i) { return static_cast<unsigned>(F::to_int_rn(F::of(i))); });
-}
-CONVLAB_BOTH("to int rn", to_int_rn)
-
-template <class F>
-Bits to_unsigned_rz() {
-  return sweep(kPatterns, [] __device__(unsigned i) { return F::to_uint_rz(F::of(i)); });
-}
-CONVLAB_BOTH("to unsigned rz", to_unsigned_rz)
-
-template <class F>
-Bits to_short_ru() {
-  return sweep(kPatterns, [] __device__(unsigned i) {
-    return static_cast<unsigned>(F::to_short_ru(F::of(i)));
-  });
-}
-CONVLAB_BOTH("to short ru", to_short_ru)
-
-template <class F>
-Bits to_long_long_rd() {
-  return sweep(kPatterns, [] __device__(unsigned i) {
-    const auto value = static_cast<unsigned long long>(F::to_ll_rd(F::of(i)));
-    return static_cast<unsigned>(value >> 32 ^ value);
-  });
-}
-CONVLAB_BOTH("to long long rd", to_long_long_rd)
-
-template <class F>
-Bits from_int_rn() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(F::from_int_rn(static_cast<int>(scramble(i)) >> (i % 32)));
-  });
-}
-CONVLAB_BOTH("from int rn", from_int_rn)
-
-template <class F>
-Bits from_unsigned_rz() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(F::from_uint_rz(scramble(i) >> (i % 32)));
-  });
-}
-CONVLAB_BOTH("from unsigned rz", from_unsigned_rz)
-
-template <class F>
-Bits from_long_long_ru() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    const long long value = static_cast<long long>(
-        static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + 1));
-    return F::bits(F::from_ll_ru(value >> (i % 64)));
-  });
-}
-CONVLAB_BOTH("from long long ru", from_long_long_ru)
-
-template <class F>
-Bits add() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hadd(F::of(i & 0xffffU), second<F>(i)));
-  });
-}
-CONVLAB_BOTH("add", add)
-
-template <class F>
-Bits subtract() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hsub(F::of(i & 0xffffU), second<F>(i)));
-  });
-}
-CONVLAB_BOTH("subtract", subtract)
-
-template <class F>
-Bits multiply() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hmul(F::of(i & 0xffffU), second<F>(i)));
-  });
-}
-CONVLAB_BOTH("multiply", multiply)
-
-template <class F>
-Bits divide() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hdiv(F::of(i & 0xffffU), second<F>(i)));
-  });
-}
-CONVLAB_BOTH("divide", divide)
-
-template <class F>
-Bits fused_multiply_add() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hfma(F::of(i & 0xffffU), second<F>(i), third<F>(i)));
-  });
-}
-CONVLAB_BOTH("fused multiply-add", fused_multiply_add)
-
-template <class F>
-Bits fused_multiply_add_saturated() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hfma_sat(F::of(i & 0xffffU), second<F>(i), third<F>(i)));
-  });
-}
-CONVLAB_BOTH("fused multiply-add, saturated", fused_multiply_add_saturated)
-
-template <class F>
-Bits fused_multiply_add_relu() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hfma_relu(F::of(i & 0xffffU), second<F>(i), third<F>(i)));
-  });
-}
-CONVLAB_BOTH("fused multiply-add, relu", fused_multiply_add_relu)
-
-template <class F>
-Bits add_saturated() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    return F::bits(__hadd_sat(F::of(i & 0xffffU), second<F>(i)));
-  });
-}
-CONVLAB_BOTH("add, saturated", add_saturated)
-
-template <class F>
-Bits square_root() {
-  return sweep(kPatterns, [] __device__(unsigned i) { return F::bits(hsqrt(F::of(i))); });
-}
-CONVLAB_BOTH("square root", square_root)
-
-template <class F>
-Bits round_to_whole() {
-  return sweep(4 * kPatterns, [] __device__(unsigned i) {
-    const auto value = F::of(i / 4);
-    if (i % 4 == 0) return F::bits(hrint(value));
-    if (i % 4 == 1) return F::bits(hceil(value));
-    return i % 4 == 2 ? F::bits(hfloor(value)) : F::bits(htrunc(value));
-  });
-}
-CONVLAB_BOTH("round, ceil, floor, trunc", round_to_whole)
-
-template <class F>
-Bits min_max() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    const auto a = F::of(i & 0xffffU);
-    const auto b = i % 16 == 0 ? F::of((i & 0xffffU) ^ 0x8000U) : second<F>(i);
-    return F::bits(__hmin(a, b)) | F::bits(__hmax(a, b)) << 16;
-  });
-}
-CONVLAB_BOTH("minimum and maximum", min_max)
-
-template <class F>
-Bits min_max_nan() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    const auto a = F::of(i & 0xffffU);
-    const auto b = second<F>(i);
-    return F::bits(__hmin_nan(a, b)) | F::bits(__hmax_nan(a, b)) << 16;
-  });
-}
-CONVLAB_BOTH("minimum and maximum, NaN wins", min_max_nan)
-
-template <class F>
-Bits comparisons() {
-  return sweep(kPairs, [] __device__(unsigned i) {
-    const auto a = F::of(i & 0xffffU);
-    const auto b = i % 8 == 0 ? a : second<F>(i);
-    return (__heq(a, b) ? 1U : 0U) | (__hne(a, b) ? 2U : 0U) | (__hlt(a, b) ? 4U : 0U) |
-           (__hle(a, b) ? 8U : 0U) | (__hgt(a, b) ? 16U : 0U) | (__hge(a, b) ? 32U : 0U) |
-           (__hequ(a, b) ? 64U : 0U) | (__hneu(a, b) ? 128U : 0U) | (__hltu(a, b) ? 256U : 0U) |
-           (__hleu(a, b) ? 512U : 0U) | (__hgtu(a, b) ? 1024U : 0U) | (__hgeu(a, b) ? 2048U : 0U) |
-           (__hisnan(a) ? 4096U : 0U) | static_cast<unsigned>(__hisinf(a) + 1) << 13;
-  });
-}
-CONVLAB_BOTH("comparisons", comparisons)
-
-template <class F>
-Bits negate_and_absolute_value() {
-  return sweep(kPatterns, [] __device__(unsigned i) {
-    // What becomes of a NaN's sign and payload is unspecified.
-    const auto value = F::of(i);
-    return __hisnan(value) ? 0U : F::bits(__hneg(value)) | F::bits(__habs(value)) << 16;
-  });
-}
-CONVLAB_BOTH("negate and absolute value", negate_and_absolute_value)
-
+BOTH(to_float, "to float", kPatterns, { return __float_as_uint(F::to_float(F::of(i))); })
+BOTH(from_float_rn, "from float rn", kPairs, { return F::bits(F::rn(telling_float<F>(i))); })
+BOTH(from_float_rz, "from float rz", kPairs, { return F::bits(F::rz(telling_float<F>(i))); })
+BOTH(from_float_ru, "from float ru", kPairs, { return F::bits(F::ru(telling_float<F>(i))); })
+BOTH(from_float_rd, "from float rd", kPairs, { return F::bits(F::rd(telling_float<F>(i))); })
+BOTH(from_double, "from double", kPairs, {
+  const double nudge = i % 3 == 0 ? 0.0 : (i % 3 == 1 ? 1e-12 : -1e-12);
+  return F::bits(F::from_double(static_cast<double>(telling_float<F>(i)) * (1.0 + nudge)));
+})
+BOTH(to_int_rn, "to int rn", kPatterns, { return static_cast<unsigned>(F::to_int_rn(F::of(i))); })
+BOTH(to_unsigned_rz, "to unsigned rz", kPatterns, { return F::to_uint_rz(F::of(i)); })
+BOTH(to_short_ru, "to short ru", kPatterns,
+     { return static_cast<unsigned>(F::to_short_ru(F::of(i))); })
+BOTH(to_long_long_rd, "to long long rd", kPatterns, {
+  const auto value = static_cast<unsigned long long>(F::to_ll_rd(F::of(i)));
+  return static_cast<unsigned>(value >> 32 ^ value);
+})
+BOTH(from_int_rn, "from int rn", kPairs,
+     { return F::bits(F::from_int_rn(static_cast<int>(scramble(i)) >> (i % 32))); })
+BOTH(from_unsigned_rz, "from unsigned rz", kPairs,
+     { return F::bits(F::from_uint_rz(scramble(i) >> (i % 32))); })
+BOTH(from_long_long_ru, "from long long ru", kPairs, {
+  const long long value =
+      static_cast<long long>(static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + 1));
+  return F::bits(F::from_ll_ru(value >> (i % 64)));
+})
+BOTH(add, "add", kPairs, { return F::bits(__hadd(F::of(i & 0xffffU), second<F>(i))); })
+BOTH(subtract, "subtract", kPairs, { return F::bits(__hsub(F::of(i & 0xffffU), second<F>(i))); })
+BOTH(multiply, "multiply", kPairs, { return F::bits(__hmul(F::of(i & 0xffffU), second<F>(i))); })
+BOTH(divide, "divide", kPairs, { return F::bits(__hdiv(F::of(i & 0xffffU), second<F>(i))); })
+BOTH(fused_multiply_add, "fused multiply-add", kPairs,
+     { return F::bits(__hfma(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(fused_multiply_add_saturated, "fused multiply-add, saturated", kPairs,
+     { return F::bits(__hfma_sat(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(fused_multiply_add_relu, "fused multiply-add, relu", kPairs,
+     { return F::bits(__hfma_relu(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(add_saturated, "add, saturated", kPairs,
+     { return F::bits(__hadd_sat(F::of(i & 0xffffU), second<F>(i))); })
+BOTH(square_root, "square root", kPatterns, { return F::bits(hsqrt(F::of(i))); })
+BOTH(round_to_whole, "round, ceil, floor, trunc", 4 * kPatterns, {
+  const auto value = F::of(i / 4);
+  if (i % 4 == 0) return F::bits(hrint(value));
+  if (i % 4 == 1) return F::bits(hceil(value));
+  return i % 4 == 2 ? F::bits(hfloor(value)) : F::bits(htrunc(value));
+})
+BOTH(min_max, "minimum and maximum", kPairs, {
+  const auto a = F::of(i & 0xffffU);
+  const auto b = i % 16 == 0 ? F::of((i & 0xffffU) ^ 0x8000U) : second<F>(i);
+  return F::bits(__hmin(a, b)) | F::bits(__hmax(a, b)) << 16;
+})
+BOTH(min_max_nan, "minimum and maximum, NaN wins", kPairs, {
+  const auto a = F::of(i & 0xffffU);
+  const auto b = second<F>(i);
+  return F::bits(__hmin_nan(a, b)) | F::bits(__hmax_nan(a, b)) << 16;
+})
+BOTH(comparisons, "comparisons", kPairs, {
+  const auto a = F::of(i & 0xffffU);
+  const auto b = i % 8 == 0 ? a : second<F>(i);
+  return (__heq(a, b) ? 1U : 0U) | (__hne(a, b) ? 2U : 0U) | (__hlt(a, b) ? 4U : 0U) |
+         (__hle(a, b) ? 8U : 0U) | (__hgt(a, b) ? 16U : 0U) | (__hge(a, b) ? 32U : 0U) |
+         (__hequ(a, b) ? 64U : 0U) | (__hneu(a, b) ? 128U : 0U) | (__hltu(a, b) ? 256U : 0U) |
+         (__hleu(a, b) ? 512U : 0U) | (__hgtu(a, b) ? 1024U : 0U) | (__hgeu(a, b) ? 2048U : 0U) |
+         (__hisnan(a) ? 4096U : 0U) | static_cast<unsigned>(__hisinf(a) + 1) << 13;
+})
+BOTH(negate_and_absolute_value, "negate and absolute value", kPatterns, {
+  // What becomes of a NaN's sign and payload is unspecified.
+  const auto value = F::of(i);
+  return __hisnan(value) ? 0U : F::bits(__hneg(value)) | F::bits(__habs(value)) << 16;
+})
 __global__ void exchange_pairs(unsigned* results) {
   const int lane = static_cast<int>(threadIdx.x);
   const half2 mine = __floats2half2_rn(static_cast<float>(lane), static_cast<float>(-lane));
@@ -336,17 +188,11 @@ __global__ void count_atomically(half* sums, half2* pairs, __nv_bfloat16* brains
   atomicAdd(&brains[slot], __float2bfloat16(1.0F));
 }
 
-const Register kShuffles{"half precision", "half2 shuffles", [] {
-                           DeviceArray<unsigned> results(32);
-                           exchange_pairs<<<1, 32>>>(results.data());
-                           return results.bits();
-                         }};
+const Register kShuffles{"half precision", "half2 shuffles",
+                         [] { return results_of(exchange_pairs, 1, 32, 32); }};
 
-const Register kShared{"half precision", "half2 arithmetic in shared memory", [] {
-                         DeviceArray<unsigned> results(64);
-                         sum_pair_differences<<<1, 64>>>(results.data());
-                         return results.bits();
-                       }};
+const Register kShared{"half precision", "half2 arithmetic in shared memory",
+                       [] { return results_of(sum_pair_differences, 1, 64, 64); }};
 
 const Register kAtomics{"half precision", "atomicAdd of half, half2 and bfloat16", [] {
                           DeviceArray<half> sums(4);

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "common/emulation/tests/features/feature.hpp"
 #include "common/emulation/tests/features/inline_ptx_kernels.cuh"
+#include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
 namespace {
@@ -65,33 +65,21 @@ Bits half_sums() {
 Bits matrix_loads() {
   std::vector<half> rows;
   for (int i = 0; i < 256; ++i) rows.push_back(__float2half(static_cast<float>(i)));
-  DeviceArray<half> from(rows);
-  DeviceArray<unsigned> to(32 * 14);
-  load_matrices<<<1, 32>>>(from.data(), to.data());
-  return to.bits();
+  return results_from(rows, load_matrices, 1, 32, 32 * 14);
 }
 
 Bits copies() {
   std::vector<unsigned> values;
   for (unsigned i = 0; i < 512; ++i) values.push_back(mix(i));
-  DeviceArray<unsigned> from(values);
-  DeviceArray<unsigned> to(512);
-  copy_in_groups<<<1, 64>>>(from.data(), to.data());
-  return to.bits();
+  return results_from(values, copy_in_groups, 1, 64, 512);
 }
 
 Bits conversions() {
-  DeviceArray<float> from(some_floats(512, -70000.0F, 70000.0F));
-  DeviceArray<unsigned> to(256);
-  convert_pairs<<<1, 256>>>(from.data(), to.data());
-  return to.bits();
+  return results_from(some_floats(512, -70000.0F, 70000.0F), convert_pairs, 1, 256, 256);
 }
 
 Bits hints() {
-  DeviceArray<float> from(some_floats(512));
-  DeviceArray<float> to(512);
-  copy_with_hints<<<1, 64>>>(from.data(), to.data());
-  return to.bits();
+  return results_from(some_floats(512), copy_with_hints, 1, 64, 512);
 }
 
 const Register kHalf16{kGroup, "mma.sync m16n8k16 half, float sums", &half_k16};

@@ -56,23 +56,20 @@ const Register kPitch{"memory", "cudaMallocPitch, cudaMemcpy2D, cudaMemset2D", [
 
 const Register kManaged{"memory", "managed and pinned memory", [] {
   int* managed = nullptr;
-  int* pinned = nullptr;
+  PinnedArray<int> pinned(64);
   require(cudaMallocManaged(reinterpret_cast<void**>(&managed), 64 * sizeof(int)), "cudaMallocManaged");
-  require(cudaMallocHost(reinterpret_cast<void**>(&pinned), 64 * sizeof(int)), "cudaMallocHost");
-  for (int i = 0; i < 64; ++i) managed[i] = pinned[i] = i;
+  for (int i = 0; i < 64; ++i) managed[i] = pinned[static_cast<std::size_t>(i)] = i;
   triple<<<1, 64>>>(managed, 64);
-  triple<<<1, 64>>>(pinned, 32);
+  triple<<<1, 64>>>(pinned.data(), 32);
   require(cudaDeviceSynchronize(), "kernel");
   Bits bits(managed, managed + 64);
-  bits.insert(bits.end(), pinned, pinned + 64);
+  bits.insert(bits.end(), pinned.begin(), pinned.end());
   require(cudaFree(managed), "cudaFree");
-  require(cudaFreeHost(pinned), "cudaFreeHost");
   return bits;
 }};
 
 const Register kAsync{"memory", "cudaMallocAsync, cudaFreeAsync", [] {
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream), "cudaStreamCreate");
+  const Stream stream;
   int* data = nullptr;
   std::vector<int> host(100, 5);
   require(cudaMallocAsync(reinterpret_cast<void**>(&data), 400, stream), "cudaMallocAsync");
@@ -81,7 +78,6 @@ const Register kAsync{"memory", "cudaMallocAsync, cudaFreeAsync", [] {
   require(cudaMemcpyAsync(host.data(), data, 400, cudaMemcpyDeviceToHost, stream), "copy");
   require(cudaFreeAsync(data, stream), "cudaFreeAsync");
   require(cudaStreamSynchronize(stream), "stream");
-  require(cudaStreamDestroy(stream), "cudaStreamDestroy");
   return Bits(host.begin(), host.end());
 }};
 
@@ -161,8 +157,7 @@ const Register kAttributes{"memory", "cudaHostRegister, cudaPointerGetAttributes
 const Register kHints{"memory", "pools, prefetching, advice, windows of the L2 cache", [] {
   Bits bits;
   const auto note = [&](cudaError_t error) { bits.push_back(static_cast<std::uint32_t>(error)); };
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream), "stream");
+  const Stream stream;
   cudaMemPool_t pool = nullptr;
   std::uint64_t threshold = 1ULL << 30U;
   note(cudaDeviceGetDefaultMemPool(&pool, 0));
@@ -187,18 +182,15 @@ const Register kHints{"memory", "pools, prefetching, advice, windows of the L2 c
   note(cudaCtxResetPersistingL2Cache());
   bits.insert(bits.end(), managed, managed + 64);
   require(cudaFree(managed), "cudaFree");
-  require(cudaStreamDestroy(stream), "stream");
   return bits;
 }};
 
 // ---- streams ------------------------------------------------------------------------------------
 
 const Register kEvents{"streams", "order by events across streams", [] {
-  cudaStream_t first = nullptr;
-  cudaStream_t second = nullptr;
+  const Stream first(cudaStreamNonBlocking);
+  const Stream second(cudaStreamNonBlocking);
   cudaEvent_t filled = nullptr;
-  require(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking), "stream");
-  require(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking), "stream");
   require(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming), "event");
   DeviceArray<int> data(std::vector<int>(256, 2));
   triple<<<2, 128, 0, first>>>(data.data(), 256);
@@ -209,14 +201,11 @@ const Register kEvents{"streams", "order by events across streams", [] {
   require(cudaEventQuery(filled), "query");
   Bits bits = data.bits();
   require(cudaEventDestroy(filled), "event");
-  require(cudaStreamDestroy(first), "stream");
-  require(cudaStreamDestroy(second), "stream");
   return bits;
 }};
 
 const Register kGraph{"streams", "graphs by stream capture", [] {
-  cudaStream_t stream = nullptr;
-  require(cudaStreamCreate(&stream), "stream");
+  const Stream stream;
   DeviceArray<int> data(std::vector<int>(64, 1));
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t executable = nullptr;
@@ -232,7 +221,6 @@ const Register kGraph{"streams", "graphs by stream capture", [] {
   bits.insert(bits.end(), after.begin(), after.end());
   require(cudaGraphExecDestroy(executable), "destroy");
   require(cudaGraphDestroy(graph), "destroy");
-  require(cudaStreamDestroy(stream), "stream");
   return bits;
 }};
 

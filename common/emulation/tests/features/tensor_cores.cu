@@ -167,17 +167,11 @@ const Register kElements{kGroup, "work on the elements of fragments", [] {
                            return d.bits();
                          }};
 
-const Register kConvert{kGroup, "__float_to_tf32", [] {
-                          DeviceArray<float> results(1 << 16);
-                          convert_to_tf32<<<256, 256>>>(results.data(), 1 << 16);
-                          return results.bits();
-                        }};
+const Register kConvert{kGroup, "__float_to_tf32",
+                        [] { return results_of(convert_to_tf32, 256, 256, 1 << 16, 1 << 16); }};
 
-const Register kUnconverted{kGroup, "TF32 operands that were not converted", [] {
-                              DeviceArray<float> d(256);
-                              multiply_unconverted<<<1, 32>>>(d.data());
-                              return d.bits();
-                            }};
+const Register kUnconverted{kGroup, "TF32 operands that were not converted",
+                            [] { return results_of(multiply_unconverted, 1, 32, 256); }};
 
 template <class Fragment, class T>
 __global__ void show_lanes(const T* matrix, int leading, unsigned* lanes) {

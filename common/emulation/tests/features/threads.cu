@@ -1,6 +1,6 @@
 // Geometry, shared memory and barriers.
 
-#include "common/emulation/tests/features/feature.hpp"
+#include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
 namespace {
@@ -16,9 +16,7 @@ __global__ void write_geometry(uint4* out) {
 }
 
 const Register kGeometry{"threads", "indices and sizes of grid and block", [] {
-  DeviceArray<uint4> out(2 * 3 * 4 * 5 * 6 * 7);
-  write_geometry<<<dim3(2, 3, 4), dim3(5, 6, 7)>>>(out.data());
-  return out.bits();
+  return results_of(write_geometry, dim3(2, 3, 4), dim3(5, 6, 7), 2 * 3 * 4 * 5 * 6 * 7);
 }};
 
 __global__ void transpose(const float* in, float* out) {
@@ -29,10 +27,7 @@ __global__ void transpose(const float* in, float* out) {
 }
 
 const Register kStatic{"shared memory", "static arrays", [] {
-  DeviceArray<float> in(some_floats(1024));
-  DeviceArray<float> out(1024);
-  transpose<<<1, dim3(32, 32)>>>(in.data(), out.data());
-  return out.bits();
+  return results_from(some_floats(1024), transpose, 1, dim3(32, 32), 1024);
 }};
 
 template <typename T>
@@ -146,11 +141,8 @@ __global__ void predicates(int* out) {
   out[t] = count * 10000 + (all != 0) * 1000 + (all_but_one != 0) * 100 + (any != 0) * 10 + (none != 0);
 }
 
-const Register kPredicates{"barriers", "__syncthreads_count, _and, _or", [] {
-  DeviceArray<int> out(100);
-  predicates<<<1, 100>>>(out.data());
-  return out.bits();
-}};
+const Register kPredicates{"barriers", "__syncthreads_count, _and, _or",
+                           [] { return results_of(predicates, 1, 100, 100); }};
 
 __global__ void leave_early(int* out) {
   __shared__ int shared[256];
@@ -160,11 +152,8 @@ __global__ void leave_early(int* out) {
   out[threadIdx.x] = shared[191 - threadIdx.x];
 }
 
-const Register kEarly{"barriers", "warps that return before a barrier", [] {
-  DeviceArray<int> out(192);
-  leave_early<<<1, 256>>>(out.data());
-  return out.bits();
-}};
+const Register kEarly{"barriers", "warps that return before a barrier",
+                      [] { return results_of(leave_early, 1, 256, 192); }};
 
 }  // namespace
 }  // namespace convlab::features

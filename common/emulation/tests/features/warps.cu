@@ -1,6 +1,6 @@
 // Shuffles, votes, matches, reductions, atomics.
 
-#include "common/emulation/tests/features/feature.hpp"
+#include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
 namespace {
@@ -21,11 +21,8 @@ __global__ void shuffles(int* out) {
   mine[7] = __shfl_xor_sync(kFull, value, 12, 8);
 }
 
-const Register kShuffles{"warps", "__shfl_sync, _up, _down, _xor with widths", [] {
-  DeviceArray<int> out(32 * 8);
-  shuffles<<<1, 32>>>(out.data());
-  return out.bits();
-}};
+const Register kShuffles{"warps", "__shfl_sync, _up, _down, _xor with widths",
+                         [] { return results_of(shuffles, 1, 32, 32 * 8); }};
 
 __global__ void wide_shuffles(double* doubles, long long* longs, float* floats) {
   const int lane = static_cast<int>(threadIdx.x);
@@ -56,11 +53,8 @@ __global__ void votes(unsigned* out) {
   mine[5] = __match_all_sync(kFull, lane / 32, &all) + static_cast<unsigned>(all);
 }
 
-const Register kVotes{"warps", "__ballot_sync, _any, _all, __match_any_sync, _all", [] {
-  DeviceArray<unsigned> out(32 * 6);
-  votes<<<1, 32>>>(out.data());
-  return out.bits();
-}};
+const Register kVotes{"warps", "__ballot_sync, _any, _all, __match_any_sync, _all",
+                      [] { return results_of(votes, 1, 32, 32 * 6); }};
 
 __global__ void partial_masks(unsigned* out) {
   const unsigned lane = threadIdx.x;
@@ -76,11 +70,8 @@ __global__ void partial_masks(unsigned* out) {
   out[lane] += __shfl_sync(kFull, lane, 31 - static_cast<int>(lane));
 }
 
-const Register kPartial{"warps", "masks of a part of the warp", [] {
-  DeviceArray<unsigned> out(32);
-  partial_masks<<<1, 32>>>(out.data());
-  return out.bits();
-}};
+const Register kPartial{"warps", "masks of a part of the warp",
+                        [] { return results_of(partial_masks, 1, 32, 32); }};
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 __global__ void reductions(unsigned* out) {
@@ -100,11 +91,8 @@ __global__ void reductions(unsigned* out) {
 __global__ void reductions(unsigned*) {}
 #endif
 
-const Register kReductions{"warps", "__reduce_*_sync", [] {
-  DeviceArray<unsigned> out(32 * 8);
-  reductions<<<1, 32>>>(out.data());
-  return out.bits();
-}};
+const Register kReductions{"warps", "__reduce_*_sync",
+                           [] { return results_of(reductions, 1, 32, 32 * 8); }};
 
 __global__ void warp_sums(const float* in, float* out) {
   float sum = in[blockIdx.x * blockDim.x + threadIdx.x];
@@ -112,23 +100,16 @@ __global__ void warp_sums(const float* in, float* out) {
   if (threadIdx.x % 32 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
 }
 
-const Register kSums{"warps", "sums by shuffles, many warps", [] {
-  DeviceArray<float> in(some_floats(4096));
-  DeviceArray<float> out(128);
-  warp_sums<<<16, 256>>>(in.data(), out.data());
-  return out.bits();
-}};
+const Register kSums{"warps", "sums by shuffles, many warps",
+                     [] { return results_from(some_floats(4096), warp_sums, 16, 256, 128); }};
 
 __global__ void active_lanes(unsigned* out) {
   out[threadIdx.x] = 0;
   if (threadIdx.x % 4 == 2) out[threadIdx.x] = __activemask();
 }
 
-const Register kActive{"warps", "__activemask in a branch", [] {
-  DeviceArray<unsigned> out(32);
-  active_lanes<<<1, 32>>>(out.data());
-  return out.bits();
-}};
+const Register kActive{"warps", "__activemask in a branch",
+                       [] { return results_of(active_lanes, 1, 32, 32); }};
 
 // ---- atomics ------------------------------------------------------------------------------------
 
@@ -146,10 +127,7 @@ __global__ void histogram(const unsigned* in, unsigned* bins, int n) {
 const Register kHistogram{"atomics", "atomicAdd on shared and global memory", [] {
   std::vector<unsigned> values(10000);
   for (unsigned i = 0; i < 10000; ++i) values[i] = mix(i);
-  DeviceArray<unsigned> in(values);
-  DeviceArray<unsigned> bins(16);
-  histogram<<<8, 128>>>(in.data(), bins.data(), 10000);
-  return bins.bits();
+  return results_from(values, histogram, 8, 128, 16, 10000);
 }};
 
 __global__ void integer_atomics(int* i, unsigned* u, unsigned long long* l) {
@@ -205,9 +183,7 @@ __global__ void maximum_by_cas(int* slot, const float* in) {
 
 const Register kCas{"atomics", "atomicCAS and atomicExch", [] {
   DeviceArray<float> in(some_floats(1000));
-  DeviceArray<int> slot(2);
-  maximum_by_cas<<<10, 100>>>(slot.data(), in.data());
-  return slot.bits();
+  return results_of(maximum_by_cas, 10, 100, 2, in.data());
 }};
 
 __global__ void float_sum_in_any_order(float* sum, const float* in) {
@@ -217,9 +193,7 @@ __global__ void float_sum_in_any_order(float* sum, const float* in) {
 const Register kOrder{"atomics", "float sums that round", Agreement::kDiffers,
                       "summed in grid order, the same on any number of cores; a GPU's order is its own", [] {
   DeviceArray<float> in(some_floats(10000));
-  DeviceArray<float> sum(1);
-  float_sum_in_any_order<<<100, 100>>>(sum.data(), in.data());
-  return sum.bits();
+  return results_of(float_sum_in_any_order, 100, 100, 1, in.data());
 }};
 
 }  // namespace

@@ -22,19 +22,15 @@
 #ifdef CONVLAB_HAS_CUBLAS
 #include <cublas_v2.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "common/error/error.hpp"
-#include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/unrolled_input.cuh"
 
 namespace {
 
 using convlab::ConvShape;
-
-constexpr std::int64_t kSliceBytes = std::int64_t{256} << 20;
-constexpr int kUnrollBlock = 256;
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -42,40 +38,14 @@ void check(cublasStatus_t status, const char* call) {
                                   std::to_string(static_cast<int>(status)) + ".");
 }
 
-// unrolled (images, taps, pixels): thread x writes the K·K elements of one output's window that
-// channel y provides.
-__global__ void unroll_input(float* unrolled, const float* input, ConvShape shape) {
-  const int pixels = shape.out_height() * shape.out_width();
-  const std::int64_t column = std::int64_t{blockIdx.x} * kUnrollBlock + threadIdx.x;
-  if (column >= std::int64_t{shape.batch} * pixels) return;
-  const int c = blockIdx.y;
-  const std::int64_t image = column / pixels;
-  const int pixel = column % pixels;
-  const int h = pixel / shape.out_width();
-  const int w = pixel % shape.out_width();
-  const float* window = input + image * shape.input_image_size() +
-                        (c * shape.height + h * shape.stride) * shape.width + w * shape.stride;
-  float* to = unrolled + (image * shape.taps() + c * shape.kernel * shape.kernel) * pixels + pixel;
-  for (int p = 0; p < shape.kernel; ++p) {
-    for (int q = 0; q < shape.kernel; ++q) {
-      *to = window[p * shape.width + q];
-      to += pixels;
-    }
-  }
-}
-
-class Cublas final : public convlab::DeviceConvolution {
+// unrolled_ (images, taps, pixels)
+class Cublas final : public convlab::UnrollingConvolution<true> {
  public:
   ~Cublas() override { release(); }
 
  private:
   void prepare() override {
-    const std::int64_t image_elements =
-        std::int64_t{shape().taps()} * shape().out_height() * shape().out_width();
-    const std::int64_t slice_elements = kSliceBytes / std::int64_t{sizeof(float)};
-    images_at_once_ = static_cast<int>(
-        std::clamp<std::int64_t>(slice_elements / image_elements, 1, shape().batch));
-    unrolled_ = convlab::DeviceBuffer<float>(images_at_once_ * image_elements);
+    UnrollingConvolution::prepare();
     release_handle();
     check(cublasCreate(&handle_), "cublasCreate");
     // Single precision as it is, without TF32 behind the caller's back.
@@ -84,7 +54,7 @@ class Cublas final : public convlab::DeviceConvolution {
   }
 
   void release() override {
-    unrolled_ = {};
+    UnrollingConvolution::release();
     release_handle();
   }
 
@@ -106,27 +76,8 @@ class Cublas final : public convlab::DeviceConvolution {
     CONVLAB_CUDA_CHECK(cudaDeviceSynchronize());
   }
 
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
-    for (int first = 0; first < shape.batch; first += images_at_once_) {
-      ConvShape slice = shape;
-      slice.batch = std::min(images_at_once_, shape.batch - first);
-      convolve_slice(output + first * shape.output_image_size(),
-                     input + first * shape.input_image_size(), weights, slice);
-    }
-  }
-
-  void convolve_slice(float* output, const float* input, const float* weights,
-                      const ConvShape& slice) {
-    const std::int64_t columns = std::int64_t{slice.batch} * slice.out_height() * slice.out_width();
-    const dim3 grid((columns + kUnrollBlock - 1) / kUnrollBlock, slice.in_channels);
-    unroll_input<<<grid, kUnrollBlock>>>(unrolled_.data(), input, slice);
-    CONVLAB_CUDA_CHECK_LAUNCH(grid, kUnrollBlock, 0);
-    multiply(output, weights, slice);
-  }
-
   // output = weights · unrolled_, for each image of the slice
-  void multiply(float* output, const float* weights, const ConvShape& slice) {
+  void multiply(float* output, const float* weights, const ConvShape& slice) override {
     const int pixels = slice.out_height() * slice.out_width();
     const int taps = slice.taps();
     const float one = 1.0f;
@@ -139,8 +90,6 @@ class Cublas final : public convlab::DeviceConvolution {
           "cublasSgemmStridedBatched");
   }
 
-  convlab::DeviceBuffer<float> unrolled_;
-  int images_at_once_ = 1;
   cublasHandle_t handle_ = nullptr;
 };
 

@@ -18,47 +18,25 @@
 #include <cuda_runtime.h>
 
 #include "captured_graph.cuh"
-#include "common/device/device_buffer.cuh"
-#include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/per_layer.cuh"
 
 namespace {
 
-using convlab::ConvShape;
-
-class CudaGraph final : public convlab::Convolution {
- public:
-  void prolog(const ConvShape& shape, const float* input, const float* weights,
-              float* output) override {
-    convlab::validate(shape);
-    host_output_ = output;
-    input_ = convlab::DeviceBuffer<float>(shape.input_size());
-    weights_ = convlab::DeviceBuffer<float>(shape.weights_size());
-    output_ = convlab::DeviceBuffer<float>(shape.output_size());
-    input_.copy_from_host(input);
-    weights_.copy_from_host(weights);
-
-    graph_ = convlab::CapturedGraph([&](cudaStream_t stream) {
-      convlab::per_layer::convolve(output_.data(), input_.data(), weights_.data(), shape, stream);
+class CudaGraph final : public convlab::DeviceConvolution {
+  void prepare() override {
+    graph_ = convlab::CapturedGraph([this](cudaStream_t stream) {
+      convlab::per_layer::convolve(device_output(), device_input(), device_weights(), shape(),
+                                   stream);
     });
   }
+  void release() override { graph_ = {}; }
 
-  void convolve() override { graph_.launch(); }
-
-  void epilog() override {
-    output_.copy_to_host(host_output_);
-    graph_ = {};
-    input_ = {};
-    weights_ = {};
-    output_ = {};
+  void launch(float* /*output*/, const float* /*input*/, const float* /*weights*/,
+              const convlab::ConvShape& /*shape*/) override {
+    graph_.launch();  // which knows the arguments
   }
 
- private:
-  float* host_output_ = nullptr;
-  convlab::DeviceBuffer<float> input_;
-  convlab::DeviceBuffer<float> weights_;
-  convlab::DeviceBuffer<float> output_;
   convlab::CapturedGraph graph_;
 };
 

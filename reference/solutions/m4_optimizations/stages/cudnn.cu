@@ -15,30 +15,11 @@
 
 #ifdef CONVLAB_HAS_CUDNN
 
-#include "common/stage/device_convolution.cuh"
 #include "reference/peers/cudnn_convolution.cuh"
 
 namespace {
 
-using convlab::ConvShape;
-
-class Cudnn final : public convlab::DeviceConvolution {
-  void prepare() override {
-    convolution_ = std::make_unique<convlab::CudnnConvolution>(shape(), convlab::CudnnMath::kFp32);
-  }
-
-  void release() override { convolution_.reset(); }
-
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
-    (void)shape;
-    convolution_->run(output, input, weights);
-  }
-
-  std::unique_ptr<convlab::CudnnConvolution> convolution_;
-};
-
-const convlab::ConvolutionStage<Cudnn> stage({
+const convlab::ConvolutionStage<convlab::CudnnStage<convlab::CudnnMath::kFp32>> stage({
     .id = "cudnn",
     .title = "Library: cuDNN, its fastest algorithm",
     .baseline = "cublas",

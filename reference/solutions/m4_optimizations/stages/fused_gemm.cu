@@ -11,6 +11,7 @@
 //          limit on the batch. Still two loads from shared memory for each multiply-add where a
 //          thread computes one map, and a load and a store to fill each tile element.
 // Expect   twice as fast as im2col-gemm; shared memory is now the limit.
+// Code     the loop over the tiles is in ../tiled_product.cuh
 // Run      build/bin/m4 1000 --stage fused-gemm --solution reference
 
 #include <cuda_runtime.h>
@@ -18,15 +19,12 @@
 #include <cstdint>
 
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/tiled_product.cuh"
 
 namespace {
 
+using namespace convlab::tiled_product;
 using convlab::ConvShape;
-
-constexpr int kTileColumns = 64;
-constexpr int kTileTaps = 16;
-constexpr int kThreadRows = 4;  // the block is (kThreadRows, kTileColumns) threads
-constexpr int kThreads = kThreadRows * kTileColumns;
 
 // A block computes TileMaps × kTileColumns outputs, each thread TileMaps / kThreadRows maps of one
 // column; a column is one output position of one image.
@@ -34,9 +32,7 @@ template <int TileMaps>
 __global__ void conv_forward(float* output, const float* input, const float* weights,
                              ConvShape shape) {
   constexpr int kMapsPerThread = TileMaps / kThreadRows;
-  __shared__ float weight_tile[kTileTaps][TileMaps];     // (taps, maps)
-  __shared__ float input_tile[kTileTaps][kTileColumns];  // (taps, columns)
-  extern __shared__ int offset[];                        // (taps)
+  extern __shared__ int offset[];  // (taps)
   const int x = threadIdx.x;
   const int y = threadIdx.y;
   const int thread = y * kTileColumns + x;
@@ -62,27 +58,13 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
   const int first_map = blockIdx.y * TileMaps;
 
   float sum[kMapsPerThread] = {};
-  for (int first_tap = 0; first_tap < taps; first_tap += kTileTaps) {
-    for (int i = thread; i < kTileTaps * TileMaps; i += kThreads) {
-      const int tap = first_tap + i / TileMaps;
-      const int map = first_map + i % TileMaps;
-      weight_tile[i / TileMaps][i % TileMaps] =
-          map < shape.out_channels && tap < taps ? weights[map * taps + tap] : 0.0f;
-    }
+  const auto load_input = [&](InputTile& tile, int first_tap) {
     for (int k = y; k < kTileTaps; k += kThreadRows) {
       const int tap = first_tap + k;
-      input_tile[k][x] = column < columns && tap < taps ? corner[offset[tap]] : 0.0f;
+      tile[k][x] = column < columns && tap < taps ? corner[offset[tap]] : 0.0f;
     }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < kTileTaps; ++k) {
-#pragma unroll
-      for (int m = 0; m < kMapsPerThread; ++m) {
-        sum[m] += weight_tile[k][y * kMapsPerThread + m] * input_tile[k][x];
-      }
-    }
-    __syncthreads();
-  }
+  };
+  add_products<TileMaps>(sum, weights, shape.out_channels, taps, load_input);
   if (column >= columns) return;
   for (int m = 0; m < kMapsPerThread; ++m) {
     const int map = first_map + y * kMapsPerThread + m;
@@ -96,11 +78,10 @@ class FusedGemm final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     const std::int64_t columns = std::int64_t{shape.batch} * shape.out_height() * shape.out_width();
-    // Few maps would leave most of a tall tile idle.
-    const int tile_maps = shape.out_channels <= 4 ? 4 : 16;
-    const auto kernel = tile_maps == 4 ? conv_forward<4> : conv_forward<16>;
+    const int maps = tile_maps(shape.out_channels);
+    const auto kernel = maps == 4 ? conv_forward<4> : conv_forward<16>;
     const dim3 grid((columns + kTileColumns - 1) / kTileColumns,
-                    (shape.out_channels + tile_maps - 1) / tile_maps);
+                    (shape.out_channels + maps - 1) / maps);
     const dim3 block(kTileColumns, kThreadRows);
     const std::size_t table_bytes = sizeof(int) * shape.taps();
     kernel<<<grid, block, table_bytes>>>(output, input, weights, shape);

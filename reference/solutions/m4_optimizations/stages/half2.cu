@@ -22,10 +22,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <string>
 
-#include "common/error/error.hpp"
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/constant_groups.cuh"
+#include "reference/solutions/kernel_size.hpp"
 
 namespace {
 
@@ -33,11 +33,10 @@ using convlab::ConvShape;
 
 constexpr int kBlockSize = 128;
 constexpr int kMaxGridZ = 65535;
-constexpr int kConstantPairs = 16384;
 constexpr int kRows = 4;
 
 // (groups of MapPairs, taps, MapPairs): what a thread needs for one tap lies side by side
-__constant__ half2 constant_weights[kConstantPairs];
+__constant__ half2 constant_weights[convlab::kConstantBytes / sizeof(half2)];
 
 // pairs, laid out as in constant memory; a map that is not there has weights 0.
 __global__ void pair_weights(half2* pairs, const float* weights, ConvShape shape, int map_pairs,
@@ -126,53 +125,33 @@ __global__ void conv_forward(float* __restrict__ output, const float* __restrict
   }
 }
 
-using Kernel = void (*)(float*, const float*, ConvShape, int);
-
-// The networks of the course have kernels 5 and 7 and stride 1; other shapes are right, not fast.
-template <int MapPairs>
-Kernel kernel_for(const ConvShape& shape) {
-  if (shape.stride != 1) return conv_forward<0, MapPairs>;
-  switch (shape.kernel) {
-    case 3:
-      return conv_forward<3, MapPairs>;
-    case 5:
-      return conv_forward<5, MapPairs>;
-    case 7:
-      return conv_forward<7, MapPairs>;
-    default:
-      return conv_forward<0, MapPairs>;
-  }
-}
-
 class Half2 final : public convlab::DeviceConvolution {
   void prepare() override {
     map_pairs_ = shape().out_channels <= 4 ? 2 : 4;
-    groups_ = (shape().out_channels + 2 * map_pairs_ - 1) / (2 * map_pairs_);
-    pairs_ = convlab::DeviceBuffer<half2>(std::int64_t{groups_} * map_pairs_ * shape().taps());
+    const int groups = (shape().out_channels + 2 * map_pairs_ - 1) / (2 * map_pairs_);
+    pairs_ = convlab::DeviceBuffer<half2>(std::int64_t{groups} * map_pairs_ * shape().taps());
   }
 
   void release() override { pairs_ = {}; }
 
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    const int group_pairs = map_pairs_ * shape.taps();
-    const int groups_at_once = kConstantPairs / group_pairs;
-    if (groups_at_once == 0) {
-      throw convlab::EnvironmentError("The weights of " + std::to_string(2 * map_pairs_) +
-                                      " maps (" + std::to_string(2 * group_pairs) +
-                                      " halves) do not fit into 64 KiB of constant memory; take "
-                                      "another stage for this shape.");
-    }
     const int count = static_cast<int>(pairs_.size());
     const dim3 pair_grid((count + kBlockSize - 1) / kBlockSize);
     pair_weights<<<pair_grid, kBlockSize>>>(pairs_.data(), weights, shape, map_pairs_, count);
     CONVLAB_CUDA_CHECK_LAUNCH(pair_grid, kBlockSize, 0);
 
-    const Kernel kernel = map_pairs_ == 2 ? kernel_for<2>(shape) : kernel_for<4>(shape);
+    const auto kernel =
+        convlab::for_kernel_size(shape.stride == 1 ? shape.kernel : 0, [this](auto size) {
+          return map_pairs_ == 2 ? conv_forward<size(), 2> : conv_forward<size(), 4>;
+        });
     const int strips = (shape.out_height() + kRows - 1) / kRows;
     const int positions = strips * shape.out_width();
-    for (int first = 0; first < groups_; first += groups_at_once) {
-      const int groups = std::min(groups_at_once, groups_ - first);
+    const int group_maps = 2 * map_pairs_;
+    const int group_pairs = map_pairs_ * shape.taps();
+    convlab::for_each_constant_group<half>(shape, group_maps, [&](int first_map, int maps) {
+      const int first = first_map / group_maps;
+      const int groups = (maps + group_maps - 1) / group_maps;
       CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(
           constant_weights, pairs_.data() + first * group_pairs,
           groups * group_pairs * sizeof(half2), 0, cudaMemcpyDeviceToDevice));
@@ -180,12 +159,11 @@ class Half2 final : public convlab::DeviceConvolution {
                       std::min(shape.batch, kMaxGridZ));
       kernel<<<grid, kBlockSize>>>(output, input, shape, first);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, kBlockSize, 0);
-    }
+    });
   }
 
   convlab::DeviceBuffer<half2> pairs_;
   int map_pairs_ = 4;
-  int groups_ = 1;
 };
 
 const convlab::ConvolutionStage<Half2> stage({

@@ -14,6 +14,7 @@
 //          loads from shared memory for each multiply-add of a thread that computes one map.
 // Expect   a gain where the index weighs much against the product, so more in the first convolution
 //          (49 taps for a column) than in the second (196).
+// Code     the loop over the tiles is in ../tiled_product.cuh
 // Run      build/bin/m4 1000 --stage index-reuse --solution reference
 
 #include <cuda_runtime.h>
@@ -22,27 +23,21 @@
 #include <vector>
 
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m4_optimizations/tiled_product.cuh"
 
 namespace {
 
+using namespace convlab::tiled_product;
 using convlab::ConvShape;
 
-constexpr int kTileColumns = 64;
-constexpr int kTileTaps = 16;
-constexpr int kThreadRows = 4;  // the block is (kThreadRows, kTileColumns) threads
-constexpr int kThreads = kThreadRows * kTileColumns;
-
-// fused-gemm's product. A block computes TileMaps × kTileColumns outputs of one image.
+// A block's columns belong to one image.
 template <int TileMaps>
 __global__ void conv_forward(float* output, const float* input, const float* weights,
                              const int* tap_offset, const int* pixel_offset, ConvShape shape,
                              int tiles) {
   constexpr int kMapsPerThread = TileMaps / kThreadRows;
-  __shared__ float weight_tile[kTileTaps][TileMaps];     // (taps, maps)
-  __shared__ float input_tile[kTileTaps][kTileColumns];  // (taps, columns)
   const int x = threadIdx.x;
   const int y = threadIdx.y;
-  const int thread = y * kTileColumns + x;
   const int taps = shape.taps();
   const int pixels = shape.out_height() * shape.out_width();
   const int image = blockIdx.x / tiles;
@@ -53,28 +48,14 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
       input + image * shape.input_image_size() + pixel_offset[min(pixel, pixels - 1)];
 
   float sum[kMapsPerThread] = {};
-  for (int first_tap = 0; first_tap < taps; first_tap += kTileTaps) {
-    for (int i = thread; i < kTileTaps * TileMaps; i += kThreads) {
-      const int tap = first_tap + i / TileMaps;
-      const int map = first_map + i % TileMaps;
-      weight_tile[i / TileMaps][i % TileMaps] =
-          map < shape.out_channels && tap < taps ? weights[map * taps + tap] : 0.0f;
-    }
+  const auto load_input = [&](InputTile& tile, int first_tap) {
 #pragma unroll
     for (int k = y; k < kTileTaps; k += kThreadRows) {
       const int tap = first_tap + k;
-      input_tile[k][x] = tap < taps ? corner[tap_offset[tap]] : 0.0f;
+      tile[k][x] = tap < taps ? corner[tap_offset[tap]] : 0.0f;
     }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < kTileTaps; ++k) {
-#pragma unroll
-      for (int m = 0; m < kMapsPerThread; ++m) {
-        sum[m] += weight_tile[k][y * kMapsPerThread + m] * input_tile[k][x];
-      }
-    }
-    __syncthreads();
-  }
+  };
+  add_products<TileMaps>(sum, weights, shape.out_channels, taps, load_input);
   if (pixel >= pixels) return;
   for (int m = 0; m < kMapsPerThread; ++m) {
     const int map = first_map + y * kMapsPerThread + m;
@@ -116,11 +97,10 @@ class IndexReuse final : public convlab::DeviceConvolution {
               const ConvShape& shape) override {
     const int pixels = shape.out_height() * shape.out_width();
     const int tiles = (pixels + kTileColumns - 1) / kTileColumns;
-    // Few maps would leave most of a tall tile idle.
-    const int tile_maps = shape.out_channels <= 4 ? 4 : 16;
-    const auto kernel = tile_maps == 4 ? conv_forward<4> : conv_forward<16>;
+    const int maps = tile_maps(shape.out_channels);
+    const auto kernel = maps == 4 ? conv_forward<4> : conv_forward<16>;
     const dim3 grid(static_cast<unsigned>(tiles) * static_cast<unsigned>(shape.batch),
-                    (shape.out_channels + tile_maps - 1) / tile_maps);
+                    (shape.out_channels + maps - 1) / maps);
     const dim3 block(kTileColumns, kThreadRows);
     kernel<<<grid, block>>>(output, input, weights, tap_offset_.data(), pixel_offset_.data(), shape,
                             tiles);

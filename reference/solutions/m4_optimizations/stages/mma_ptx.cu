@@ -26,7 +26,6 @@
 
 #include <cstdint>
 
-#include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/any_shape_product.cuh"
 #include "reference/solutions/m4_optimizations/strips.cuh"
 
@@ -34,11 +33,11 @@ namespace {
 
 using convlab::ConvShape;
 using convlab::tensor_cores::kGroupColumns;
+using convlab::tensor_cores::kThreads;
+using convlab::tensor_cores::kWarps;
 using convlab::tensor_cores::kWindowColumns;
 using convlab::tensor_cores::Strips;
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / 32;
 constexpr int kBlocks = 2;         // on a multiprocessor
 constexpr int kTileWindows = 16;   // rows of one operation
 constexpr int kChunkBytes = 16;    // 8 halves: what ldmatrix takes for a row
@@ -192,52 +191,25 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
 }
 
-class MmaPtx final : public convlab::DeviceConvolution {
-  void prepare() override {
+class MmaPtx final : public convlab::tensor_cores::StripConvolution {
+  void choose() override {
     // 8 maps in a block if that leaves room for the input, otherwise 4.
-    form_ = Form::kAnyShape;
-    if (!convlab::tensor_cores::windows_cover(shape())) return;
-    if (shape().out_channels > 4 && plan<2, 8>()) {
-      form_ = Form::kEightMaps;
-    } else if (plan<2, 4>()) {
-      form_ = Form::kFourMaps;
-    }
+    if (shape().out_channels <= 4 || !plan_maps<8>()) plan_maps<4>();
   }
 
-  template <int Tiles, int Maps>
-  bool plan() {
+  template <int Maps>
+  bool plan_maps() {
     const int groups = (shape().out_width() + kGroupColumns - 1) / kGroupColumns;
-    const std::int64_t weight_bytes =
-        std::int64_t{shape().in_channels} * shape().kernel * Maps * kMatrixBytes;
-    const std::int64_t row_bytes = std::int64_t{shape().in_channels} * (groups + 1) * kChunkBytes;
-    const int map_blocks = (shape().out_channels + Maps - 1) / Maps;
-    strips_ = convlab::tensor_cores::cut_into_strips(shape(), weight_bytes, row_bytes, map_blocks,
-                                                     kBlocks);
-    if (!strips_.fit()) return false;
-    bytes_ = weight_bytes + row_bytes * (strips_.rows + shape().kernel - 1);
-    grid_ = convlab::tensor_cores::resident_grid(conv_forward<Tiles, Maps>, kThreads, bytes_,
-                                                 std::int64_t{shape().batch} * strips_.count,
-                                                 map_blocks);
-    return true;
+    const std::int64_t channels = shape().in_channels;
+    return plan(conv_forward<2, Maps>, Maps, channels * shape().kernel * Maps * kMatrixBytes,
+                channels * (groups + 1) * kChunkBytes);
   }
 
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
+  void launch_product(float* output, const float* input, const float* weights,
+                      const ConvShape& shape) override {
     using convlab::tensor_cores::HalfOperand;
-    if (form_ == Form::kAnyShape) {
-      convlab::tensor_cores::launch_any_shape<HalfOperand, 16, 16>(output, input, weights, shape);
-      return;
-    }
-    const auto kernel = form_ == Form::kEightMaps ? conv_forward<2, 8> : conv_forward<2, 4>;
-    kernel<<<grid_, kThreads, bytes_>>>(output, input, weights, shape, strips_);
-    CONVLAB_CUDA_CHECK_LAUNCH(grid_, kThreads, bytes_);
+    convlab::tensor_cores::launch_any_shape<HalfOperand, 16, 16>(output, input, weights, shape);
   }
-
-  enum class Form { kAnyShape, kFourMaps, kEightMaps };
-  Form form_ = Form::kAnyShape;
-  Strips strips_;
-  std::int64_t bytes_ = 0;
-  dim3 grid_;
 };
 
 const convlab::ConvolutionStage<MmaPtx> stage({

@@ -15,14 +15,13 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <exception>
-#include <thread>
 #include <vector>
 
 #include "common/device/cuda_check.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "reference/solutions/m4_optimizations/host_threads.hpp"
 #include "reference/solutions/m4_optimizations/per_layer.cuh"
 
 namespace {
@@ -55,26 +54,13 @@ class CurrentDevice {
   int before_ = 0;
 };
 
-// Does the same for every part, the first on this thread, the others beside it on threads of their
-// own. @throws what one of them threw
+// Does the same for every part, at the same time. @throws what one of them threw
 template <class Action>
 void for_each_part(std::vector<Part>& parts, const Action& action) {
-  std::vector<std::exception_ptr> failures(parts.size());
-  const auto guarded = [&](std::size_t i) {
-    try {
-      const CurrentDevice current(parts[i].device);
-      action(parts[i]);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < parts.size(); ++i) threads.emplace_back(guarded, i);
-  guarded(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  convlab::on_host_threads(parts.size(), [&](std::size_t i) {
+    const CurrentDevice current(parts[i].device);
+    action(parts[i]);
+  });
 }
 
 class MultiGpu final : public convlab::Convolution {

@@ -20,13 +20,14 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <functional>
 
 #include "common/stage/device_convolution.cuh"
-#include "general_convolution.cuh"
 #include "half_convolution.cuh"
 #include "many_maps.cuh"
 #include "many_maps_by_warpgroups.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 
 namespace {
 
@@ -34,20 +35,11 @@ using namespace convlab::column_pairs;
 using convlab::ConvShape;
 
 class Roofline final : public convlab::DeviceConvolution {
-  using Launch = void (Roofline::*)(float* output, const float* input, const float* weights,
-                                    const ConvShape& shape);
-
   // Whatever does not depend on the data is done here: setting an attribute takes microseconds.
   void prepare() override {
-    int device = 0;
-    CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-    CONVLAB_CUDA_CHECK(
-        cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
-    CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
-                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    room_ = convlab::DeviceRoom::of_current();
     queue_ = convlab::DeviceBuffer<Queue>(1);
     CONVLAB_CUDA_CHECK(cudaMemset(queue_.data(), 0, sizeof(Queue)));
-    launch_ = &Roofline::launch_general;
     const bool done = choose_strips<OneChannel<4, 7, 86, 8>>() ||  // fa23
                       choose_sixteen_maps<SixteenMaps<4, 7, 40, 2>>() ||
                       choose_strips<OneChannel<12, 5, 70, 6>>() ||  // fa19
@@ -58,99 +50,61 @@ class Roofline final : public convlab::DeviceConvolution {
                       choose_many_maps<ManyMaps<12, 24, 7, 33, 7, 4>>() ||
                       choose_strips<OneChannel<6, 5, 64, 20>>() ||  // sp18
                       choose_sixteen_maps<SixteenMaps<6, 5, 30, 2>>();
-    static_cast<void>(done);
+    if (!done) launch_ = nullptr;
   }
   void release() override { queue_ = {}; }
 
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    (this->*launch_)(output, input, weights, shape);
+    if (launch_ == nullptr) return convlab::convolve_any_shape(output, input, weights, shape);
+    launch_(output, input, weights);
   }
 
   /// Takes this kernel if it is for the layer and its shared memory is there.
-  template <class Layer, class Shared, class Kernel>
-  bool choose(Kernel kernel, Launch launch) {
-    if (!Layer::fits(shape()) || static_cast<int>(sizeof(Shared)) > most_shared_bytes_) {
-      return false;
-    }
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            most_shared_bytes_));
-    launch_ = launch;
+  /// @param more  its arguments after the arrays
+  template <class Layer, class Shared, class Kernel, class... More>
+  bool choose(Kernel kernel, unsigned blocks, More... more) {
+    if (!Layer::fits(shape()) || static_cast<int>(sizeof(Shared)) > room_.block_bytes) return false;
+    convlab::allow_shared_bytes(kernel, room_.block_bytes);
+    launch_ = [=](float* output, const float* input, const float* weights) {
+      kernel<<<blocks, Layer::kThreads, sizeof(Shared)>>>(output, input, weights, more...);
+      CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, sizeof(Shared));
+    };
     return true;
-  }
-
-  void launch_general(float* output, const float* input, const float* weights,
-                      const ConvShape& shape) {
-    convlab::launch_general_convolution(output, input, weights, shape);
   }
 
   template <class Layer>
   bool choose_strips() {
-    return choose<Layer, OneChannelShared<Layer>>(convolve_one_channel<Layer>,
-                                                  &Roofline::launch_strips<Layer>);
-  }
-  template <class Layer>
-  void launch_strips(float* output, const float* input, const float* weights,
-                     const ConvShape& shape) {
-    constexpr std::size_t kBytes = sizeof(OneChannelShared<Layer>);
-    const dim3 grid(static_cast<unsigned>(shape.batch) * Layer::kStrips);
-    convolve_one_channel<Layer><<<grid, Layer::kThreads, kBytes>>>(output, input, weights);
-    CONVLAB_CUDA_CHECK_LAUNCH(grid, Layer::kThreads, kBytes);
+    return choose<Layer, OneChannelShared<Layer>>(
+        convolve_one_channel<Layer>, static_cast<unsigned>(shape().batch) * Layer::kStrips);
   }
 
   template <class Layer>
   bool choose_sixteen_maps() {
-    return choose<Layer, SixteenMapsShared<Layer>>(convolve_sixteen_maps<Layer>,
-                                                   &Roofline::launch_sixteen_maps<Layer>);
-  }
-  template <class Layer>
-  void launch_sixteen_maps(float* output, const float* input, const float* weights,
-                           const ConvShape& shape) {
-    constexpr std::size_t kBytes = sizeof(SixteenMapsShared<Layer>);
-    const int blocks = std::min(shape.batch, kBlocksPerMultiprocessor * multiprocessors_);
-    Queue* queue = shape.batch > kQueueFrom * blocks ? queue_.data() : nullptr;
-    convolve_sixteen_maps<Layer>
-        <<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch, queue);
-    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
+    const int blocks = std::min(shape().batch, kBlocksPerMultiprocessor * room_.multiprocessors);
+    Queue* queue = shape().batch > kQueueFrom * blocks ? queue_.data() : nullptr;
+    return choose<Layer, SixteenMapsShared<Layer>>(convolve_sixteen_maps<Layer>, blocks,
+                                                   shape().batch, queue);
   }
 
   template <class Layer>
   bool choose_many_maps() {
-    return choose<Layer, ManyMapsShared<Layer>>(convolve_many_maps<Layer>,
-                                                &Roofline::launch_many_maps<Layer>);
-  }
-  template <class Layer>
-  void launch_many_maps(float* output, const float* input, const float* weights,
-                        const ConvShape& shape) {
-    constexpr std::size_t kBytes = sizeof(ManyMapsShared<Layer>);
-    const int blocks = std::min(shape.batch, multiprocessors_);
-    convolve_many_maps<Layer>
-        <<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch);
-    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
+    return choose<Layer, ManyMapsShared<Layer>>(
+        convolve_many_maps<Layer>, std::min(shape().batch, room_.multiprocessors), shape().batch);
   }
 
   template <class Layer>
   bool choose_by_warpgroups() {
     const auto kernel = convolve_by_warpgroups<Layer>;
     return Layer::fits(shape()) && convlab::has_warpgroup_code(kernel) &&
-           choose<Layer, WarpgroupMapsShared<Layer>>(kernel,
-                                                     &Roofline::launch_by_warpgroups<Layer>);
-  }
-  template <class Layer>
-  void launch_by_warpgroups(float* output, const float* input, const float* weights,
-                            const ConvShape& shape) {
-    constexpr std::size_t kBytes = sizeof(WarpgroupMapsShared<Layer>);
-    const int blocks = std::min(shape.batch, multiprocessors_);
-    convolve_by_warpgroups<Layer>
-        <<<blocks, Layer::kThreads, kBytes>>>(output, input, weights, shape.batch);
-    CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, kBytes);
+           choose<Layer, WarpgroupMapsShared<Layer>>(
+               kernel, std::min(shape().batch, room_.multiprocessors), shape().batch);
   }
 
   static constexpr int kBlocksPerMultiprocessor = 2;
   static constexpr int kQueueFrom = 8;  // images for each block; fewer are dealt out in turn
-  Launch launch_ = nullptr;
-  int multiprocessors_ = 0;
-  int most_shared_bytes_ = 0;  // of a block
+  std::function<void(float*, const float*, const float*)> launch_;  // none: no kernel fits
+  convlab::DeviceRoom room_;
   convlab::DeviceBuffer<Queue> queue_;
 };
 

@@ -20,25 +20,21 @@
 //          those of the first-level cache, or where the windows are long against their ends.
 // Run      build/bin/m4 1000 --stage shuffle-cache --solution reference
 
-#include <cuda_runtime.h>
-
-#include <algorithm>
-
 #include "common/stage/device_convolution.cuh"
+#include "reference/solutions/m3_memory/register_strips.cuh"
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
 
 namespace {
 
+namespace register_strips = convlab::register_strips;
 using convlab::ConvShape;
+using register_strips::constant_weights;
+using register_strips::FloatArithmetic;
+using register_strips::kMaps;
+using register_strips::kRows;
 
 constexpr int kWarp = 32;
 constexpr int kWarps = 4;  // of a block
-constexpr int kMaxGridZ = 65535;
-constexpr int kConstantFloats = 16384;
-constexpr int kMaps = 4;
-constexpr int kRows = 4;
-
-__constant__ float constant_weights[kConstantFloats];  // (maps of the group, taps)
 
 // KernelSize is the shape's; the stride is 1. A warp computes kMaps maps × kRows rows × kColumns.
 template <int KernelSize>
@@ -70,70 +66,41 @@ __global__ void __launch_bounds__(kWarps* kWarp)
 #pragma unroll
         for (int q = 0; q < KernelSize; ++q) {
           const float pixel = q == 0 ? mine : __shfl_down_sync(kAll, mine, q);
-#pragma unroll
-          for (int r = 0; r < kRows; ++r) {
-            const int p = y - r;
-            if (p < 0 || p >= KernelSize) continue;  // known at compile time
-#pragma unroll
-            for (int m = 0; m < kMaps; ++m) {
-              sum[m][r] += pixel * weight[m * shape.taps() + p * KernelSize + q];
-            }
-          }
+          register_strips::add_pixel<FloatArithmetic, KernelSize>(sum, pixel, weight, shape.taps(),
+                                                                  y, q);
         }
       }
     }
     if (lane >= kColumns || w >= shape.out_width()) continue;
-#pragma unroll
-    for (int m = 0; m < kMaps; ++m) {
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        if (group + m < maps && first_h + r < shape.out_height()) {
-          output[b * shape.output_image_size() +
-                 ((first_map + group + m) * shape.out_height() + first_h + r) * shape.out_width() +
-                 w] = sum[m][r];
-        }
-      }
-    }
-  }
-}
-
-using Kernel = void (*)(float*, const float*, ConvShape, int, int);
-
-Kernel kernel_for(int kernel_size) {
-  switch (kernel_size) {
-    case 3:
-      return conv_forward<3>;
-    case 5:
-      return conv_forward<5>;
-    case 7:
-      return conv_forward<7>;
-    default:
-      return nullptr;
+    register_strips::store_strip<FloatArithmetic>(output, shape, b, first_map, group, maps, first_h,
+                                                  w, sum);
   }
 }
 
 class ShuffleCache final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    const Kernel kernel = kernel_for(shape.kernel);
-    // A warp reads kMaps maps at a time, so a group is a multiple of them.
-    const int maps_at_once = kConstantFloats / shape.taps() / kMaps * kMaps;
-    if (kernel == nullptr || shape.stride != 1 || maps_at_once == 0) {
+    using Kernel = void (*)(float*, const float*, ConvShape, int, int);
+    const Kernel kernel = convlab::for_kernel_size(shape.kernel, [](auto size) -> Kernel {
+      if constexpr (size() == 0) return nullptr;
+      if constexpr (size() > 0) return conv_forward<size()>;
+    });
+    if (kernel == nullptr || shape.stride != 1 ||
+        convlab::maps_in_constant_memory<float>(shape, kMaps) == 0) {
       return convlab::convolve_any_shape(output, input, weights, shape);
     }
     const int columns = kWarp - shape.kernel + 1;
     const int work =
         (shape.out_height() + kRows - 1) / kRows * ((shape.out_width() + columns - 1) / columns);
-    for (int first = 0; first < shape.out_channels; first += maps_at_once) {
-      const int maps = std::min(maps_at_once, shape.out_channels - first);
+    convlab::for_each_constant_group<float>(shape, kMaps, [&](int first, int maps) {
       CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, weights + first * shape.taps(),
                                                  maps * shape.taps() * sizeof(float), 0,
                                                  cudaMemcpyDeviceToDevice));
       const dim3 grid((work + kWarps - 1) / kWarps, (maps + kMaps - 1) / kMaps,
-                      std::min(shape.batch, kMaxGridZ));
+                      std::min(shape.batch, register_strips::kMaxGridZ));
       kernel<<<grid, kWarps * kWarp>>>(output, input, shape, first, maps);
       CONVLAB_CUDA_CHECK_LAUNCH(grid, kWarps * kWarp, 0);
-    }
+    });
   }
 };
 

@@ -27,9 +27,10 @@
 
 #include "captured_graph.cuh"
 #include "common/stage/device_convolution.cuh"
-#include "general_convolution.cuh"
 #include "half_convolution.cuh"
 #include "one_image.cuh"
+#include "reference/solutions/m4_optimizations/any_shape.cuh"
+#include "reference/solutions/m4_optimizations/device_room.cuh"
 
 namespace {
 
@@ -44,12 +45,7 @@ class SmallBatch final : public convlab::DeviceConvolution {
 
   // Whatever does not depend on the data is done here, once.
   void prepare() override {
-    int device = 0;
-    CONVLAB_CUDA_CHECK(cudaGetDevice(&device));
-    CONVLAB_CUDA_CHECK(
-        cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
-    CONVLAB_CUDA_CHECK(cudaDeviceGetAttribute(&most_shared_bytes_,
-                                              cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    room_ = convlab::DeviceRoom::of_current();
     graph_ = convlab::CapturedGraph([this](cudaStream_t stream) { submit(stream); });
   }
   void release() override { graph_ = {}; }
@@ -63,40 +59,38 @@ class SmallBatch final : public convlab::DeviceConvolution {
     const int batch = shape().batch;
     const auto strips = static_cast<unsigned>(batch) * FirstLayer::kStrips;
     const auto fits = [this](auto layer, std::size_t bytes) {
-      return decltype(layer)::fits(shape()) && static_cast<int>(bytes) <= most_shared_bytes_;
+      return decltype(layer)::fits(shape()) && static_cast<int>(bytes) <= room_.block_bytes;
     };
     constexpr std::size_t kSecondBytes = sizeof(SixteenMapsShared<SecondLayer>);
     if (fits(FirstLayer(), sizeof(OneChannelShared<FirstLayer>))) {
       start<FirstLayer, sizeof(OneChannelShared<FirstLayer>)>(convolve_one_channel<FirstLayer>,
                                                               strips, stream);
     } else if (!fits(SecondLayer(), kSecondBytes)) {
-      convlab::launch_general_convolution(device_output(), device_input(), device_weights(),
-                                          shape(), stream);
-    } else if (2 * batch <= multiprocessors_) {
+      convlab::convolve_any_shape(device_output(), device_input(), device_weights(), shape(),
+                                  stream);
+    } else if (2 * batch <= room_.multiprocessors) {
       start<SecondLayerHalves, sizeof(OneImageShared<SecondLayerHalves>)>(
           convolve_one_image<SecondLayerHalves>, 2U * batch, stream);
-    } else if (batch <= multiprocessors_) {
+    } else if (batch <= room_.multiprocessors) {
       start<SecondLayerAlone, sizeof(OneImageShared<SecondLayerAlone>)>(
           convolve_one_image<SecondLayerAlone>, batch, stream);
     } else {
       start<SecondLayer, kSecondBytes>(convolve_sixteen_maps<SecondLayer>,
-                                       std::min(batch, 2 * multiprocessors_), stream, batch,
+                                       std::min(batch, 2 * room_.multiprocessors), stream, batch,
                                        nullptr);
     }
   }
 
   template <class Layer, std::size_t Bytes, class Kernel, class... More>
   void start(Kernel kernel, unsigned blocks, cudaStream_t stream, More... more) {
-    CONVLAB_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            most_shared_bytes_));
+    convlab::allow_shared_bytes(kernel, room_.block_bytes);
     kernel<<<blocks, Layer::kThreads, Bytes, stream>>>(device_output(), device_input(),
                                                        device_weights(), more...);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, Layer::kThreads, Bytes);
   }
 
   convlab::CapturedGraph graph_;
-  int multiprocessors_ = 0;
-  int most_shared_bytes_ = 0;  // of a block
+  convlab::DeviceRoom room_;
 };
 
 const convlab::ConvolutionStage<SmallBatch> stage({

@@ -30,15 +30,16 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <exception>
+#include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "common/device/cuda_check.cuh"
+#include "common/device/cuda_stream.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
 #include "common/tensor/conv_shape.hpp"
+#include "reference/solutions/m4_optimizations/host_threads.hpp"
 #include "reference/solutions/m4_optimizations/row_strips.cuh"
 
 namespace {
@@ -48,51 +49,49 @@ using convlab::ConvShape;
 constexpr int kMostLanes = 8;
 constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;  // of input and output together
 
+struct FreePinned {
+  void operator()(float* memory) const { cudaFreeHost(memory); }
+};
+using Pinned = std::unique_ptr<float, FreePinned>;
+
+Pinned pinned(std::size_t bytes) {
+  float* memory = nullptr;
+  CONVLAB_CUDA_CHECK(cudaMallocHost(&memory, bytes));
+  return Pinned(memory);
+}
+
 // A thread of the host with what it needs for one chunk at a time.
 class Lane {
  public:
   /// @param chunk  shape of the largest chunk
-  explicit Lane(const ConvShape& chunk) : input_(chunk.input_size()), output_(chunk.output_size()) {
-    CONVLAB_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    CONVLAB_CUDA_CHECK(cudaMallocHost(&pinned_input_, input_.bytes()));
-    CONVLAB_CUDA_CHECK(cudaMallocHost(&pinned_output_, output_.bytes()));
-  }
-  Lane(Lane&& other) noexcept
-      : stream_(std::exchange(other.stream_, nullptr)),
-        pinned_input_(std::exchange(other.pinned_input_, nullptr)),
-        pinned_output_(std::exchange(other.pinned_output_, nullptr)),
-        input_(std::move(other.input_)),
-        output_(std::move(other.output_)) {}
-  Lane& operator=(Lane&&) = delete;
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
-  ~Lane() {
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
-    cudaFreeHost(pinned_input_);
-    cudaFreeHost(pinned_output_);
-  }
+  explicit Lane(const ConvShape& chunk)
+      : input_(chunk.input_size()),
+        output_(chunk.output_size()),
+        pinned_input_(pinned(input_.bytes())),
+        pinned_output_(pinned(output_.bytes())) {}
 
   /// Convolves the images of one chunk, from the caller's array to the caller's array.
   void convolve(float* output, const float* input, const float* device_weights,
                 const ConvShape& chunk) {
     const std::size_t input_bytes = sizeof(float) * chunk.input_size();
     const std::size_t output_bytes = sizeof(float) * chunk.output_size();
-    std::memcpy(pinned_input_, input, input_bytes);
-    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(input_.data(), pinned_input_, input_bytes,
-                                       cudaMemcpyHostToDevice, stream_));
-    convlab::convolve_row_strips(output_.data(), input_.data(), device_weights, chunk, stream_);
-    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(pinned_output_, output_.data(), output_bytes,
-                                       cudaMemcpyDeviceToHost, stream_));
-    CONVLAB_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    std::memcpy(output, pinned_output_, output_bytes);
+    std::memcpy(pinned_input_.get(), input, input_bytes);
+    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(input_.data(), pinned_input_.get(), input_bytes,
+                                       cudaMemcpyHostToDevice, stream_.get()));
+    convlab::convolve_row_strips(output_.data(), input_.data(), device_weights, chunk,
+                                 stream_.get());
+    CONVLAB_CUDA_CHECK(cudaMemcpyAsync(pinned_output_.get(), output_.data(), output_bytes,
+                                       cudaMemcpyDeviceToHost, stream_.get()));
+    stream_.synchronize();
+    std::memcpy(output, pinned_output_.get(), output_bytes);
   }
 
  private:
-  cudaStream_t stream_ = nullptr;
-  float* pinned_input_ = nullptr;
-  float* pinned_output_ = nullptr;
   convlab::DeviceBuffer<float> input_;
   convlab::DeviceBuffer<float> output_;
+  Pinned pinned_input_;
+  Pinned pinned_output_;
+  convlab::CudaStream stream_;
 };
 
 class Streams final : public convlab::Convolution {
@@ -121,28 +120,16 @@ class Streams final : public convlab::Convolution {
   // Returns when the whole output has arrived.
   void convolve() override {
     std::atomic<int> next = 0;  // the first image that no lane has taken
-    std::vector<std::exception_ptr> failures(lanes_.size());
-    const auto work = [&](std::size_t lane) {
-      try {
-        CONVLAB_CUDA_CHECK(cudaSetDevice(device_));  // each thread has a current device of its own
-        for (int first; (first = next.fetch_add(chunk_.batch)) < shape_.batch;) {
-          ConvShape part = chunk_;
-          part.batch = std::min(chunk_.batch, shape_.batch - first);
-          lanes_[lane].convolve(host_output_ + first * shape_.output_image_size(),
-                                host_input_ + first * shape_.input_image_size(), weights_.data(),
-                                part);
-        }
-      } catch (...) {
-        failures[lane] = std::current_exception();
+    convlab::on_host_threads(lanes_.size(), [&](std::size_t lane) {
+      CONVLAB_CUDA_CHECK(cudaSetDevice(device_));  // each thread has a current device of its own
+      for (int first; (first = next.fetch_add(chunk_.batch)) < shape_.batch;) {
+        ConvShape part = chunk_;
+        part.batch = std::min(chunk_.batch, shape_.batch - first);
+        lanes_[lane].convolve(host_output_ + first * shape_.output_image_size(),
+                              host_input_ + first * shape_.input_image_size(), weights_.data(),
+                              part);
       }
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t lane = 1; lane < lanes_.size(); ++lane) threads.emplace_back(work, lane);
-    work(0);
-    for (std::thread& thread : threads) thread.join();
-    for (const std::exception_ptr& failure : failures) {
-      if (failure) std::rethrow_exception(failure);
-    }
+    });
   }
 
   void epilog() override {

@@ -32,13 +32,13 @@ void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes) {
 
 /// Waits until all copies of all members but the last kPrior are done.
 template <unsigned kPrior, class Group>
-void wait_prior(const Group& group, detail::CallSite site = detail::Here::current()) {
+void wait_prior(const Group& group, CONVLAB_CALL_SITE) {
   convlab::emulation::async_copies().wait_prior(kPrior);
   group.sync(site);
 }
 
 template <class Group>
-void wait(const Group& group, detail::CallSite site = detail::Here::current()) {
+void wait(const Group& group, CONVLAB_CALL_SITE) {
   wait_prior<0>(group, site);
 }
 

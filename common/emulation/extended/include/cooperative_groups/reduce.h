@@ -41,8 +41,7 @@ struct bit_xor {
 /// operation over the values of all members, which all receive the result. The order is that of a
 /// tree: halves are folded onto each other.
 template <class Group, class T, class Operation>
-T reduce(const Group& group, const T& value, Operation&& operation,
-         detail::CallSite site = detail::Here::current()) {
+T reduce(const Group& group, const T& value, Operation&& operation, CONVLAB_CALL_SITE) {
   static_assert(!std::is_same_v<Group, thread_block>,
                 "reduce takes a tile or a coalesced group, not the whole block");
   using Plain = convlab::emulation::Plain<Operation>;

@@ -18,7 +18,7 @@ namespace cooperative_groups {
 template <class Group, class T, class Operation = plus<T>,
           class = std::enable_if_t<std::is_invocable_v<Operation, T, T>>>
 T inclusive_scan(const Group& group, const T& value, const Operation& operation = {},
-                 detail::CallSite site = detail::Here::current()) {
+                 CONVLAB_CALL_SITE) {
   return convlab::emulation::meet_and_fold<T, Operation>(
       &convlab::emulation::scan_all<T, Operation>, "inclusive_scan", group.lanes().mask(), value,
       operation, site);
@@ -28,7 +28,7 @@ T inclusive_scan(const Group& group, const T& value, const Operation& operation 
 template <class Group, class T, class Operation = plus<T>,
           class = std::enable_if_t<std::is_invocable_v<Operation, T, T>>>
 T exclusive_scan(const Group& group, const T& value, const Operation& operation = {},
-                 detail::CallSite site = detail::Here::current()) {
+                 CONVLAB_CALL_SITE) {
   return convlab::emulation::meet_and_fold<T, Operation>(
       &convlab::emulation::exclusive_scan_all<T, Operation>, "exclusive_scan", group.lanes().mask(),
       value, operation, site);
