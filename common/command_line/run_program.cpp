@@ -11,7 +11,7 @@
 namespace convlab {
 namespace {
 
-// CLI11 says "Could not convert: --epochs = x", which does not say what to type instead.
+// CLI11 says "Could not convert: --epochs = x", but not what to type instead.
 std::string sentence(const CLI::ParseError& error) {
   std::string text = error.what();
   const std::string could_not = "Could not convert: ";
@@ -22,7 +22,7 @@ std::string sentence(const CLI::ParseError& error) {
          text.substr(value + equals.size()) + "'.";
 }
 
-/// An unknown word is a likelier mistake than a missing one, so it is reported first.
+/// An unknown word is more likely a mistake than a missing one, so it is reported first.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty())
@@ -49,7 +49,7 @@ CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& des
 int run_program(CLI::App& app, int argc, const char* const* argv,
                 const std::function<ExitCode()>& body) {
   const auto complain = [&](const std::string& text) {
-    // Keeps the output so far above the complaint.
+    // Earlier output must appear above the complaint.
     std::cout.flush();
     std::fflush(stdout);
     std::cerr << app.get_name() << ": " << text << "\n";

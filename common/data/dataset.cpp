@@ -125,7 +125,7 @@ Checksum manifest_checksum(const nlohmann::json& manifest, const std::string& na
                          ": write the data set again.");
 }
 
-/// What the file must be, and where that is written.
+/// The expected properties of the file, and their source.
 struct Expectation {
   Checksum checksum;
   std::string source;

@@ -183,7 +183,7 @@ std::string excess_of(dim3 grid, dim3 block, std::size_t shared_bytes) {
 void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
   if (error == cudaSuccess) return;
   const std::string hint = hint_for(error);
-  cudaGetLastError();  // what has been reported shall not be met again by the next launch's check
+  cudaGetLastError();  // clears the reported error for the next launch's check
   fail(error, text_of(where) + ": " + call, hint, kind_of(error, false));
 }
 

@@ -48,7 +48,7 @@ struct Words {
   int count;
 };
 
-// Notes where these words begin in `data`: found[0] counts the places, the first `most` follow.
+// Stores where these words begin in `data`: found[0] counts the places, the first `most` follow.
 [[maybe_unused]] __global__ void find_words(const std::uint32_t* data, std::int64_t size,
                                             Words wanted, unsigned long long* found, int most) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -99,7 +99,7 @@ std::string pci_bus_id(const cudaDeviceProp& properties) {
 }
 
 #if CONVLAB_EMULATED
-// What happened between two looks at the emulator's record.
+// The difference between two states of the emulator's record.
 Profile difference(const emulation::Activity& before, const emulation::Activity& after) {
   Profile profile;
   profile.timed = false;
@@ -132,7 +132,7 @@ class CudaSession final : public DeviceSession {
         start_up_ms_(start_up_ms),
         clock_(pci_bus_id(properties)),
         flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
-    // The properties tell the rated clock, which consumer GPUs exceed.
+    // The properties give the rated clock, which consumer GPUs exceed.
     info_.clock_mhz = std::max(info_.clock_mhz, clock_.highest_mhz().value_or(0));
     if (flush_.size() > 0) CONVLAB_CUDA_CHECK(cudaMemset(flush_.data(), 0, flush_.bytes()));
   }
@@ -199,7 +199,7 @@ class CudaSession final : public DeviceSession {
 
   void overwrite(std::byte* place, const float* numbers, std::int64_t count) override {
     const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
-    // Freed memory has no content any more.
+    // Freed memory has no content.
     if (cudaMemcpy(place, numbers, bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
       cudaGetLastError();
     }
@@ -355,7 +355,7 @@ class CudaSession final : public DeviceSession {
     const double joined_ms = host.milliseconds();
     cudaDeviceSynchronize();
     sample.tail_ms = host.milliseconds() - joined_ms;
-    // To ask a device that is idle already takes time, too, which is not the convolution's.
+    // Querying an idle device takes time, too, which does not belong to the convolution.
     constexpr double kAskingMs = 0.002;
     sample.host_ms = joined_ms + (sample.tail_ms > kAskingMs ? sample.tail_ms : 0.0);
     check_device(name);

@@ -16,7 +16,7 @@ namespace convlab {
 
 namespace {
 
-// CUPTI asks for buffers, and returns them filled from a thread of its own.
+// CUPTI requests buffers, and returns them filled from its own thread.
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
 constexpr std::size_t kAlignment = 8;
 
@@ -52,7 +52,7 @@ struct Recording {
   std::map<std::string, Total> kernels;
   std::map<std::string, Total> api_calls;
   std::map<std::string, Total> copies;
-  std::map<std::uint64_t, std::uint64_t> memory;  // address and bytes of what is not yet freed
+  std::map<std::uint64_t, std::uint64_t> memory;  // address and bytes of live allocations
 
   void clear() {
     kernels.clear();
@@ -123,7 +123,7 @@ void note(const CUpti_Activity& record) {
       const char* name = nullptr;
       r.cupti.callback_name(CUPTI_CB_DOMAIN_RUNTIME_API, call.cbid, &name);
       std::string text = name == nullptr ? "unknown" : name;
-      // "cudaMalloc_v3020": the version says when the call came to be.
+      // "cudaMalloc_v3020": the version in which the call was introduced.
       if (const auto end = text.rfind("_v"); end != std::string::npos) text.erase(end);
       r.api_calls[text].add(call.start, call.end);
       break;

@@ -42,7 +42,7 @@ bool ask_driver(Name& name) {
 }  // namespace
 
 std::optional<std::string> answering_gpu() {
-  // In a process of its own: the driver starts threads, and may hang.
+  // In a separate process: the driver starts threads, and may hang.
   constexpr unsigned kLimitSeconds = 30;
   std::array<int, 2> pipe{};
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::nullopt;

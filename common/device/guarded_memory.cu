@@ -11,7 +11,7 @@ namespace convlab {
 namespace {
 
 // CUDA's virtual memory, functions of the driver. Found at run time, because a program that links
-// the driver does not start where there is none.
+// the driver does not start without one.
 struct Driver {
   decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
   decltype(&cuMemAddressReserve) reserve = nullptr;
@@ -79,7 +79,7 @@ std::size_t round_up(std::size_t bytes, std::size_t step) {
   return (bytes + step - 1) / step * step;
 }
 
-// A page that is not mapped, the memory, another such page.
+// An unmapped page, the memory, another unmapped page.
 bool make(Mapping& mapping, std::size_t bytes, int device) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -14,7 +14,7 @@ constexpr std::int64_t kKeyWords = 4;
 /// The first numbers of an image, bit by bit; an image may have fewer.
 using Key = std::array<std::uint32_t, kKeyWords>;
 
-/// What a search knows of the array.
+/// The searched array.
 struct Wanted {
   std::map<Key, int> images{};  ///< by what they begin with
   std::int64_t image_bytes = 0;
@@ -34,7 +34,7 @@ Wanted describe(const float* input, const ConvShape& shape) {
   return wanted;
 }
 
-// The images that lie at this place, until one that is not the next.
+// The consecutive images at this place.
 InputCopies::Part part_at(DeviceSession& device, std::byte* place, std::int64_t room,
                           const Wanted& wanted, int batch) {
   const int rows = static_cast<int>(std::min<std::int64_t>(room / wanted.image_bytes, batch));

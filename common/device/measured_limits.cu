@@ -97,7 +97,7 @@ double copied_bytes_per_second(const DeviceInfo& info) {
 }
 
 // A quarter of an image for each block: it reads its part of the input, then writes as many bytes
-// as its part of the output has; which ones does not matter. Pieces fit into shared memory, and
+// as its part of the output has; their values do not matter. Pieces fit into shared memory, and
 // several blocks share a multiprocessor, so that some read while others write.
 constexpr int kTilesPerImage = 4;
 constexpr int kTileThreads = 32;

@@ -57,7 +57,7 @@ std::string table_of_counts(const char* title, std::vector<ProfileEntry> entries
   return text;
 }
 
-// All that an emulated device knows.
+// The data of an emulated device, which has no times.
 std::string counts(const Profile& profile) {
   std::string text =
       table_of_counts("Kernels (emulated: launches, no times)", profile.kernels) + "\n" +

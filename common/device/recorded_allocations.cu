@@ -33,7 +33,7 @@ std::atomic<AllocationMode>& mode() {
   return chosen;
 }
 
-// On a stream of its own: the file's streams need not wait for the default one.
+// On a separate stream: the file's streams need not wait for the default one.
 void poison(void* memory, std::size_t bytes) {
   constexpr int kPoisonByte = 0xff;
   cudaStream_t stream = nullptr;

@@ -125,7 +125,7 @@ void write_atomically(const std::filesystem::path& file, std::string_view text) 
     return;
   }
   const auto [temporary, descriptor] = open_beside(file);
-  // mkostemp makes the file private, but everybody who may read the folder may read a result.
+  // mkostemp makes the file private, but everyone with access to the folder may read a result.
   const bool written = ::fchmod(descriptor, 0644) == 0 &&
                        write_all(descriptor, text.data(), text.size()) && ::fsync(descriptor) == 0;
   const int reason = errno;

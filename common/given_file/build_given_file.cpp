@@ -29,7 +29,7 @@ std::string script() {
   return CONVLAB_SOURCE_DIR "/common/given_file/build_given_file.sh";
 }
 
-// The first errors are what helps; and a file that is no text must not disturb the terminal.
+// Only the first errors help; and a binary file must not disturb the terminal.
 std::string beginning_of(const std::string& text) {
   constexpr int kLines = 40;
   constexpr std::size_t kWidth = 300;
@@ -144,7 +144,7 @@ fs::path folder_for(const GivenFileTarget& target, const fs::path& file, const s
   std::error_code missing;
   const char* optimise = std::getenv(kOptimise);
   std::string all = text + "\n" + (optimise == nullptr ? "" : optimise);
-  // What it is linked with may be built anew without this program.
+  // The objects that it is linked with may be rebuilt without this program.
   const std::string template_program = std::string("given-file-") + to_string(target.device);
   for (const fs::path& program :
        {fs::path("/proc/self/exe"), target.build / "given_file" / template_program}) {
@@ -177,8 +177,8 @@ void fill_folder(const fs::path& folder, const std::function<void(const fs::path
     fs::remove_all(scratch, ignored);
     throw;
   }
-  // Another process may have been first and run the program in it: no file is missing at any
-  // moment.
+  // Another process may have been first and may run the program in it: no file may be missing at
+  // any moment.
   if (::renameat2(AT_FDCWD, scratch.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
     fs::remove_all(folder, ignored);
     fs::rename(scratch, folder, failed);
@@ -244,7 +244,7 @@ void require_source(const fs::path& file) {
 fs::path build_given_file(const GivenFileTarget& target, const fs::path& file) {
   require_source(file);
   const fs::path source = fs::canonical(file);
-  // Quoted includes are looked up beside the file, so its place counts, too.
+  // Quoted includes are looked up in the file's folder, so the folder counts, too.
   const fs::path folder = folder_for(target, source, "own", source.string() + read_text(source));
   fs::path program = folder / "program";
   keep_folder(folder);

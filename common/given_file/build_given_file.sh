@@ -10,7 +10,7 @@
 #         which reads them so in a third of the time; lockstep: for files that are compiled so
 #     build_given_file.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
-#         implements the course's interface ('' if not); LIBRARY: of the GPU, such as cublas
+#         implements the course interface ('' if not); LIBRARY: of the GPU, such as cublas
 #
 # DEVICE is cpu, gpu or emulated. No flag comes from the file. A file that includes nothing of the
 # workbook's is compiled as C++17, which nvcc takes unless told otherwise; if that fails and may be due

@@ -1,8 +1,8 @@
-// Keeps the last CUDA call of a given file that failed on a GPU, for files that check their calls,
-// print the error and end the program: the grader then tells that call instead of the exit.
+// Stores the last CUDA call of a given file that failed on a GPU, for files that check their calls,
+// print the error and end the program: the grader then reports that call instead of the exit.
 //
 // objcopy renames the calls of the file's object (common/given_file/recorded_calls), so they come
-// here first. Nobody else's calls do. An emulated device keeps its faults itself.
+// here first. Other code's calls do not. An emulated device stores its faults itself.
 
 #include <cuda_runtime.h>
 
@@ -16,7 +16,7 @@ namespace {
 using convlab::FaultKind;
 using convlab::FaultRecord;
 
-// This object is part of each program that is linked with the calls that record.
+// This object is part of each program with the recording calls.
 [[maybe_unused]] const bool recorded = convlab::allocations_are_recorded() = true;
 
 FaultKind kind_of(cudaError_t error) {
@@ -71,7 +71,7 @@ cudaError_t noted_launch(dim3 grid, dim3 block, std::size_t shared, cudaError_t 
 extern "C" {
 
 #if CUDART_VERSION >= 13000
-// What <<<…>>> becomes, which the Toolkit's headers declare only for generated code.
+// The call behind <<<…>>>, which the Toolkit's headers declare only for generated code.
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                std::size_t shared, cudaStream_t stream);
 cudaError_t convlab_noted___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,

@@ -6,7 +6,7 @@
 #     record_command.sh FILE COMMAND…
 #
 # What changes from file to file becomes a name: @SOURCE@, @OBJECT@, @ADAPTER@ (the object that calls
-# the course's interface) and @PROGRAM@. Paths become absolute. Left out: dependency files and
+# the course interface) and @PROGRAM@. Paths become absolute. Left out: dependency files and
 # "warnings are errors", which are the build's own business.
 set -eu
 list=$1

@@ -1,2 +1,2 @@
-// Stands where a given file will stand; CMakeLists.txt tells how.
+// Placeholder for a given file; CMakeLists.txt explains it.
 #include "gpu-new-forward.h"

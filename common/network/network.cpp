@@ -13,8 +13,8 @@ namespace convlab {
 
 namespace {
 
-// Images that one thread takes through a dense layer together. Their slice of the inputs and the
-// slice of the weights fit into the second-level cache.
+// The number of images that one thread takes through a dense layer together. Their slice of the
+// inputs and the slice of the weights fit into the second-level cache.
 constexpr int kDenseChunk = 64;
 
 void activate(ActivationFunction function, float* values, std::int64_t size) {

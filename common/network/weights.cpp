@@ -223,7 +223,7 @@ Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string&
   Reader tail(bytes.data() + body, kChecksumBytes, name);
   Reader reader(bytes.data(), body, name);
   reader.take(sizeof kMagic);
-  // The checksum comes first: after it, only a file that was made wrong on purpose can be wrong.
+  // The checksum comes first: after it, only a file that was altered on purpose can be wrong.
   if (tail.u32() != crc_of(bytes.data(), body)) whole.fail("is damaged or truncated (checksum)");
 
   const std::uint32_t count = reader.u32();

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 using End = FinishedProcess::End;
 
-// How often the time limit and the interruption are looked at.
+// How often the time limit and the interruption are checked.
 constexpr milliseconds kLook{50};
 
 [[noreturn]] void fail_to_start(const Command& command, int error) {
@@ -42,7 +42,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-// This process's variables, each replaced by one of the same name in `more`.
+// This process's variables; `more` overrides those with the same name.
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {
   std::vector<std::string> variables = more;
   for (char** each = environ; *each != nullptr; ++each) {
@@ -55,7 +55,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
   return variables;
 }
 
-// A file without a name takes any amount, so that nobody waits for a reader.
+// An unnamed file takes any amount, so the writer never waits for a reader.
 Descriptor input_file(const Command& command) {
   // Isolated programs get no such file.
   if (command.input.empty()) return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -84,7 +84,7 @@ Pipe make_pipe(const Command& command) {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// All that the new process needs before exec, where nothing may be allocated.
+/// The data that the new process needs before exec, where nothing may be allocated.
 struct Launch {
   char* const* words;
   char* const* environment;
@@ -99,7 +99,7 @@ struct Launch {
 [[noreturn]] void become(const Launch& launch) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launch.parent) ::_exit(kNoSuchProgram);  // it died before we asked
+  if (::getppid() != launch.parent) ::_exit(kNoSuchProgram);  // the parent died before the prctl
   ::dup2(launch.input, STDIN_FILENO);
   if (launch.output >= 0) ::dup2(launch.output, STDOUT_FILENO);
   if (launch.errors >= 0) ::dup2(launch.errors, STDERR_FILENO);
@@ -114,8 +114,8 @@ struct Launch {
   ::_exit(kNoSuchProgram);
 }
 
-// Appends what is there. Of a program that never stops printing a part, so that its limits are
-// looked at; more than a pipe holds, so that nothing of one that has ended is lost.
+// Appends the available output: at most a part at a time, so that limits are checked even if a
+// program never stops printing; but more than a pipe holds, so that no last output is lost.
 // @return false once the other end is closed
 bool read_available(const Descriptor& from, std::string& text) {
   // Small: the emulated device asks addr2line on the stack of a signal handler.
@@ -167,7 +167,7 @@ FinishedProcess run_process(const Command& command) {
 #endif
   if (process < 0) fail_to_start(command, errno);
   if (process == 0) become(launch);
-  ::setpgid(process, process);  // whoever of the two comes first
+  ::setpgid(process, process);  // both processes do this; the first one counts
   output.to.close();
   errors.to.close();
 
@@ -189,7 +189,7 @@ FinishedProcess run_process(const Command& command) {
   int status = 0;
   while (true) {
     const bool ended = ::waitpid(process, &status, WNOHANG) == process;
-    const bool fits = read_all();  // after waitpid, so that nothing printed last is lost
+    const bool fits = read_all();  // after waitpid, so that no last output is lost
     if (ended) break;
     if (!fits) {
       stop(End::kOutputLimit);
@@ -202,7 +202,7 @@ FinishedProcess run_process(const Command& command) {
       ::waitpid(process, &status, 0);
       break;
     }
-    // Closed pipes tell nothing more; then only the end of the process is waited for.
+    // Closed pipes deliver nothing more; then only wait for the end of the process.
     std::array<pollfd, 2> pipes = {
         {{output.from.get(), POLLIN, 0}, {errors.from.get(), POLLIN, 0}}};
     const bool open = output.from.is_open() || errors.from.is_open();

@@ -57,8 +57,8 @@ void give_up(int /*signal*/) {
 }  // namespace
 
 void explain_crashes() {
-  // A separate stack, because a stack overflow is one of the crashes. The emulated device writes
-  // its report on it, too.
+  // A separate stack, because a stack overflow is one of the crashes. The emulated device uses it
+  // for its report, too.
   static char stack[65536];
   stack_t alternative{};
   alternative.ss_sp = stack;

@@ -107,10 +107,9 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
         ->capture_default_str();
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
-  app.add_option(
-      "--solution", options.solution,
-      std::string("Stages to run: student, reference, or a file with the course's ") +
-          (on_device ? "GPUInterface" : "conv_forward_cpu"));
+  app.add_option("--solution", options.solution,
+                 std::string("Stages to run: student, reference, or a file with the course's ") +
+                     (on_device ? "GPUInterface" : "conv_forward_cpu"));
   app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
 }
 
@@ -224,7 +223,7 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
   return layer;
 }
 
-// What an emulated device has seen of a fault, in the words of the grader; empty on a GPU.
+// An emulated device's fault, in the words of the grader; empty on a GPU.
 std::string words_for(const ConvShape& shape) {
   const auto noted = take_noted_fault();
   if (!noted) return {};
@@ -301,7 +300,7 @@ void add_tile_copy(Result& result, DeviceSession& device) {
   result.references.push_back(std::move(copy));
 }
 
-// Prints what a reader of the times must know: the GPU, and what the times leave out.
+// Prints the context of the times: the GPU, and what the times leave out.
 void describe_gpu(DeviceSession& device, Result& result) {
   const MeasuredDevice measured = measure(device);
   add_device(result, measured);

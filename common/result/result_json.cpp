@@ -114,7 +114,7 @@ std::string file_text(const Json& json) {
 
 namespace {
 
-// A file may come from anybody; what it says must not move a cursor.
+// A file may come from anybody; its text must not move a cursor.
 void make_printable(Json& json) {
   if (json.is_string()) {
     json = printable(json.get_ref<const std::string&>());
@@ -128,8 +128,8 @@ void make_printable(Json& json) {
 void read_file_text(const std::string& text, const std::string& name,
                     const std::function<void(const Json&)>& read) {
   try {
-    // Over pointers, as nowhere else: the linker keeps one copy of a template's functions for the
-    // whole program, and this one is optimised.
+    // With pointers, unlike all other calls: the linker keeps one copy of a template's functions
+    // for the whole program, and this one is optimised.
     Json json = Json::parse(text.data(), text.data() + text.size());
     make_printable(json);
     read(json);

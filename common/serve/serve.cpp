@@ -28,7 +28,7 @@
 #include "common/tensor/buffer.hpp"
 #include "common/testing/address_sanitizer.hpp"
 
-// Of the linker: the beginning of the program and the end of its code.
+// Defined by the linker: the beginning of the program and the end of its code.
 extern "C" const char __executable_start;  // NOLINT: its name
 extern "C" const char etext;               // NOLINT: its name
 
@@ -38,7 +38,7 @@ namespace {
 
 [[maybe_unused]] bool is_serving = false;
 
-/// What the signal handler may look at.
+/// The data that the signal handler may read.
 struct Session {
   int channel = -1;
   DeviceSession* device = nullptr;
@@ -61,7 +61,7 @@ Session& session() {
   return instance;
 }
 
-/// What a signal tells, in memory that a handler may use.
+/// The data of a signal, in memory that a handler may use.
 struct CrashPlace {
   FaultKind kind = FaultKind::kSignal;
   const char* array = "";
@@ -82,7 +82,7 @@ CrashPlace place_of(std::uintptr_t address) {
     if (!array.segment.is_near(address)) continue;
     const auto distance = static_cast<long long>(address) -
                           static_cast<long long>(reinterpret_cast<std::uintptr_t>(array.begin));
-    // What lies inside can be read: the program tried to write there.
+    // Inside the array memory is readable, so the program tried to write there.
     return {array.segment.contains(address) ? FaultKind::kReadOnly : FaultKind::kOutside,
             array.name, distance / static_cast<long long>(sizeof(float))};
   }
@@ -110,8 +110,8 @@ unsigned long long code_of([[maybe_unused]] const void* context) {
   return place >= begin && place < end ? place - begin : 0;
 }
 
-// A loop without an end is told of by the line in which it is. The limit is one of processor time
-// of all threads, for a machine that is busy; what waits for ever ends after three times as long.
+// Reports the line of an endless loop. The limit is processor time of all threads, for busy
+// machines; a program that waits for ever ends after three times as long.
 class TimeLimit {
  public:
   explicit TimeLimit(double seconds) {
@@ -124,7 +124,7 @@ class TimeLimit {
   TimeLimit& operator=(const TimeLimit&) = delete;
   ~TimeLimit() { look_after(0.0); }
 
-  /// Whether the time is up; otherwise it looks again. Of a signal handler.
+  /// Whether the time is up; otherwise it sets the timer again. Called in a signal handler.
   static bool is_over() {
     const Session& s = session();
     const double left = s.limit_s - (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s.limit_from_s);
@@ -154,9 +154,9 @@ class TimeLimit {
   }
 };
 
-// Tells the grader where the program died, then dies of the same signal. snprintf is not promised
-// to work in a signal handler. With integers it does in practice; if not, the grader still sees the
-// signal.
+// Reports to the grader where the program died, then dies of the same signal. snprintf is not
+// guaranteed to work in a signal handler. With integers it does in practice; if not, the grader
+// still sees the signal.
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (signal == SIGALRM && !TimeLimit::is_over()) return;
   CrashPlace place;
@@ -174,7 +174,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
       R"({"token":%llu,"status":"crash","fault":{"kind":"%s","array":"%s","element":%lld,"code":%llu}})",
       static_cast<unsigned long long>(session().token), to_string(place.kind), place.array,
       place.element, place.code);
-  // The emulated device knows its own memory; what it tells was made in a handler as well.
+  // The emulated device knows its own memory; its report was made in a handler as well.
   if (const auto fault =
           of_memory && place.kind == FaultKind::kSignal ? take_noted_fault() : std::nullopt) {
     send_message(session().channel,
@@ -187,7 +187,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   std::raise(signal);
 }
 
-// A stage that ends the program because CUDA reported an error: that error is why, not exit().
+// If a stage ends the program because CUDA reported an error, that error is the cause, not exit().
 void tell_why_at_exit() {
   if (session().token == 0) return;
   auto fault = take_noted_fault();
@@ -221,9 +221,9 @@ void install_crash_handler() {
     ::sigaction(signal, &action, nullptr);
 }
 
-// With this limit a too large allocation ends in std::bad_alloc, not in the system killing some
-// process. Not with a device: drivers, the emulation and AddressSanitizer reserve terabytes that
-// they never use.
+// With this limit a too large allocation ends in std::bad_alloc; otherwise the system would kill
+// some process. Not with a device: drivers, the emulation and AddressSanitizer reserve terabytes
+// that they never use.
 void limit_memory() {
 #if !CONVLAB_ADDRESS_SANITIZER
   const auto available = static_cast<rlim_t>(available_memory());
@@ -237,7 +237,7 @@ bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t eleme
          static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
 }
 
-// Instead of the output; the grader sees to it that the segment is large enough.
+// Written instead of the output; the grader makes the segment large enough.
 void hand_over(const std::vector<FlowWord>& words) {
   const MappedSegment& segment = session().output;
   FlowRecord record;
@@ -292,7 +292,7 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   if (!times.samples.empty()) reply.sample = times.samples.back();
 }
 
-// What the stage threw, and what the device knows of it.
+// The stage's exception, with the device's record.
 FaultRecord record_of(const std::exception& error) {
   FaultRecord record;
   if (const auto* failure = dynamic_cast<const DeviceError*>(&error)) {
@@ -313,7 +313,7 @@ ServeReply answer(const ServeRequest& request) {
   DeviceSession* device = session().device;
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
-  take_noted_fault();  // of a call that went well all the same
+  take_noted_fault();  // of a call that succeeded anyway
   failed_call().reset();
   try {
     if (device != nullptr) device->choose_settings(request.settings);
@@ -331,7 +331,7 @@ ServeReply answer(const ServeRequest& request) {
         reply.notes = device->take_notes(reinterpret_cast<const float*>(session().output_begin),
                                          session().shape.output_size());
       }
-      // The device reported a fault that the stage has kept to itself.
+      // The device reported a fault that the stage ignored.
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;
       if (!reply.fault && warp_sync_source() != nullptr) reply.fault = warp_sync_source()();

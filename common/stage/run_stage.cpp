@@ -33,7 +33,7 @@ OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
   return sample;
 }
 
-/// What a phase had the device do; -1 kernels if nothing counts them.
+/// The work of a phase on the device; -1 kernels if unknown.
 struct Work {
   int kernels = -1;
   std::int64_t read_back = 0;
@@ -63,7 +63,7 @@ Work work_of(DeviceSession* device, const char* name, const std::function<void()
 
 using Places = std::vector<std::byte*>;
 
-// Where in this memory the same words stand, one after the other.
+// The places in this memory with the same words.
 Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
                  std::int64_t count) {
   const auto* words = reinterpret_cast<const std::uint32_t*>(numbers);
@@ -111,7 +111,7 @@ int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const flo
       if (trial / kPlaces >= memory.size()) return;
       const MemoryContent& content = memory[trial / kPlaces];
       const std::size_t size = content.words.size();
-      // The next one that is no index, no poison and no zero.
+      // The next word that is not an index, poison or zero.
       for (std::size_t at = size * (trial % kPlaces) / kPlaces; at < size && !changed; ++at) {
         const auto number = std::bit_cast<float>(content.words[at]);
         changed = std::fabs(number) > 1e-3F && std::fabs(number) < 1e6F;
@@ -216,7 +216,7 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
     try {
       kernels.reach = reach_of_device_memory(stage, shape, input, weights, output, *device);
     } catch (const DeviceError&) {
-      // What was changed was no number but, for example, a place.
+      // The changed word was not a number but, for example, an index.
     }
     std::copy(result.begin(), result.end(), output);
   }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kVectorBytes = 64;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-// Smaller allocations are made without looking at the system's memory.
+// Smaller allocations do not check the system's memory.
 constexpr std::int64_t kLargeBytes = std::int64_t{64} << 20;
 
 std::string gigabytes(std::int64_t bytes) {

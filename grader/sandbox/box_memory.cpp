@@ -36,7 +36,7 @@ std::int64_t mapped_bytes(const std::string& place) {
   return bytes;
 }
 
-// Memory files that are mapped as well count twice: who keeps both open is no convolution.
+// Memory files that are both open and mapped count twice: no convolution needs both.
 std::int64_t open_memory_files(const std::string& place, std::set<ino_t>& seen) {
   constexpr std::int64_t kBlock = 512;
   std::int64_t bytes = 0;

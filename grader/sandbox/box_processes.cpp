@@ -33,7 +33,7 @@ void add_with_children(pid_t process, std::vector<pid_t>& processes) {
   }
 }
 
-// The letter behind the name, which stands in parentheses and may hold anything; 'X' if it is gone.
+// The letter after the name, which is in parentheses and may contain anything; 'X' if it is gone.
 char state_of(const fs::path& thread) {
   std::ifstream stat(thread / "stat");
   std::string line;

@@ -43,7 +43,7 @@ constexpr milliseconds kEndLimit{2000};
 constexpr milliseconds kOftenest{50};  // memory is looked at
 constexpr milliseconds kSeldomest{250};
 
-/// What warden and program tell the grader through a pipe of their own, before the program's code
+/// Messages of warden and program to the grader through a separate pipe, before the program's code
 /// runs and after it has ended.
 struct Notice {
   enum Kind { kIsolated, kNotExecuted, kEnded };
@@ -52,7 +52,7 @@ struct Notice {
   Isolation isolation{};
 };
 
-// What a submission may learn about its surroundings: enough to run, nothing about the check.
+// The environment of a submission: enough to run, nothing about the check.
 std::vector<std::string> environment(const std::filesystem::path& folder,
                                      const std::vector<std::string>& more) {
   std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
@@ -75,7 +75,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// All that the new processes need before exec, where nothing may be allocated.
+/// The data that the new processes need before exec, where nothing may be allocated.
 struct Launch {
   const char* program;
   char* const* arguments;
@@ -92,7 +92,7 @@ void tell(const Notice& notice) {
 }
 
 [[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the warden takes it along
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the warden
   for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
   int error = 0;
   if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
@@ -119,14 +119,14 @@ void tell(const Notice& notice) {
   ::dup2(notices, kNoticeDescriptor);
   ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
   ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
-  // The grader may have died before we asked to be told: then nobody reads the notices.
+  // The grader may have died before the prctl: then nobody reads the notices.
   pollfd reader{kNoticeDescriptor, 0, 0};
   if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
 
   sandbox.enter_warden();
   const pid_t program = Sandbox::start_program();
   if (program == 0) run_program(launch, sandbox);
-  // The program alone holds its channel, so that its end can be seen there.
+  // Only the program holds its channel, so the channel shows its end.
   for (int each = 0; each <= kServeDescriptor; ++each) ::close(each);
   if (program < 0) {
     tell({Notice::kNotExecuted, errno, {}});
@@ -136,7 +136,7 @@ void tell(const Notice& notice) {
   while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
   }
   tell({Notice::kEnded, status, {}});
-  ::_exit(0);  // and with it all that is left in its namespace
+  ::_exit(0);  // also ends all other processes of its namespace
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   memory_limit_ = options.memory_bytes > 0 ? options.memory_bytes : available_memory() / 10 * 9;
   Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
   start_ = Clock::now();
-  ::prctl(PR_SET_DUMPABLE, 0);  // what is expected lies in this process's memory
+  ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds expected values
   warden_ = sandbox.start_warden();
   if (warden_ < 0) {
     throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
@@ -230,7 +230,7 @@ const Isolation& ChildProcess::isolation() {
   return *isolation_;
 }
 
-// The program's own process; its number is that of the grader's view, not of its namespace.
+// The program's own process; its number as the grader sees it, not as in its namespace.
 pid_t ChildProcess::program() const {
   if (program_ < 0 && warden_ > 0) {
     const std::string warden = std::to_string(warden_);
@@ -242,7 +242,7 @@ pid_t ChildProcess::program() const {
   return program_;
 }
 
-// The next look comes before the memory that is left can be filled.
+// The next look comes before a program can fill the remaining memory.
 bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
   constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
@@ -280,8 +280,9 @@ bool ChildProcess::freeze() {
   frozen_at_ = std::chrono::nanoseconds(-1);
   if (warden_ <= 0) return true;
   ::kill(-warden_, SIGSTOP);
-  // Who waits for a disk stops late; who fills gigabytes in one call much later. On a busy machine
-  // a thread waits long for the processor on which it would stop, and has no time of it meanwhile.
+  // A thread that waits for a disk stops late, one that fills gigabytes in one call much later. On
+  // a busy machine a thread waits long for the processor on which it would stop, and runs no code
+  // then.
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
   const auto asked = Clock::now();
@@ -293,7 +294,7 @@ bool ChildProcess::freeze() {
     if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
-    ::kill(-warden_, SIGSTOP);  // a timer of its own may have let it go on
+    ::kill(-warden_, SIGSTOP);  // its own timer may have continued it
   }
   frozen_at_ = computing_time();
   // On a busy machine a thread is marked as stopped before the scheduler takes it off its
@@ -347,7 +348,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     }
     if (events[2].revents != 0) {
       read_notices();
-      // What it started may still hold the channel.
+      // Its child processes may still hold the channel.
       if (program_status_ || (events[2].revents & POLLIN) == 0) return wait_for_end(kEndLimit);
     }
   }
@@ -384,7 +385,7 @@ Ending ChildProcess::kill_because(Ending::Kind kind) {
 Ending ChildProcess::stop() {
   if (warden_ < 0) return ending_.value_or(Ending{});
   ::kill(warden_, SIGKILL);
-  ::kill(-warden_, SIGKILL);  // also what it may have started, where there is no namespace
+  ::kill(-warden_, SIGKILL);  // also its child processes, if there is no namespace
   if (!ending_) {
     int status = 0;
     while (::waitpid(warden_, &status, 0) < 0 && errno == EINTR) {
@@ -419,7 +420,7 @@ ProcessUsage ChildProcess::usage() const {
   std::ifstream stat(place + "/stat");
   std::string line;
   std::getline(stat, line);
-  // Field 2 is the program's name in parentheses and may hold anything; 14 and 15 are the times.
+  // Field 2 is the program's name in parentheses and may contain anything; 14 and 15 are the times.
   std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
   std::string skipped;
   for (int field = 3; field < 14; ++field) fields >> skipped;

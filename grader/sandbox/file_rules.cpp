@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Younger than the headers of some distributions.
+// Newer than the headers of some distributions.
 constexpr std::uint64_t kRefer = std::uint64_t{1} << 13;          // version 2
 constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;       // version 3
 constexpr std::uint64_t kDeviceControl = std::uint64_t{1} << 15;  // version 5
@@ -58,7 +58,7 @@ std::size_t size_of_attributes(long version) {
   return sizeof(std::uint64_t) * (version >= 6 ? 3 : version >= 4 ? 2 : 1);
 }
 
-// The loader that a dynamic program names; executing the program executes it.
+// The loader of a dynamic program; executing the program executes the loader.
 fs::path loader_of(const fs::path& program) {
   std::ifstream stream(program, std::ios::binary);
   Elf64_Ehdr header{};
@@ -95,7 +95,7 @@ FileRules::FileRules(const SandboxPolicy& policy, const fs::path& program, std::
                                fs::path(program.string() + "-emulated"), loader_of(program)}) {
     if (!file.empty()) add(file, kExecute);
   }
-  // The emulation asks this one for the line of a stray access.
+  // The emulation runs this to find the line of a stray access.
   if (policy.box == Box::kEmulated || policy.box == Box::kGpu) {
     add("/usr/bin/addr2line", kExecute);
   }
@@ -111,7 +111,7 @@ void FileRules::add(const fs::path& path, std::uint64_t access) {
   rules_.push_back({path.string(), fs::is_directory(status) ? access : access & kOnFiles});
 }
 
-// All below `path` but what contains the secret.
+// Everything below `path` except folders that contain the secret.
 void FileRules::add_but(const fs::path& path, std::uint64_t access, const fs::path& secret) {
   if (secret.empty() || !is_inside(secret, path)) return add(path, access);
   if (secret == path) return;
@@ -129,7 +129,7 @@ void FileRules::add_system(const SandboxPolicy& policy) {
                                      "/usr/local", "/usr/libexec", "/opt",       "/nix/store",
                                      "/gnu/store"};
   constexpr std::array kTools = {"/usr", "/bin", "/sbin"};
-  // Where the loader looks, which of several tools is meant, what time it is.
+  // The loader's settings, the choice among several tools, the time zone.
   constexpr std::array kSettings = {"/etc/ld.so.cache",   "/etc/ld.so.conf",   "/etc/ld.so.conf.d",
                                     "/etc/ld.so.preload", "/etc/alternatives", "/etc/localtime",
                                     "/run/opengl-driver"};
@@ -142,11 +142,11 @@ void FileRules::add_system(const SandboxPolicy& policy) {
   for (const char* path : kSettings) add(path, kRead);
 }
 
-// What the system tells of the machine. What it tells of other processes, such as the grader's
-// arguments, stays closed even where the kernel grants no /proc of its own.
+// The system's description of the machine. Data of other processes, such as the grader's arguments,
+// stay closed even if the kernel grants no separate /proc.
 void FileRules::add_machine(Box box) {
   if (box == Box::kGpu) {
-    // The driver asks in many places.
+    // The driver reads many places.
     std::error_code unreadable;
     for (const auto& entry : fs::directory_iterator("/proc", unreadable)) {
       const std::string name = entry.path().filename().string();
@@ -167,11 +167,11 @@ void FileRules::add_machine(Box box) {
   }
 }
 
-// What NVIDIA's driver opens, on a PC, in WSL and on a Jetson; and the devices that are no devices.
+// The devices that NVIDIA's driver opens on a PC, in WSL and on a Jetson; and the null devices.
 void FileRules::add_devices(Box box) {
   add("/dev/null", kDevice);
   for (const char* name : {"/dev/full", "/dev/zero"}) {
-    // Written to, it can be mapped as memory that no limit counts.
+    // With write access it can be mapped as memory that no limit counts.
     add(name, box == Box::kGpu ? kDevice : kReadFile);
   }
   for (const char* name : {"/dev/urandom", "/dev/random"}) add(name, kReadFile);
@@ -212,9 +212,9 @@ int FileRules::apply(bool has_own_temporary) const {
     ::close(place);
   };
   for (const FileRule& rule : rules_) allow(rule.path.c_str(), rule.access);
-  // NVIDIA's driver does not start (cuInit gives error 304) unless it may name its threads, in
-  // /proc/self/task/…/comm. Here self is what the program will be: exec keeps the number. Others
-  // may not write there: beside comm lies oom_score_adj.
+  // NVIDIA's driver does not start (cuInit gives error 304) unless it may name its threads in
+  // /proc/self/task/…/comm. Here self is the later program: exec keeps the number. Other programs
+  // may not write there, because oom_score_adj lies in the same folder.
   allow("/proc/self",
         box_ == Box::kGpu ? kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate : kRead);
   const std::uint64_t own = kVersion1 | kRefer | kTruncate;

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the new root stands until it is the root. It exists on every machine, and nothing that a
-// program needs lies below it.
+// The place of the new root until it becomes the root. It exists on every machine, and no program
+// needs files below it.
 const std::string kPlace = "/dev/shm";
 const std::string kDevices = kPlace + "/dev";
 const std::string kProc = kPlace + "/proc";
@@ -56,7 +56,7 @@ int show(const char* source, const char* target) {
   return error_of(::mount(source, target, nullptr, MS_BIND | MS_REC, nullptr) == 0);
 }
 
-// With all mounts below it; what the kernel has locked stays so.
+// Includes all mounts below it; flags that the kernel has locked stay locked.
 int make_read_only(const char* target) {
   constexpr std::uint64_t kReadOnly = 1;
   constexpr std::uint64_t kNoSetuid = 2;
@@ -80,7 +80,7 @@ OwnRoot::OwnRoot(const std::vector<FileRule>& rules, std::string folder, bool ke
     : folder_(std::move(folder)), folder_target_(kPlace + folder_), keeps_files_(keeps_files) {
   std::vector<std::string> paths;
   for (const FileRule& rule : rules) paths.push_back(fs::path(rule.path).lexically_normal());
-  // What contains others comes before them, so that they are found to be there already.
+  // Folders come before their contents, so that contents are found to exist already.
   std::sort(paths.begin(), paths.end(),
             [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   for (const std::string& path : paths) {
@@ -109,7 +109,7 @@ bool OwnRoot::shows(const std::string& path) const {
                      [&](const Entry& entry) { return is_inside(kPlace + path, entry.target); });
 }
 
-// Links stay links, and what they lead to is a rule of its own or lies below one: /lib is usr/lib.
+// Links stay links; their targets have rules of their own or lie below one: /lib is usr/lib.
 void OwnRoot::add(const std::string& path) {
   if (shows(path)) return;
   std::error_code failed;
@@ -132,9 +132,9 @@ int OwnRoot::build(bool own_proc) const {
   for (const std::string* folder : {&kDevices, &kProc, &kTemporary, &kShared}) {
     if ((error = make_folder(folder->c_str())) != 0) return error;
   }
-  // Before what a program may read, which may lie below /tmp.
+  // Before the readable files, which may lie below /tmp.
   error = mount_memory(kTemporary.c_str(), "size=64m,nr_inodes=1024,mode=1777");
-  // LLVM's OpenMP, which clang takes, does not start without a page of shared memory.
+  // LLVM's OpenMP, which clang uses, does not start without a page of shared memory.
   if (error == 0) error = mount_memory(kShared.c_str(), "size=1m,nr_inodes=16,mode=1777");
   if (error != 0) return error;
   for (const std::string& folder : folders_) {
@@ -148,12 +148,12 @@ int OwnRoot::build(bool own_proc) const {
     }
     error = entry.kind == Entry::Kind::kFolder ? make_folder(target) : make_file(target);
     if (error == 0) error = show(entry.source.c_str(), target);
-    // A device may be written to all the same.
+    // A device may still be written to.
     if (error == 0) error = make_read_only(target);
     if (error != 0) return error;
   }
-  // It shows only processes that the reader might trace: not the warden, whose arguments are the
-  // grader's.
+  // It shows only processes that the reader might trace: not the warden, which has the grader's
+  // arguments.
   error = own_proc ? error_of(::mount("proc", kProc.c_str(), "proc", kQuiet, "hidepid=4") == 0)
                    : show("/proc", kProc.c_str());
   if (error != 0) return error;
@@ -169,7 +169,7 @@ int OwnRoot::enter(bool own_proc) const {
     ::umount2(kPlace.c_str(), MNT_DETACH);
     return error != 0 ? error : ENOENT;
   }
-  // The old root comes to lie over the new one and is taken away.
+  // The old root is mounted over the new one and then removed.
   if (::syscall(SYS_pivot_root, ".", ".") != 0) {
     const int refused = errno;
     ::umount2(kPlace.c_str(), MNT_DETACH);

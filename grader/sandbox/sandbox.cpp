@@ -55,7 +55,7 @@ bool is_left_out(const char* part) {
   return left_out != nullptr && std::strstr(left_out, part) != nullptr;
 }
 
-// As fork(): no stack is given, so the new process continues on a copy of this one. Unlike fork()
+// Like fork(): without a given stack the new process continues on a copy of this one. Unlike fork()
 // it takes none of the C library's locks.
 pid_t fork_into(unsigned long namespaces) {
   return static_cast<pid_t>(
@@ -156,7 +156,7 @@ pid_t Sandbox::start_warden() {
 void Sandbox::enter_warden() {
   ::setsid();
   if (isolation_.namespaces == 0) enter_namespaces();
-  ::prctl(PR_SET_DUMPABLE, 0);  // nobody may trace it or read its memory
+  ::prctl(PR_SET_DUMPABLE, 0);  // no process may trace it or read its memory
 }
 
 void Sandbox::enter_namespaces() {
@@ -175,8 +175,8 @@ void Sandbox::enter_namespaces() {
 void Sandbox::set_limits() {
   constexpr rlim_t kStack = rlim_t{8} << 20;
   constexpr rlim_t kProcesses = 1024;
-  // Opened before the limit, with a number above it: once it is closed by exec, nobody can give
-  // another file this number.
+  // Opened before the limit, with a number above it: once exec has closed it, no other file can get
+  // this number.
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   const rlim_t open_files = std::min<rlim_t>(policy_.open_files, files.rlim_max - 1);
@@ -195,14 +195,14 @@ void Sandbox::set_limits() {
   limit(RLIMIT_MSGQUEUE, 0);
   std::uint64_t data_bytes = policy_.data_bytes;
 #if !CONVLAB_ADDRESS_SANITIZER
-  // More than there is ends in std::bad_alloc. Not with a device: drivers and the emulation, as
-  // AddressSanitizer, reserve terabytes that they never use.
+  // Too large allocations end in std::bad_alloc. Not with a device: drivers, the emulation and
+  // AddressSanitizer reserve terabytes that they never use.
   if (data_bytes == 0 && policy_.box == Box::kCpu) data_bytes = memory_bytes_;
 #endif
   if (data_bytes > 0) limit(RLIMIT_DATA, data_bytes);
-  // Without a namespace this one would count all processes of the user.
+  // Without a namespace this limit would count all processes of the user.
   if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
-  // Where memory is short, the system ends this one first.
+  // If memory is short, the system ends this process first.
   write_file("/proc/self/oom_score_adj", "1000");
 }
 

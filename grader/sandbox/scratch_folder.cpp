@@ -30,8 +30,8 @@ bool lock(const Descriptor& folder) {
   return folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-// Between its making and its lock a folder of another grader is not held; so it must be a minute
-// old.
+// Another grader's folder has no lock in the first moment after its creation, so only folders older
+// than a minute are removed.
 bool is_fresh(const Descriptor& folder) {
   constexpr std::time_t kMinute = 60;
   struct stat status {};

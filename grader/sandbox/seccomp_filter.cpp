@@ -61,7 +61,7 @@ SeccompFilter::SeccompFilter(Box box) {
   for (const NamedCall& call : forbidden_calls()) rule(call.number, kTrap);
   for (const unsigned call : {SYS_setsid, SYS_setpgid}) rule(call, fail(EPERM));
   for (const unsigned call : {kIoUringSetup, kMemfdSecret}) rule(call, fail(ENOSYS));
-  rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then takes clone
+  rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
   restrict_processes(box);
   restrict_signals(box);
   restrict_sockets(box);
@@ -90,7 +90,7 @@ void SeccompFilter::rule(unsigned call, unsigned action,
   std::vector<sock_filter> body;
   std::vector<std::size_t> pids;
   std::vector<std::size_t> descriptors;
-  std::vector<std::pair<std::size_t, bool>> exits;  // where a test fails, and on which side
+  std::vector<std::pair<std::size_t, bool>> exits;  // failing tests, and on which side they fail
   for (const Condition& condition : conditions) {
     body.push_back(argument(condition.argument));
     const bool masked = condition.test == kEqual && condition.mask != ~0U;
@@ -102,7 +102,7 @@ void SeccompFilter::rule(unsigned call, unsigned action,
     body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, condition.value, 0, 0));
   }
   body.push_back(result(action));
-  // Whoever fails a test goes on behind the body, where the number of the call is loaded again.
+  // If a test fails, the filter continues after the body, where the call's number is loaded again.
   for (const auto& [place, on_true] : exits) {
     const auto rest = static_cast<unsigned char>(body.size() - place - 1);
     (on_true ? body[place].jt : body[place].jf) = rest;
@@ -134,14 +134,15 @@ void SeccompFilter::restrict_processes(Box box) {
 #if defined(SYS_vfork)
   rule(SYS_vfork, kTrap);
 #endif
-  // Once: the descriptor closes itself, and its number lies above those that a process may make.
+  // Only once: the descriptor closes itself, and its number is above those that a process can
+  // create.
   rule(SYS_execveat, kAllow, {{0, kProgram}});
   rule(SYS_execveat, kTrap);
   rule(SYS_execve, kTrap);
 }
 
-// Also where there are no process numbers of its own. A compiler's programs have many numbers, so
-// none of them may; they end without.
+// Also without own process numbers. A compiler's programs have many process numbers, so none of
+// them may send signals; they do not need to.
 void SeccompFilter::restrict_signals(Box box) {
   using enum Condition::Test;
   const unsigned refuse = box == Box::kCompiler ? fail(EPERM) : kTrap;
@@ -150,7 +151,7 @@ void SeccompFilter::restrict_signals(Box box) {
     rule(call, kAllow, {{0, kOwnPid}});
     rule(call, refuse);
   }
-  // A descriptor may send signals as well, to whoever is set as its owner.
+  // A descriptor may send signals as well, to the process that is set as its owner.
   constexpr unsigned kSetSignal = 10;      // F_SETSIG
   constexpr unsigned kSetOwnerLarge = 15;  // F_SETOWN_EX
   constexpr unsigned kSetLease = 1024;     // F_SETLEASE
@@ -165,9 +166,9 @@ void SeccompFilter::restrict_signals(Box box) {
   }
 }
 
-// NVIDIA's driver does not start without a local socket of its own (cuInit gives error 304). It
-// also looks for helpers behind such sockets, and goes on where there is none. A datagram reaches
-// any socket whose name is known, without a connection.
+// NVIDIA's driver does not start without its own local socket (cuInit gives error 304). It also
+// looks for helpers behind such sockets, and goes on if there is none. A datagram reaches any
+// socket with a known name, without a connection.
 void SeccompFilter::restrict_sockets(Box box) {
   using enum Condition::Test;
   rule(SYS_connect, fail(ENOENT));
@@ -185,8 +186,8 @@ void SeccompFilter::restrict_sockets(Box box) {
   for (const unsigned call : {SYS_socket, SYS_socketpair}) rule(call, fail(EACCES));
 }
 
-// The workbook's part of the program speaks with the grader by sendmsg, recvmsg and send, which a
-// file may not call by name (symbol_rules.cpp). Nobody else reads or writes there.
+// The workbook's part of the program talks to the grader by sendmsg, recvmsg and send, which a file
+// may not call by name (symbol_rules.cpp). No other call may read or write there.
 void SeccompFilter::restrict_channel() {
   using enum Condition::Test;
   constexpr auto kChannel = static_cast<unsigned>(kServeDescriptor);
@@ -203,8 +204,8 @@ void SeccompFilter::restrict_channel() {
   }
 }
 
-// Memory that no limit of a process counts. Populating is not interrupted, so a process that is
-// stopped would go on.
+// Memory that no limit of a process counts. Populating cannot be interrupted, so a stopped process
+// would go on.
 void SeccompFilter::restrict_memory(Box box) {
   using enum Condition::Test;
   if (box == Box::kGpu) return;

@@ -50,7 +50,7 @@ constexpr NamedCall kForbidden[] = {
     {442, "mount_setattr"},
 };
 
-// These only in some ways.
+// These are allowed only with some arguments.
 constexpr NamedCall kRestricted[] = {
     {SYS_clone, "clone"},
     {SYS_socket, "socket"},
@@ -179,7 +179,7 @@ constexpr unsigned kOfConvolution[] = {
     436,  // close_range
     437,  // openat2
     439,  // faccessat2
-    // What it is.
+    // The process itself, and the machine.
     SYS_getpid,
     SYS_gettid,
     SYS_getppid,
@@ -209,7 +209,7 @@ constexpr unsigned kOfConvolution[] = {
     SYS_rt_sigpending,
     SYS_sigaltstack,
 #if defined(__x86_64__)
-    // What newer machines have no more.
+    // Calls that newer architectures lack.
     SYS_arch_prctl,
     SYS_open,
     SYS_creat,

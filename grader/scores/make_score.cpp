@@ -12,7 +12,7 @@ namespace convlab::grader {
 
 namespace {
 
-/// What the result holds about one stage.
+/// The result's data about one stage.
 struct StageRecord {
   std::size_t cases = 0;
   std::size_t passed_cases = 0;
@@ -49,7 +49,7 @@ std::string finding_id(const CheckResult& check, const std::string& stage) {
   return {};
 }
 
-// 0.95, 1.23, 12.35; three digits of what is far slower than the reference.
+// 0.95, 1.23, 12.35; three digits for speeds far below the reference.
 std::string ratio_text(double ratio) {
   constexpr double kSlow = 0.1;
   if (ratio < kSlow) return three_digits(ratio);
@@ -138,7 +138,7 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
   }
 }
 
-// Why this item is not part of the check that was asked for; empty if it is.
+// Why this item is not part of the requested check; empty if it is.
 std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
   if (rule.batch == 0) return {};

@@ -26,7 +26,7 @@ struct RuleProblem {
   std::string what;
 };
 
-// Refuses keys that nobody reads: a misspelt "ponits" must not silently give none.
+// Refuses unknown keys: a misspelt "ponits" must not silently give none.
 void check_keys(const json& object, const std::set<std::string>& known) {
   if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
   for (const auto& item : object.items()) {
@@ -191,7 +191,7 @@ ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
   } catch (const json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); docs/grading.md shows its form.");
-  } catch (const json::exception& error) {  // a number that no double holds
+  } catch (const json::exception& error) {  // a number too large for a double
     throw EnvironmentError(name + " holds what cannot be read (" + error.what() +
                            "); docs/grading.md shows its form.");
   } catch (const RuleProblem& problem) {

@@ -13,8 +13,8 @@ double share_of(const SpeedMeasure& measure, const ScoreRule& rule, double speed
   return is_near ? 1.0 : share_at(rule.curve, speed);
 }
 
-// The speed of the fastest calls. Who is slow in some calls on purpose has wide bounds, and earns
-// no more by them than by being as fast as he can.
+// The speed of the fastest calls. A submission that is slow in some calls on purpose gets wide
+// bounds, but no more points than its fastest calls deserve.
 double fastest_shown(const SpeedMeasure& measure) {
   double fastest_ms = 0.0;
   for (const std::vector<double>& samples : measure.yours_ms) {
@@ -35,9 +35,9 @@ SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, doubl
   const bool enough = std::all_of(
       measure.yours_ms.begin(), measure.yours_ms.end(),
       [](const std::vector<double>& samples) { return samples.size() >= kFewestPairs; });
-  // Where every speed gives the same, a single sample decides.
+  // If every speed gives the same points, a single sample decides.
   const bool level = rule.curve.front().share == rule.curve.back().share;
-  // Not "high > …": whatever is no number is no measurement.
+  // Not "high > …", so that NaN counts as no measurement.
   result.no_measure = !(measure.high <= kWidestBounds * measure.low);
   result.decided =
       (enough || level) && !result.no_measure && result.most - result.least <= tolerance;

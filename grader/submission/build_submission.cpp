@@ -73,7 +73,7 @@ class Compiler {
   Compiler(const GivenFileTarget& target, fs::path folder)
       : target_(target), folder_(std::move(folder)) {}
 
-  /// Nothing if it went well.
+  /// Empty if it succeeded.
   std::optional<BuildProblem> compile(const fs::path& file) const {
     // The headers that milestones may include, and the tools; not the programs of a solution.
     return step(compile_command(target_, file, folder_),
@@ -123,7 +123,7 @@ class Compiler {
   fs::path course_ = network_folder().parent_path().parent_path();
 };
 
-// What a step of the compiler left behind, which may be gigabytes, but for these.
+// Removes all files of a compiler's step except these; they may be gigabytes.
 void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept) {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
@@ -139,8 +139,8 @@ void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept
                          fault + "; free some space, then run this again.");
 }
 
-// A file that does not compile may be the machine's fault. What the compiler says of it is the
-// file's word; what the machine says, and whether an empty file compiles, is not.
+// A failed compilation may be the machine's fault. The file can influence the compiler's message,
+// but not the state of the machine or whether an empty file compiles.
 void require_working_machine(const GivenFileTarget& target, const fs::path& folder) {
   if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
     blame_machine(folder, fault);
@@ -163,15 +163,15 @@ void require_working_machine(const GivenFileTarget& target, const fs::path& fold
                          "looks for it again.");
 }
 
-// The compiler's time is the grader's memory: nobody writes a convolution of this size.
+// Larger sources cost compile time and memory; no convolution has this size.
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20;
 constexpr std::size_t kMostFiles = 100;
-// With its folders. What is made of a file has a longer name, and no name may exceed 255 bytes.
+// Includes the folders. Files made from it get longer names, and a name may not exceed 255 bytes.
 constexpr std::size_t kLongestName = 150;
-// What it makes of them is kept.
+// The compiled files are kept.
 constexpr std::uintmax_t kMostObjectBytes = std::uintmax_t{32} << 20;
 
-/// One file, as it was read.
+/// The content of one file.
 struct Text {
   fs::path name{};  ///< from the folder on
   std::string text{};
@@ -240,7 +240,7 @@ struct Compiled {
   std::optional<BuildProblem> problem{};
 };
 
-// An object is kept for the next time, so that who changes one file of ten compiles one.
+// Object files are kept, so that a change of one file among ten compiles only one.
 Compiled compile(const Text& source, const std::vector<Text>& headers,
                  const GivenFileTarget& target) {
   const std::string all = joined({source}) + joined(headers);
@@ -338,7 +338,7 @@ std::string lines_of_warnings(const std::string& printed) {
   for (std::string line; std::getline(lines, line);) {
     const auto mark = line.find(kMark);
     if (mark == std::string::npos) continue;
-    // FILE:LINE:COLUMN; another folder than the file's own is not the student's.
+    // FILE:LINE:COLUMN; a file in another folder is not the student's.
     std::string place = line.substr(0, mark);
     if (place.find("/common/") != std::string::npos || place.starts_with("/usr/")) continue;
     place.erase(std::min(place.rfind(':'), place.size()));
@@ -386,7 +386,7 @@ BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenF
   built.program = built.folder / "program";
   const fs::path kept = built.folder / "all-texts";
   keep_folder(built.folder);
-  // The parts of the course's interface may lie in several files.
+  // The parts of the course interface may lie in several files.
   std::string symbols;
   for (const Compiled& each : compiled) symbols += each.symbols;
   built.form = interface_of(symbols);

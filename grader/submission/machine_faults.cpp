@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An object file of a convolution with everything that is made of it.
+// Room for a convolution's object file and all files made from it.
 constexpr std::uint64_t kNeededBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kNeededFiles = 16;
 
-// errno of an attempt; quotas and limits of a container show only here.
+// errno of an attempt to write; quotas and limits of a container show only here.
 int error_of_writing(const fs::path& file) {
   const std::vector<char> block(std::size_t{1} << 20, '\x5a');
   const Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -33,7 +33,7 @@ int error_of_writing(const fs::path& file) {
   const ssize_t written = ::write(descriptor.get(), block.data(), block.size());
   int error = written < 0 ? errno : 0;
   if (error == 0 && static_cast<std::size_t>(written) < block.size()) {
-    // Another write would say why, but beyond a limit of this process it ends the process.
+    // Another write would give the reason, but beyond a limit of this process it ends the process.
     rlimit limit{};
     ::getrlimit(RLIMIT_FSIZE, &limit);
     error = limit.rlim_cur < block.size() ? EFBIG : ENOSPC;
@@ -93,7 +93,7 @@ std::vector<fs::path> tool_folders(const fs::path& build, const std::string& dev
     const fs::path real = fs::canonical(program, missing);
     const fs::path folder = real.parent_path().parent_path();
     if (missing || folder == "/" || folder == "/usr") continue;
-    // Not all of it: /home/somebody/bin/g++ lies beside that person's work.
+    // Not the whole folder: /home/somebody/bin/g++ lies beside that person's work.
     for (const char* part : {"bin", "include", "lib", "lib64", "libexec", "nvvm", "targets"}) {
       if (fs::is_directory(folder / part, missing)) folders.push_back(folder / part);
     }

@@ -49,8 +49,8 @@ void find_line(FaultRecord& fault, const std::filesystem::path& program,
   if (fault.code == 0 || fault.line != 0) return;
   std::ostringstream address;
   address << "0x" << std::hex << fault.code;
-  // The program is somebody else's, and so is its debug information, which may be made to mislead
-  // or to fill the memory of whoever reads it: that happens in a box as well.
+  // The program and its debug information are untrusted. The debug information may mislead its
+  // reader or fill its memory, so it is read in a box, too.
   const ChildProcess::Options options{.policy = {.box = Box::kCompiler,
                                                  .readable = {program},
                                                  .secret = secret,
@@ -62,7 +62,7 @@ void find_line(FaultRecord& fault, const std::filesystem::path& program,
   process.wait(kPatience);
   std::istringstream lines(process.output_head());
   for (std::string line; std::getline(lines, line);) {
-    // "/home/…/conv_forward.cpp:31 (discriminator 3)"; what the standard library inlines comes
+    // "/home/…/conv_forward.cpp:31 (discriminator 3)"; inlined lines of the standard library come
     // first.
     const auto colon = line.rfind(':');
     if (colon == std::string::npos || line.starts_with("/usr/") || line.starts_with('?')) continue;

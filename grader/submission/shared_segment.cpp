@@ -26,7 +26,7 @@ namespace {
 SharedSegment::SharedSegment(std::size_t size, Access access) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   size_ = (size + page - 1) / page * page;
-  // If a shared page is missing later, that is a fatal signal, not an error. So check first.
+  // A shared page that is missing later causes a fatal signal, not an error. So check first.
   const auto free = static_cast<std::size_t>(available_memory());
   if (size_ > free) {
     throw EnvironmentError("This needs " + std::to_string(size_ >> 20) + " MiB of memory and " +

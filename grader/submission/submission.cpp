@@ -35,7 +35,7 @@ std::uint64_t fresh_token() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-// What the builder wrote down; of the milestones only the first has no device.
+// The policy that the builder stored; among the milestones only the first has no device.
 Box box_for(const std::filesystem::path& program) {
   std::ifstream stream(program.parent_path() / kDeviceFile);
   std::string device;
@@ -47,8 +47,8 @@ Box box_for(const std::filesystem::path& program) {
   return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
 }
 
-// A program on the CPU that says that it has a GPU would be timed by its own words, and one that
-// has a GPU and says that it has none would not be asked for kernels.
+// A CPU program that claims to have a GPU would report its own times, and a GPU program that claims
+// to have none would not need kernels.
 bool may_run_on(Box box, Device device) {
   switch (box) {
     case Box::kCpu:
@@ -60,7 +60,7 @@ bool may_run_on(Box box, Device device) {
   }
 }
 
-// A thread that was left behind may crash between two requests; it tells the token of the first.
+// A leftover thread may crash between two requests; its message has the token of the first.
 bool answers(const ServeReply& reply, const ServeRequest& request) {
   return reply.token == request.token || reply.status == ServeStatus::kCrash;
 }
@@ -138,7 +138,7 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
     place();
   } catch (const EnvironmentError&) {
     if (!process_) throw;
-    restart();  // it may be the one that has taken the memory
+    restart();  // it may be the process that took the memory
     place();
   }
   return {input_.begin(), weights_.begin(), output_.begin()};
@@ -168,7 +168,7 @@ bool Submission::surroundings_intact() const {
          intact(end, std::min(end + kRedzone, output_.segment.size()));
 }
 
-// In lockstep each access to shared memory is a call in which a lane waits for the others.
+// In lockstep each access to shared memory is a call that waits for the other lanes.
 constexpr int kLockstepSlower = 10;
 
 bool Submission::in_lockstep() const {
@@ -188,8 +188,8 @@ milliseconds Submission::time_limit() const {
   return in_lockstep() ? usual * kLockstepSlower : usual;
 }
 
-// A third of the limit of the whole call at most, so that the program can say where it was, also on
-// a machine on which it gets a third of the processor.
+// At most a third of the limit of the whole call, so that the program can report where it was, even
+// on a machine on which it gets a third of the processor.
 double Submission::kernel_limit_s() const {
   const double part = device_.device == Device::kCpu ? 0.3 : 0.6;
   const double call_s = std::chrono::duration<double>(time_limit()).count();
@@ -253,7 +253,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
         std::chrono::duration<double, std::milli>(computing_time() - used).count();
     result.threads = process_ ? process_->thread_count() : 0;
   }
-  // A program that answers slowly on purpose must not gain by it.
+  // A program must not gain by answering slowly on purpose.
   constexpr double kMostOnCpu = 1.0;
   constexpr double kMostOnDevice = 5.0;
   empty_ms = std::min(empty_ms, on_cpu ? kMostOnCpu : kMostOnDevice);
@@ -278,7 +278,7 @@ Call Submission::run_phases(const std::string& stage, const std::function<void()
 }
 
 Call Submission::run_recorded(const std::string& stage, std::vector<FlowWord>& words) {
-  // The record has more to tell than the output.
+  // The record is larger than the output.
   constexpr auto kNumbers =
       static_cast<int>((sizeof(FlowRecord) + kMostFlowWords * sizeof(FlowWord)) / sizeof(float));
   output_.place(kNumbers, SharedSegment::Access::kWritable, Placement::kAligned);
@@ -348,7 +348,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
                    output_.segment.descriptor()};
     segments_are_known_ = true;
   }
-  // Settings come with each request, because what a constructor finds in memory it may change.
+  // Settings come with each request, because a constructor could change stored ones in memory.
   ServeRequest whole = request;
   whole.settings.push_back(kGpuMemorySetting + gpu_memory_);
   for (const std::string& each : environment) {
@@ -386,7 +386,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   } else {
     reply = std::move(*decoded);
     make_printable(reply);
-    // What follows would be an emulation's verdict under a GPU's name.
+    // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
     if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
@@ -401,7 +401,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
       case ServeStatus::kNotImplemented:
         return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
       case ServeStatus::kException:
-        // What it left behind, on a GPU above all, must not spoil the next call.
+        // Its leftovers, above all on a GPU, must not spoil the next call.
         failure = Failure{.kind = Failure::Kind::kException, .fault = reply.fault};
         break;
       case ServeStatus::kPaused:

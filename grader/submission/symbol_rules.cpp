@@ -17,17 +17,16 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What the box of a submission refuses (seccomp_filter.cpp), so that its author reads a name
-// instead of the number of a system call; and what reaches around these rules: functions looked up
-// by name, the layout of the program, its environment. Everything else may be used: what a function
-// does, the box judges. So the C and C++ libraries work as a whole, whatever calls stand behind
-// them.
+// Functions that the box of a submission refuses (seccomp_filter.cpp), so that its author reads a
+// name instead of the number of a system call. Also functions that get around these rules: lookup
+// by name, the layout of the program, its environment. All other functions are allowed, because the
+// box controls what they do. So the C and C++ libraries work completely.
 constexpr std::string_view kRefused[] = {
     // Processes and programs.
     "fork", "_Fork", "vfork", "clone", "__clone", "execl", "execle", "execlp", "execv", "execve",
     "execvp", "execvpe", "execveat", "fexecve", "posix_spawn", "posix_spawnp", "system", "popen",
     "pclose", "daemon", "wordexp", "wait", "waitpid", "wait3", "wait4", "waitid",
-    // Others: signals, memory, priority, limits.
+    // Other processes: signals, memory, priority, limits.
     "kill", "killpg", "tgkill", "sigqueue", "pidfd_send_signal", "pidfd_open", "ptrace",
     "process_vm_readv", "process_vm_writev", "setpriority", "sched_setscheduler", "setrlimit",
     "prlimit", "prctl", "setsid", "setpgid", "setpgrp",
@@ -49,7 +48,7 @@ constexpr std::string_view kRefused[] = {
     "etext", "_etext", "edata", "_edata", "end", "_end", "__bss_start", "__libc_start_main",
     "__libc_stack_end"};
 
-// Beside the list above, so that nothing of the same name under an older version is missed.
+// In addition to the list above, so that no older version of a name is missed.
 constexpr std::string_view kRefusedBeginnings[] = {"__libc_dlsym", "__libc_dlopen", "_dl_",
                                                    "io_uring_"};
 
@@ -131,7 +130,7 @@ constexpr std::string_view kInternal[] = {"_ZN7convlab9run_stage",
                                           "_ZN7convlab12MappedSegment",
                                           "_ZN7convlab17open_cuda_session"};
 
-// Of the emulated device: what its headers call, and no more. The rest steers it and keeps its
+// The functions of the emulated device that its headers call. All others control it and keep its
 // records.
 constexpr std::string_view kEmulation[] = {"_ZN7convlab9emulation", "_ZNK7convlab9emulation"};
 constexpr std::string_view kEmulationInterface[] = {"AsyncCopyQueue",
@@ -245,8 +244,8 @@ bool is_refused(std::string_view name) {
          begins_with_one(kRefusedBeginnings, name) || steers_the_emulation(name);
 }
 
-// A mangled name may refer back to its parts, and twice to each: forty characters more, a thousand
-// times the text.
+// A mangled name may refer back to its parts, twice to each: forty more characters can make the
+// text a thousand times longer.
 bool grows(const std::string& name) {
   constexpr int kMostReferences = 16;
   constexpr std::size_t kLongest = 512;

@@ -26,7 +26,7 @@ static void json_fields(JsonFields& fields, SweepRecord& record) {
 
 namespace {
 
-// Changes when the program is built anew.
+// Changes when the program is rebuilt.
 std::string state_of(const std::filesystem::path& program) {
   std::error_code missing;
   const auto time = std::filesystem::last_write_time(program, missing);
@@ -38,7 +38,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Runs the program at one point, and leaves its times, or why there are none.
+// Runs the program at one point, and stores its times or the reason for none.
 // @return false if it was interrupted
 bool try_point(const SweepPlan& plan, const std::filesystem::path& result_file, TriedPoint& point) {
   const FinishedProcess run = run_process(

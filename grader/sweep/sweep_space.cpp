@@ -23,7 +23,7 @@ void json_fields(JsonFields& fields, SweepSpace& space) {
 
 namespace {
 
-// The value of a named parameter; nothing if the space has no such one.
+// The value of a named parameter; nothing if the space lacks it.
 std::optional<int> value_of(const SweepSpace& space, const SweepPoint& point,
                             const std::string& name) {
   for (std::size_t i = 0; i < point.size(); ++i) {
@@ -32,7 +32,7 @@ std::optional<int> value_of(const SweepSpace& space, const SweepPoint& point,
   return std::nullopt;
 }
 
-// @throws EnvironmentError if nobody could sweep this
+// @throws EnvironmentError if it cannot be swept
 void require_usable(const SweepSpace& space, const std::string& place) {
   const std::string stage = place + ", stage '" + space.stage + "': ";
   if (space.stage.empty()) throw EnvironmentError(place + ": a space needs the name of its stage.");

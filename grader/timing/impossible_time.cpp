@@ -17,8 +17,8 @@ double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Pre
     case Device::kCpu:
       break;
   }
-  // Two units of 16 numbers, each a multiply and an add, 6 GHz: nobody has more. A transform may
-  // save operations, less than four of five.
+  // Two units of 16 numbers, each a multiply and an add, at 6 GHz: no processor has more. A
+  // transform may save operations, but less than four of five.
   constexpr double kPerCoreAndMs = 2.0 * 16.0 * 2.0 * 6e6;
   constexpr double kSavedByTransforms = 5.0;
   const double cores = std::max(1U, std::thread::hardware_concurrency());

@@ -10,7 +10,7 @@ namespace convlab::grader {
 
 namespace {
 
-// The floor of all convolutions together, where the device's limits are known.
+// The floor of all convolutions together, if the device's limits are known.
 std::optional<double> floor_of(const RunResult& run, const MeasuredDevice& device) {
   const DeviceLimits limits = with_measured(limits_of(device.info), device.limits);
   double sum = 0.0;

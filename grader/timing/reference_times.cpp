@@ -14,7 +14,7 @@ void ReferenceTimes::call(int layer, const ConvShape& shape, const Arrays& given
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
   };
   copy(arrays.weights, given.weights, shape.weights_size());
-  // The submission's first call of a layer is no sample, nor is this one's.
+  // The submission's first call of a layer is not a sample, and neither is the reference's.
   const auto exchange = [&] { copy(arrays.input, given.input, shape.input_size()); };
   if (is_new) run(exchange);
   if (const auto op_ms = run(exchange)) op_ms_[index].push_back(*op_ms);
@@ -24,7 +24,7 @@ void ReferenceTimes::call(int layer, const ConvShape& shape, const Arrays& given
 std::optional<double> ReferenceTimes::run(const std::function<void()>& exchange) {
   const Call call = submission_.run_timed(stage_, exchange);
   const Device device = submission_.device().device;
-  // An emulated reference beside a submission on a GPU has no time to compare with.
+  // An emulated reference has no time to compare with that of a submission on a GPU.
   if (!call.failure && device != Device::kEmulated) {
     return device == Device::kCpu ? call.own_ms : call.op_ms;
   }

@@ -15,7 +15,7 @@ double median_of(std::vector<double> samples) {
   return spread_of(std::move(samples)).median;
 }
 
-// Pairs stay pairs: what slowed both for a moment must not look like a difference.
+// Pairs stay pairs: a moment that slowed both must not look like a difference.
 double resampled_speed(const SpeedMeasure& measure, Random& random) {
   double reference = 0.0;
   double yours = 0.0;
@@ -68,8 +68,8 @@ void estimate_speed(SpeedMeasure& measure) {
   measure.low = speeds[outside];
   measure.high = speeds[kDraws - 1 - outside];
 
-  // What is drawn from few pairs never leaves their range: with three, the percentiles hold the
-  // truth in three cases of four only. Student's t knows how little so few tell.
+  // Draws from few pairs never leave their range: with three pairs, the percentiles contain the
+  // truth in only three of four cases. Student's t accounts for few samples.
   constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776};  // 97.5 %, from 2 pairs on
   const std::size_t pairs = fewest_pairs(measure);
   if (pairs < 2 || pairs - 2 >= kStudent.size()) return;

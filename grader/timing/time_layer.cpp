@@ -38,7 +38,7 @@ class LayerTiming {
     if (layer_.call.round_trip_ms > kSampleBudgetMs) {
       if (auto found = keep(layer_.call)) return found;
     } else {
-      // Real images begin with equal rows of zeros, so no copy of one of them would be told apart.
+      // Real images begin with equal rows of zeros, so their copies could not be distinguished.
       FreshNumbers::draw().fill(layer_.arrays.input, layer_.shape.input_size());
       const Stopwatch watch;
       for (int sample = 0; sample < kMostSamples; ++sample) {
@@ -80,8 +80,8 @@ class LayerTiming {
     return keep(call);
   }
 
-  // The submission tells its own times; how far they may be from the grader's is judged call by
-  // call. On the CPU the grader's counts in any case.
+  // The submission reports its own times; each call is compared with the grader's time. On the CPU
+  // the grader's time counts in any case.
   std::optional<Finding> keep(const Call& call) {
     const double claimed_ms = layer_.exchanges ? call.op_ms : call.layer_ms;
     const double own_ms = layer_.exchanges ? call.own_ms : call.round_trip_ms;
@@ -91,7 +91,7 @@ class LayerTiming {
         own_ms > kMessageMs + 2.0 * claimed_ms &&
         (on_gpu() || call.processor_ms > kMessageMs + 2.0 * claimed_ms * std::max(1, call.threads));
     if (differs) contradicted_.push_back({claimed_ms, own_ms});
-    // What prolog does where nobody can take its input away counts.
+    // Prolog's time counts if the grader cannot replace its input.
     const bool prolog_counts = !layer_.exchanges && layer_.call.copies == 0;
     const double scored_ms = !on_gpu() || differs ? own_ms
                              : prolog_counts      ? call.layer_ms
@@ -115,7 +115,7 @@ class LayerTiming {
     return *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
   }
 
-  // More than half of the calls, so that a machine that was busy for a moment accuses nobody.
+  // More than half of the calls, so that a short load on the machine accuses nobody.
   [[nodiscard]] std::optional<Finding> check_clock() const {
     if (shortest_op_ms() > 0.0 && 2 * contradicted_.size() <= result_.op_ms.size()) {
       return std::nullopt;
@@ -126,9 +126,9 @@ class LayerTiming {
                                   three_digits(first.own_ms) + " ms.");
   }
 
-  // The second event lies on the default stream behind everything that convolve did there. What the
+  // The second event lies on the default stream after all work of convolve there. Work that the
   // device still does afterwards runs in a stream that the default one does not wait for. The gap
-  // between the two clocks would not tell: other programs on the GPU widen it.
+  // between the two clocks would not show this: other programs on the GPU widen it.
   [[nodiscard]] std::optional<Finding> check_streams() const {
     constexpr double kTailMs = 0.2;  // to notice the end of the device's work
     constexpr double kShare = 0.25;

@@ -29,28 +29,9 @@ template <int kVecs, int kPixels>
 void multiply_map_tile(int taps, const float* pixels, const std::ptrdiff_t* offsets,
                        const float* weights, float* sums) {
   constexpr std::ptrdiff_t kWidth = std::ptrdiff_t{kVecs} * kLanes;
-  Vec sum[kPixels][kVecs] = {};
-  for (int k = 0; k < taps; ++k) {
-    const float* const row = pixels + offsets[k];
-    Vec weight[kVecs];
-    CONVLAB_UNROLL
-    for (std::ptrdiff_t v = 0; v < kVecs; ++v) {
-      weight[v] = load(weights + v * kLanes);
-      keep_in_register(weight[v]);
-    }
-    CONVLAB_UNROLL
-    for (std::ptrdiff_t i = 0; i < kPixels; ++i) {
-      const Vec pixel = broadcast(row[i]);
-      CONVLAB_UNROLL
-      for (std::ptrdiff_t v = 0; v < kVecs; ++v) sum[i][v] += pixel * weight[v];
-    }
-    weights += kWidth;
-  }
-  CONVLAB_UNROLL
-  for (std::ptrdiff_t i = 0; i < kPixels; ++i) {
-    CONVLAB_UNROLL
-    for (std::ptrdiff_t v = 0; v < kVecs; ++v) store(sums + i * kWidth + v * kLanes, sum[i][v]);
-  }
+  SumTile<kPixels, kVecs> tile;
+  for (int k = 0; k < taps; ++k, weights += kWidth) tile.add(pixels + offsets[k], weights);
+  tile.store_to(sums, kWidth);
 }
 
 /// The same for kernels of kKernel columns and stride 1, where neighbouring pixels share what they
@@ -87,11 +68,8 @@ using MultiplyMapTile = void (*)(int taps, const float* pixels, const std::ptrdi
 
 template <int kVecs>
 MultiplyMapTile multiply_map_tile_for(int pixels) {
-  constexpr auto kTable = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return std::array<MultiplyMapTile, sizeof...(kIndex)>{
-        multiply_map_tile<kVecs, static_cast<int>(kIndex) + 1>...};
-  }
-  (std::make_index_sequence<max_pixels(kVecs)>());
+  constexpr auto kTable = table_of_sizes<max_pixels(kVecs)>(
+      [](auto size) -> MultiplyMapTile { return multiply_map_tile<kVecs, size()>; });
   return kTable[static_cast<std::size_t>(pixels - 1)];
 }
 
@@ -102,11 +80,8 @@ constexpr int max_pixels_of_rows(int kernel) {
 
 template <int kKernel>
 MultiplyMapTile multiply_map_rows_for(int pixels) {
-  constexpr auto kTable = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return std::array<MultiplyMapTile, sizeof...(kIndex)>{
-        multiply_map_rows<kKernel, static_cast<int>(kIndex) + 1>...};
-  }
-  (std::make_index_sequence<max_pixels_of_rows(kKernel)>());
+  constexpr auto kTable = table_of_sizes<max_pixels_of_rows(kKernel)>(
+      [](auto size) -> MultiplyMapTile { return multiply_map_rows<kKernel, size()>; });
   return kTable[static_cast<std::size_t>(pixels - 1)];
 }
 

@@ -42,30 +42,9 @@ inline constexpr int kMaxTileWidth = 8 * kLanes;
 template <int kMaps>
 void multiply_tile(int taps, const float* pixels, const std::ptrdiff_t* offsets,
                    const float* weights, float* output, std::ptrdiff_t output_pitch) {
-  constexpr int kVecs = tile_vecs(kMaps);
-  Vec sum[kMaps][kVecs] = {};
-  for (int k = 0; k < taps; ++k) {
-    const float* const row = pixels + offsets[k];
-    Vec x[kVecs];
-    CONVLAB_UNROLL
-    for (std::ptrdiff_t v = 0; v < kVecs; ++v) {
-      x[v] = load(row + v * kLanes);
-      keep_in_register(x[v]);
-    }
-    CONVLAB_UNROLL
-    for (std::ptrdiff_t m = 0; m < kMaps; ++m) {
-      const Vec weight = broadcast(weights[m]);
-      CONVLAB_UNROLL
-      for (std::ptrdiff_t v = 0; v < kVecs; ++v) sum[m][v] += weight * x[v];
-    }
-    weights += kMaps;
-  }
-  CONVLAB_UNROLL
-  for (std::ptrdiff_t m = 0; m < kMaps; ++m) {
-    CONVLAB_UNROLL
-    for (std::ptrdiff_t v = 0; v < kVecs; ++v)
-      store(output + m * output_pitch + v * kLanes, sum[m][v]);
-  }
+  SumTile<kMaps, tile_vecs(kMaps)> tile;
+  for (int k = 0; k < taps; ++k, weights += kMaps) tile.add(weights, pixels + offsets[k]);
+  tile.store_to(output, output_pitch);
 }
 
 using MultiplyTile = void (*)(int taps, const float* pixels, const std::ptrdiff_t* offsets,
@@ -73,10 +52,8 @@ using MultiplyTile = void (*)(int taps, const float* pixels, const std::ptrdiff_
 
 /// multiply_tile<maps>, for 1 to kMaxMaps.
 inline MultiplyTile multiply_tile_for(int maps) {
-  constexpr auto kTable = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
-    return std::array<MultiplyTile, kMaxMaps>{multiply_tile<static_cast<int>(kIndex) + 1>...};
-  }
-  (std::make_index_sequence<kMaxMaps>());
+  constexpr auto kTable =
+      table_of_sizes<kMaxMaps>([](auto size) -> MultiplyTile { return multiply_tile<size()>; });
   return kTable[static_cast<std::size_t>(maps - 1)];
 }
 

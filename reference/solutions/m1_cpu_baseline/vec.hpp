@@ -1,7 +1,14 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
+#include <utility>
+
+/// Unrolls a loop over lanes or registers: its array stays in registers only if every index is
+/// known at compile time.
+#define CONVLAB_UNROLL _Pragma("GCC unroll 32")
 
 namespace convlab {
 
@@ -63,8 +70,44 @@ inline void copy_row(const float* from, float* to, int count) {
   store(to + count - kLanes, load(from + count - kLanes));
 }
 
-}  // namespace convlab
+/// The sums of a register tile: kScalars rows × kVecs vectors.
+template <int kScalars, int kVecs>
+struct SumTile {
+  Vec sum[kScalars][kVecs] = {};
 
-/// Unrolls a loop over lanes or registers: its array stays in registers only if every index is
-/// known at compile time.
-#define CONVLAB_UNROLL _Pragma("GCC unroll 32")
+  /// Adds the product of every scalar with every vector.
+  void add(const float* scalars, const float* vectors) {
+    Vec vec[kVecs];
+    CONVLAB_UNROLL
+    for (std::ptrdiff_t v = 0; v < kVecs; ++v) {
+      vec[v] = load(vectors + v * kLanes);
+      keep_in_register(vec[v]);
+    }
+    CONVLAB_UNROLL
+    for (std::ptrdiff_t i = 0; i < kScalars; ++i) {
+      const Vec scalar = broadcast(scalars[i]);
+      CONVLAB_UNROLL
+      for (std::ptrdiff_t v = 0; v < kVecs; ++v) sum[i][v] += scalar * vec[v];
+    }
+  }
+
+  /// @param to  kScalars rows, `pitch` floats apart
+  void store_to(float* to, std::ptrdiff_t pitch) const {
+    CONVLAB_UNROLL
+    for (std::ptrdiff_t i = 0; i < kScalars; ++i) {
+      CONVLAB_UNROLL
+      for (std::ptrdiff_t v = 0; v < kVecs; ++v) store(to + i * pitch + v * kLanes, sum[i][v]);
+    }
+  }
+};
+
+/// {function_of(1), …, function_of(kCount)}, the numbers as constants: tiles of every size.
+template <int kCount, class FunctionOf>
+constexpr auto table_of_sizes(FunctionOf function_of) {
+  return [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array{function_of(std::integral_constant<int, static_cast<int>(kIndex) + 1>{})...};
+  }
+  (std::make_index_sequence<kCount>());
+}
+
+}  // namespace convlab
