@@ -78,15 +78,14 @@ GivenFileTarget target_for(bool is_cpu, const std::filesystem::path& build) {
   return target;
 }
 
-// Lanes meet in shared memory only: that of the files, or of the workbook's headers with fragments.
+}  // namespace
+
 bool has_shared_memory(const SubmittedSources& submitted) {
   std::vector<std::filesystem::path> files = submitted.sources;
   files.insert(files.end(), submitted.headers.begin(), submitted.headers.end());
   const SourceText text(files);
   return text.has("__shared__") || text.has("matrix_fragments") || text.has("warpgroup_multiply");
 }
-
-}  // namespace
 
 GivenFile build_given_files(const SubmittedSources& submitted, bool is_cpu,
                             const std::filesystem::path& build,

@@ -39,6 +39,10 @@ struct GivenFile {
 /// @throws UsageError if there are none, or if they are of another milestone's kind
 SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu);
 
+/// Whether lanes of a warp may meet in shared memory: that of the files, or of the workbook's
+/// headers with fragments. Where they do not, a run in lockstep shows nothing.
+bool has_shared_memory(const SubmittedSources& submitted);
+
 /// Compiles sources for the CPU, for a GPU if one answers, else emulated.
 /// @param build      the build folder, above bin/
 /// @param libraries  of the GPU that they may call: "cublas"
