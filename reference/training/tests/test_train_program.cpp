@@ -112,7 +112,7 @@ TEST_CASE("train: help, and what cannot be done, in one sentence") {
   };
   CHECK_THAT(complaint("nothing", 2), ContainsSubstring("no network preset 'nothing'"));
   CHECK_THAT(complaint("tiny.json --optimizer sgd", 2), ContainsSubstring("adam, momentum"));
-  CHECK_THAT(complaint("tiny.json --seed -1", 2), ContainsSubstring("not negative"));
+  CHECK_THAT(complaint("tiny.json --seed -1", 2), ContainsSubstring("must not be negative"));
   CHECK_THAT(complaint("tiny.json --epochs 0 --output x", 2),
              ContainsSubstring("1 to 1000 epochs, not 0"));
   CHECK_THAT(complaint("tiny.json --limit 601 --output x", 2),
