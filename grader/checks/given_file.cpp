@@ -38,7 +38,7 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
     case BuildProblem::Kind::kNoConvolution:
       return finding("E-timed-phase-empty",
                      file +
-                         " defines a part of the course's interface, but not its function that "
+                         " defines a part of the course interface, but not its function that "
                          "computes: GPUInterface::conv_forward_gpu (or conv_forward_cpu).");
     case BuildProblem::Kind::kSymbol:
       break;
