@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "common/timing/three_digits.hpp"
@@ -321,48 +320,32 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
   return std::nullopt;
 }
 
-namespace {
-
-// OpenMP's threads wait actively for work for some milliseconds before they sleep.
-std::chrono::nanoseconds time_when_settled(const Submission& submission) {
-  constexpr milliseconds kStep{15};
-  constexpr int kSteps = 4;
-  auto time = submission.computing_time();
-  for (int step = 0; step < kSteps; ++step) {
-    std::this_thread::sleep_for(kStep);
-    const auto before = std::exchange(time, submission.computing_time());
-    if (time == before && !submission.is_busy()) break;
-  }
-  return time;
-}
-
-}  // namespace
-
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed) {
   if (const auto found = first_finding(submission, stage, {plan.repeated.back()}, seed)) {
     return finding("E-replay", "When it was asked again: " + found->seen);
   }
   submission.thaw();
-  // An emulated device has no threads that work now and then, as a driver has.
-  const bool is_emulated = submission.device().device == Device::kEmulated;
-  const milliseconds look_time{is_emulated ? 45 : 150};
-  const milliseconds much{is_emulated ? 3 : 10};
+  // Threads of OpenMP look out for work for some milliseconds before they sleep.
+  constexpr milliseconds kSettle{60};
+  constexpr milliseconds kLook{150};
+  constexpr milliseconds kMuch{10};
   constexpr int kMostLooks = 100;  // on a busy machine a busy thread rarely gets a processor
-  const auto settled = time_when_settled(submission);
+  std::this_thread::sleep_for(kSettle);
+  const auto settled = submission.computing_time();
   if (settled.count() < 0) return std::nullopt;
   auto before = settled;
   for (int look = 1; look <= kMostLooks; ++look) {
     const auto waited = submission.waiting_time();
-    std::this_thread::sleep_for(look_time);
+    std::this_thread::sleep_for(kLook);
     const auto now = submission.computing_time();
     const auto wanted = now - before + submission.waiting_time() - waited;
-    if (wanted < much && !submission.is_busy()) return std::nullopt;
+    if (wanted < kMuch && !submission.is_busy()) return std::nullopt;
     before = now;
-    if (look > 1 && now - settled >= 2 * much) break;
+    if (look > 1 && now - settled >= 2 * kMuch) break;
   }
   const auto worked = std::chrono::duration_cast<milliseconds>(before - settled);
-  if (worked < much) return std::nullopt;
+  if (worked < kMuch) return std::nullopt;
   return finding("E-still-working", "Nothing was asked for, and it computed for " +
                                         std::to_string(worked.count()) + " ms of processor time.");
 }
