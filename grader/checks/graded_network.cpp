@@ -10,6 +10,7 @@ GradedNetwork::GradedNetwork(std::string name, int largest_batch)
     : name_(std::move(name)), largest_batch_(largest_batch) {}
 
 void GradedNetwork::load(const Announce& announce) {
+  const std::lock_guard lock(loading_);
   if (network_) return;
   announce("loading the test images");
   dataset_ = load_dataset(Split::kTest);

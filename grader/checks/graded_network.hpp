@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ class GradedNetwork {
   /// @param largest_batch  the largest number of images that will be requested
   GradedNetwork(std::string name, int largest_batch);
 
-  /// Reads all of it, unless it is loaded already.
+  /// Reads all of it, unless it is loaded already. Any thread may call it.
   /// @throws UsageError for an unknown name, EnvironmentError for missing data or memory
   void load(const Announce& announce);
 
@@ -35,6 +36,7 @@ class GradedNetwork {
  private:
   std::string name_;
   int largest_batch_;
+  std::mutex loading_;
   std::optional<Network> network_;
   Dataset dataset_;
   std::vector<float> images_;

@@ -23,6 +23,9 @@ constexpr CompilerWords kWords[] = {
      "Work the index out, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
     {"ConvShape::)() const", "out_height and out_width are functions of the shape.",
      "Call them, with parentheses: shape.out_height()."},
+    {"non-static member function 'virtual", "Your kernel has the name of a function of its class.",
+     "Give the kernel another name: prolog, convolve, epilog, prepare, release and launch are "
+     "functions of the class."},
     {"non-static member function", "out_height and out_width are functions of the shape.",
      "Call them, with parentheses: shape.out_height()."},
     {"cannot be used as a function", "A size of the shape is called like a function.",

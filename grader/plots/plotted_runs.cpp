@@ -1,12 +1,12 @@
 #include "grader/plots/plotted_runs.hpp"
 
 #include <algorithm>
-#include <future>
 #include <map>
 #include <set>
 #include <thread>
 #include <tuple>
 
+#include "common/process/in_threads.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab::grader {
@@ -48,16 +48,9 @@ std::string samples_text(const std::set<std::size_t>& counts, const std::string&
 }  // namespace
 
 std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
-  const std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
   std::vector<Result> results(files.size());
-  std::vector<std::future<void>> readers;
-  for (std::size_t first = 0; first < std::min(workers, files.size()); ++first) {
-    readers.push_back(std::async(std::launch::async, [&, first] {
-      for (std::size_t i = first; i < files.size(); i += workers)
-        results[i] = read_result(files[i]);
-    }));
-  }
-  for (std::future<void>& reader : readers) reader.get();
+  in_threads(files.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { results[i] = read_result(files[i]); });
   return results;
 }
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
-#include <utility>
 
 #include "common/error/error.hpp"
 
@@ -53,8 +53,8 @@ void remove_leftovers(const fs::path& parent, const char* beginning) {
 ScratchFolder::ScratchFolder() {
   std::error_code failed;
   const fs::path parent = fs::temp_directory_path(failed);
-  static bool tidied = false;
-  if (!std::exchange(tidied, true)) remove_leftovers(parent, kBeginning);
+  static std::atomic<bool> tidied = false;
+  if (!tidied.exchange(true)) remove_leftovers(parent, kBeginning);
   std::string name = (parent / (std::string(kBeginning) + "XXXXXX")).string();
   if (failed || ::mkdtemp(name.data()) == nullptr) {
     throw EnvironmentError("Cannot make a folder for the submission in " + parent.string() + ": " +

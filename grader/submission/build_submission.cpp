@@ -1,11 +1,9 @@
 #include "grader/submission/build_submission.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <future>
 #include <regex>
 #include <sstream>
 #include <string_view>
@@ -15,6 +13,7 @@
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
+#include "common/process/in_threads.hpp"
 #include "common/text/printable.hpp"
 #include "grader/sandbox/child_process.hpp"
 #include "grader/submission/machine_faults.hpp"
@@ -292,19 +291,8 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
 std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>& headers,
                                   const GivenFileTarget& target) {
   std::vector<Compiled> compiled(sources.texts.size());
-  std::vector<std::future<void>> workers;
-  std::atomic<std::size_t> next = 0;
-  const std::size_t count =
-      std::min<std::size_t>(compiled.size(), std::max(1U, std::thread::hardware_concurrency()));
-  for (std::size_t worker = 0; worker < count; ++worker) {
-    workers.push_back(std::async(std::launch::async, [&] {
-      for (std::size_t i = next++; i < compiled.size(); i = next++) {
-        compiled[i] = compile(sources.texts[i], headers, target);
-      }
-    }));
-  }
-  for (auto& worker : workers) worker.wait();
-  for (auto& worker : workers) worker.get();
+  in_threads(compiled.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { compiled[i] = compile(sources.texts[i], headers, target); });
   return compiled;
 }
 

@@ -157,8 +157,9 @@ class Submission {
   void replace_program(std::filesystem::path program, std::vector<std::string> variables);
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 
-  /// Known after its first answer.
+  /// Known after its first answer, or from another Submission of the same program.
   [[nodiscard]] const SubmissionDevice& device() const { return device_; }
+  void set_device(SubmissionDevice device) { device_ = std::move(device); }
 
   /// Which mechanisms isolate it; known after its first answer.
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }

@@ -269,3 +269,65 @@ TEST_CASE("grader check: missing data is the environment's fault, and is told wi
   CHECK(run.exit_code == 3);
   CHECK(contains(run.output, "/nonexistent"));
 }
+
+TEST_CASE("grader check: stages that are checked at the same time are told in their order") {
+  constexpr const char* kSource = R"(
+#include <cuda_runtime.h>
+
+#include "common/stage/device_convolution.cuh"
+
+using convlab::ConvShape;
+
+__global__ void conv(float* y, const float* x, const float* w, ConvShape s, float factor) {
+  const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
+  if (i >= s.output_size()) return;
+  const int width = s.out_width(), pixels = s.out_height() * width;
+  const int pixel = i % pixels;
+  const long long b = i / pixels / s.out_channels;
+  const int m = i / pixels % s.out_channels;
+  float sum = 0.0f;
+  for (int c = 0; c < s.in_channels; ++c)
+    for (int p = 0; p < s.kernel; ++p)
+      for (int q = 0; q < s.kernel; ++q)
+        sum += x[((b * s.in_channels + c) * s.height + pixel / width * s.stride + p) * s.width +
+                 pixel % width * s.stride + q] *
+               w[((m * s.in_channels + c) * s.kernel + p) * s.kernel + q];
+  y[i] = factor * sum;
+}
+
+template <int Factor>
+struct Times : convlab::DeviceConvolution {
+  void launch(float* y, const float* x, const float* w, const ConvShape& s) override {
+    conv<<<(s.output_size() + 255) / 256, 256>>>(y, x, w, s, Factor);
+  }
+};
+
+const convlab::ConvolutionStage<Times<1>> first({.id = "first", .title = "Right", .order = 1});
+const convlab::ConvolutionStage<Times<2>> second({.id = "second", .title = "Double", .order = 2});
+const convlab::ConvolutionStage<Times<1>> third({.id = "third", .title = "Right", .order = 3});
+)";
+  const TestFolder folder;
+  const auto file = folder.path() / "three.cu";
+  write_atomically(file, kSource);
+  for (const char* threads : {"OMP_NUM_THREADS=1", "OMP_NUM_THREADS=3"}) {
+    CAPTURE(threads);
+    const auto json = folder.path() / "result.json";
+    const ProgramRun run = run_program(
+        "grader", "check m4 --solution " + file.string() + " --batches 2 --json " + json.string(),
+        std::string("CUDA_VISIBLE_DEVICES=-1 ") + threads);
+    INFO(run.output);
+    CHECK(run.exit_code == 1);
+    const auto place = [&](const char* text) { return run.output.find(text); };
+    CHECK(place("first  Right") < place("second  Double"));
+    CHECK(place("second  Double") < place("third  Right"));
+    CHECK(place("third  Right") < place("NOT PASSED"));
+    CHECK(place("NOT PASSED") != std::string::npos);
+    const grader::CheckResult check = grader::read_check_result(json);
+    REQUIRE(check.findings.size() == 1);
+    CHECK(check.findings.front().stage == "second");
+    REQUIRE(check.result.runs.size() == 2);
+    CHECK(check.result.runs.front().stage.id == "first");
+    CHECK(check.result.runs.back().stage.id == "third");
+    CHECK(check.result.verdict == Verdict::kFailed);
+  }
+}
