@@ -26,6 +26,11 @@ constexpr CompilerWords kWords[] = {
     {"non-static member function 'virtual", "Your kernel has the name of a function of its class.",
      "Give the kernel another name: prolog, convolve, epilog, prepare, release and launch are "
      "functions of the class."},
+    {"too many arguments", "The call gives more values than the function takes.",
+     "Compare the call with the list of parameters. A kernel with the name of a function of its "
+     "class, such as convolve or launch, needs another name."},
+    {"too few arguments", "The call gives fewer values than the function takes.",
+     "Compare the call with the list of parameters."},
     {"non-static member function", "out_height and out_width are functions of the shape.",
      "Call them, with parentheses: shape.out_height()."},
     {"cannot be used as a function", "A size of the shape is called like a function.",
