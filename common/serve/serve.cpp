@@ -51,7 +51,8 @@ struct Session {
   const std::byte* weights_begin = nullptr;
   const std::byte* output_begin = nullptr;
   std::uintptr_t stack_end = 0;
-  double limit_s = 0.0;       ///< of processor time for the running request; 0: none
+  clockid_t limit_clock = 0;  ///< processor time of the thread that calls the stage
+  double limit_s = 0.0;       ///< of that time for the running request; 0: none
   double limit_from_s = 0.0;  ///< of processor time, when it began
   double wait_from_s = 0.0;   ///< the same moment on the clock
 };
@@ -110,13 +111,15 @@ unsigned long long code_of([[maybe_unused]] const void* context) {
   return place >= begin && place < end ? place - begin : 0;
 }
 
-// Reports the line of an endless loop. The limit is processor time of all threads, for busy
-// machines; a program that waits for ever ends after three times as long.
+// Reports the line of an endless loop. The limit is processor time, for busy machines, and of the
+// thread that calls the stage: with many processors, threads that only look out for work use
+// seconds of it in a moment. A program that waits for ever ends after three times as long.
 class TimeLimit {
  public:
   explicit TimeLimit(double seconds) {
     session().limit_s = seconds;
-    session().limit_from_s = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    ::pthread_getcpuclockid(::pthread_self(), &session().limit_clock);
+    session().limit_from_s = seconds_of(session().limit_clock);
     session().wait_from_s = seconds_of(CLOCK_MONOTONIC);
     look_after(seconds);
   }
@@ -127,7 +130,7 @@ class TimeLimit {
   /// Whether the time is up; otherwise it sets the timer again. Called in a signal handler.
   static bool is_over() {
     const Session& s = session();
-    const double left = s.limit_s - (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - s.limit_from_s);
+    const double left = s.limit_s - (seconds_of(s.limit_clock) - s.limit_from_s);
     const double waited = seconds_of(CLOCK_MONOTONIC) - s.wait_from_s;
     if (left <= 0.0 || waited >= kLongestWait * s.limit_s) return true;
     look_after(std::max(left, kShortestLook));
