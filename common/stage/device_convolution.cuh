@@ -47,7 +47,10 @@ class DeviceConvolution : public Convolution {
   /// Frees what prepare allocated.
   virtual void release() {}
 
-  /// Starts the kernels. All pointers are to device memory.
+  /// Starts the kernels. All pointers are to device memory, row-major:
+  /// @param output   batch × out_channels × out_height × out_width
+  /// @param input    batch × in_channels × height × width
+  /// @param weights  out_channels × in_channels × kernel × kernel
   virtual void launch(float* output, const float* input, const float* weights,
                       const ConvShape& shape) = 0;
 

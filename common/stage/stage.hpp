@@ -33,7 +33,7 @@ class Convolution {
 };
 
 /// One implementation of the convolution. A stage is one file that registers itself with a
-/// namespace-scope CpuStage or ConvolutionStage; nothing else knows its name.
+/// namespace-scope CpuStage, ConvolutionStage or LadderStage.
 ///
 /// For CUDA 11, the members that a .cu file names must come first, without a gap.
 struct Stage {
@@ -68,6 +68,19 @@ struct ConvolutionStage {
     stage.make = [] { return std::make_unique<Implementation>(); };
     StageRegistration{std::move(stage)};
   }
+};
+
+/// A stage of milestone 4 with the place, the baseline, the precision class and the capability that
+/// the ladder gives to this id (ladder.cpp); a stage that the ladder does not list goes to its end.
+Stage ladder_stage(const char* id, const char* title);
+
+/// Registers a class derived from Convolution as such a stage.
+///
+///     const convlab::LadderStage<Winograd> stage("winograd", "Fewer multiplications");
+template <class Implementation>
+struct LadderStage : ConvolutionStage<Implementation> {
+  LadderStage(const char* id, const char* title)
+      : ConvolutionStage<Implementation>(ladder_stage(id, title)) {}
 };
 
 /// Says why this program lacks a stage that other programs of the same sources have, because a

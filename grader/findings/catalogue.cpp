@@ -23,9 +23,8 @@ const std::vector<Diagnosis>& catalogue() {
        "build/bin/grader hint and the milestone's name give one hint at a time. Written already: "
        "delete the line."},
       {"E-no-stage", "the file registers no stage",
-       "The object at the end of the exercise, CpuStage or ConvolutionStage, is gone, a static "
-       "constructor ended early, or a file for the course interface does not define its "
-       "functions.",
+       "The object `stage` at the end of the exercise is gone, a static constructor ended early, "
+       "or a file for the course interface does not define its functions.",
        "Restore the last lines of the exercise; for the course interface, compare names and "
        "parameters with the headers in common/given_file/course_interface."},
       {"E-same-stage", "stages cannot be told apart, or are too many",

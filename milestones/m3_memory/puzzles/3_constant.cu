@@ -33,7 +33,6 @@ class Puzzle final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* filter,
               const convlab::ConvShape& shape) override {
     // Copy the kTaps numbers of `filter` into `taps`.
-    (void)filter;  // goes away with your line
     const int outputs = shape.out_width();
     const int blocks = (outputs + kBlock - 1) / kBlock;
     smooth<<<blocks, kBlock>>>(input, output, outputs);

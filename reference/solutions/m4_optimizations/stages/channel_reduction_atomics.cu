@@ -77,11 +77,7 @@ class ChannelReductionAtomics final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<ChannelReductionAtomics> stage({
-    .id = "channel-reduction-atomics",
-    .title = "Channels in parallel, summed by atomics",
-    .baseline = "channel-reduction-tree",
-    .order = 147,
-});
+const convlab::LadderStage<ChannelReductionAtomics> stage(
+    "channel-reduction-atomics", "Channels in parallel, summed by atomics");
 
 }  // namespace

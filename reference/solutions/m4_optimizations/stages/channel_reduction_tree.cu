@@ -86,11 +86,7 @@ class ChannelReductionTree final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<ChannelReductionTree> stage({
-    .id = "channel-reduction-tree",
-    .title = "Channels in parallel, summed by a tree",
-    .baseline = "baseline",
-    .order = 146,
-});
+const convlab::LadderStage<ChannelReductionTree> stage("channel-reduction-tree",
+                                                       "Channels in parallel, summed by a tree");
 
 }  // namespace

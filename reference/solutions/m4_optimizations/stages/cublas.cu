@@ -93,12 +93,7 @@ class Cublas final : public convlab::UnrollingConvolution<true> {
   cublasHandle_t handle_ = nullptr;
 };
 
-const convlab::ConvolutionStage<Cublas> stage({
-    .id = "cublas",
-    .title = "Library: cuBLAS on the unrolled input",
-    .baseline = "im2col-gemm",
-    .order = 190,
-});
+const convlab::LadderStage<Cublas> stage("cublas", "Library: cuBLAS on the unrolled input");
 
 }  // namespace
 

@@ -40,11 +40,6 @@ class CudaGraph final : public convlab::DeviceConvolution {
   convlab::CapturedGraph graph_;
 };
 
-const convlab::ConvolutionStage<CudaGraph> stage({
-    .id = "cuda-graph",
-    .title = "Copy and kernel submitted as one graph",
-    .baseline = "per-layer",
-    .order = 161,
-});
+const convlab::LadderStage<CudaGraph> stage("cuda-graph", "Copy and kernel submitted as one graph");
 
 }  // namespace

@@ -48,11 +48,6 @@ class DirectFp32 final : public convlab::DeviceConvolution {
   convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
 };
 
-const convlab::ConvolutionStage<DirectFp32> stage({
-    .id = "direct-fp32",
-    .title = "CUDA cores near their limit",
-    .baseline = "fused-gemm",
-    .order = 172,
-});
+const convlab::LadderStage<DirectFp32> stage("direct-fp32", "CUDA cores near their limit");
 
 }  // namespace

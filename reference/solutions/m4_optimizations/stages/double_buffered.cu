@@ -79,11 +79,7 @@ class DoubleBuffered final : public image_in_shared::ImageAfterImage {
   }
 };
 
-const convlab::ConvolutionStage<DoubleBuffered> stage({
-    .id = "double-buffered",
-    .title = "The next image is copied while this one is convolved",
-    .baseline = "persistent",
-    .order = 157,
-});
+const convlab::LadderStage<DoubleBuffered> stage(
+    "double-buffered", "The next image is copied while this one is convolved");
 
 }  // namespace

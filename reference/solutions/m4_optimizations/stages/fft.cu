@@ -265,12 +265,7 @@ class Fft final : public convlab::SlicedConvolution {
   Plan output_plan_;
 };
 
-const convlab::ConvolutionStage<Fft> stage({
-    .id = "fft",
-    .title = "Fourier transforms (cuFFT), in double precision",
-    .baseline = "per-layer",
-    .order = 153,
-});
+const convlab::LadderStage<Fft> stage("fft", "Fourier transforms (cuFFT), in double precision");
 
 }  // namespace
 

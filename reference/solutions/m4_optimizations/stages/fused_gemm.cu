@@ -89,11 +89,7 @@ class FusedGemm final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<FusedGemm> stage({
-    .id = "fused-gemm",
-    .title = "Matrix product, input unrolled on the fly",
-    .baseline = "im2col-gemm",
-    .order = 120,
-});
+const convlab::LadderStage<FusedGemm> stage("fused-gemm",
+                                            "Matrix product, input unrolled on the fly");
 
 }  // namespace

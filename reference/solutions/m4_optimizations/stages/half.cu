@@ -53,13 +53,6 @@ class Half final : public convlab::DeviceConvolution {
   convlab::DeviceBuffer<half> halves_;
 };
 
-const convlab::ConvolutionStage<Half> stage({
-    .id = "half",
-    .title = "Arithmetic in half precision",
-    .baseline = "restrict-unroll",
-    .order = 132,
-    .precision = convlab::Precision::kFp16Sums,
-    .needs = {7, 0},
-});
+const convlab::LadderStage<Half> stage("half", "Arithmetic in half precision");
 
 }  // namespace

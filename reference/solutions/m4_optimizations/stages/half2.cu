@@ -166,13 +166,7 @@ class Half2 final : public convlab::DeviceConvolution {
   int map_pairs_ = 4;
 };
 
-const convlab::ConvolutionStage<Half2> stage({
-    .id = "half2",
-    .title = "Arithmetic in half precision, two maps at a time",
-    .baseline = "half",
-    .order = 133,
-    .precision = convlab::Precision::kFp16Sums,
-    .needs = {7, 0},
-});
+const convlab::LadderStage<Half2> stage("half2",
+                                        "Arithmetic in half precision, two maps at a time");
 
 }  // namespace

@@ -69,11 +69,7 @@ class Im2colGemm final : public convlab::UnrollingConvolution<false> {
   }
 };
 
-const convlab::ConvolutionStage<Im2colGemm> stage({
-    .id = "im2col-gemm",
-    .title = "Unrolled input, matrix product in shared memory",
-    .baseline = "baseline",
-    .order = 110,
-});
+const convlab::LadderStage<Im2colGemm> stage("im2col-gemm",
+                                             "Unrolled input, matrix product in shared memory");
 
 }  // namespace

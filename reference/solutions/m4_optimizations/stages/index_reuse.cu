@@ -111,11 +111,7 @@ class IndexReuse final : public convlab::DeviceConvolution {
   convlab::DeviceBuffer<int> pixel_offset_;
 };
 
-const convlab::ConvolutionStage<IndexReuse> stage({
-    .id = "index-reuse",
-    .title = "Matrix product with precomputed indices",
-    .baseline = "fused-gemm",
-    .order = 122,
-});
+const convlab::LadderStage<IndexReuse> stage("index-reuse",
+                                             "Matrix product with precomputed indices");
 
 }  // namespace

@@ -212,13 +212,6 @@ class MmaPtx final : public convlab::tensor_cores::StripConvolution {
   }
 };
 
-const convlab::ConvolutionStage<MmaPtx> stage({
-    .id = "mma-ptx",
-    .title = "Tensor cores by PTX: mma.sync and ldmatrix",
-    .baseline = "tensor-cores-fp16",
-    .order = 134,
-    .precision = convlab::Precision::kFp16,
-    .needs = {8, 0},
-});
+const convlab::LadderStage<MmaPtx> stage("mma-ptx", "Tensor cores by PTX: mma.sync and ldmatrix");
 
 }  // namespace

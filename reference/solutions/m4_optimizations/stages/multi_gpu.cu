@@ -122,11 +122,6 @@ class MultiGpu final : public convlab::Convolution {
   std::vector<Part> parts_;
 };
 
-const convlab::ConvolutionStage<MultiGpu> stage({
-    .id = "multi-gpu",
-    .title = "The batch split over all GPUs",
-    .baseline = "per-layer",
-    .order = 167,
-});
+const convlab::LadderStage<MultiGpu> stage("multi-gpu", "The batch split over all GPUs");
 
 }  // namespace

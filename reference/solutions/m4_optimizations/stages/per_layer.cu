@@ -34,11 +34,7 @@ class PerLayer final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<PerLayer> stage({
-    .id = "per-layer",
-    .title = "A kernel for each convolution, all sizes known",
-    .baseline = "register-tiled",
-    .order = 126,
-});
+const convlab::LadderStage<PerLayer> stage("per-layer",
+                                           "A kernel for each convolution, all sizes known");
 
 }  // namespace

@@ -51,11 +51,7 @@ class Persistent final : public image_in_shared::ImageAfterImage {
   }
 };
 
-const convlab::ConvolutionStage<Persistent> stage({
-    .id = "persistent",
-    .title = "As many blocks as fit, image after image",
-    .baseline = "per-layer",
-    .order = 156,
-});
+const convlab::LadderStage<Persistent> stage("persistent",
+                                             "As many blocks as fit, image after image");
 
 }  // namespace

@@ -150,11 +150,7 @@ class RegisterTiled final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<RegisterTiled> stage({
-    .id = "register-tiled",
-    .title = "Matrix product, tiles in shared memory and registers",
-    .baseline = "fused-gemm",
-    .order = 124,
-});
+const convlab::LadderStage<RegisterTiled> stage(
+    "register-tiled", "Matrix product, tiles in shared memory and registers");
 
 }  // namespace

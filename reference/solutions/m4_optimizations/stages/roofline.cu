@@ -108,13 +108,6 @@ class Roofline final : public convlab::DeviceConvolution {
   convlab::DeviceBuffer<Queue> queue_;
 };
 
-const convlab::ConvolutionStage<Roofline> stage({
-    .id = "roofline",
-    .title = "Tensor cores as fast as the memory",
-    .baseline = "tensor-cores-fp16",
-    .order = 174,
-    .precision = convlab::Precision::kFp16,
-    .needs = {7, 5},
-});
+const convlab::LadderStage<Roofline> stage("roofline", "Tensor cores as fast as the memory");
 
 }  // namespace

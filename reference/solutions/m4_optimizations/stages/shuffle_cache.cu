@@ -104,11 +104,7 @@ class ShuffleCache final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<ShuffleCache> stage({
-    .id = "shuffle-cache",
-    .title = "Inputs kept in registers, handed on by shuffles",
-    .baseline = "restrict-unroll",
-    .order = 144,
-});
+const convlab::LadderStage<ShuffleCache> stage("shuffle-cache",
+                                               "Inputs kept in registers, handed on by shuffles");
 
 }  // namespace

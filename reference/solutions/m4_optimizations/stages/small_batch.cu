@@ -93,13 +93,7 @@ class SmallBatch final : public convlab::DeviceConvolution {
   convlab::DeviceRoom room_;
 };
 
-const convlab::ConvolutionStage<SmallBatch> stage({
-    .id = "small-batch",
-    .title = "Small batches: little to do, so little around it",
-    .baseline = "roofline",
-    .order = 178,
-    .precision = convlab::Precision::kFp16,
-    .needs = {7, 5},
-});
+const convlab::LadderStage<SmallBatch> stage("small-batch",
+                                             "Small batches: little to do, so little around it");
 
 }  // namespace

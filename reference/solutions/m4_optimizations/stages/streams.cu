@@ -147,11 +147,7 @@ class Streams final : public convlab::Convolution {
   std::vector<Lane> lanes_;
 };
 
-const convlab::ConvolutionStage<Streams> stage({
-    .id = "streams",
-    .title = "Copies and kernels overlapped in streams (layer time)",
-    .baseline = "per-layer",
-    .order = 164,
-});
+const convlab::LadderStage<Streams> stage("streams",
+                                          "Copies and kernels overlapped in streams (layer time)");
 
 }  // namespace

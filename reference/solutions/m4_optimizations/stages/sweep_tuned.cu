@@ -96,11 +96,6 @@ class SweepTuned final : public convlab::DeviceConvolution {
   Point point_{};
 };
 
-const convlab::ConvolutionStage<SweepTuned> stage({
-    .id = "sweep-tuned",
-    .title = "Coarser threads, the best of a sweep",
-    .baseline = "thread-coarsening",
-    .order = 142,
-});
+const convlab::LadderStage<SweepTuned> stage("sweep-tuned", "Coarser threads, the best of a sweep");
 
 }  // namespace

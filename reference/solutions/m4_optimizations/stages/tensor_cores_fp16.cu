@@ -77,13 +77,7 @@ class TensorCoresFp16 final : public WmmaStrips<HalfWindows> {
   }
 };
 
-const convlab::ConvolutionStage<TensorCoresFp16> stage({
-    .id = "tensor-cores-fp16",
-    .title = "Tensor cores (WMMA), half precision",
-    .baseline = "fused-gemm",
-    .order = 130,
-    .precision = convlab::Precision::kFp16,
-    .needs = {7, 0},
-});
+const convlab::LadderStage<TensorCoresFp16> stage("tensor-cores-fp16",
+                                                  "Tensor cores (WMMA), half precision");
 
 }  // namespace

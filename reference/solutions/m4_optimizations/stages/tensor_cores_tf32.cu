@@ -91,13 +91,6 @@ class TensorCoresTf32 final : public WmmaStrips<Tf32Chunks> {
   }
 };
 
-const convlab::ConvolutionStage<TensorCoresTf32> stage({
-    .id = "tensor-cores-tf32",
-    .title = "Tensor cores (WMMA), TF32",
-    .baseline = "fused-gemm",
-    .order = 131,
-    .precision = convlab::Precision::kTf32,
-    .needs = {8, 0},
-});
+const convlab::LadderStage<TensorCoresTf32> stage("tensor-cores-tf32", "Tensor cores (WMMA), TF32");
 
 }  // namespace

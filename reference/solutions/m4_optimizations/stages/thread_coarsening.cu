@@ -31,11 +31,7 @@ class ThreadCoarsening final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<ThreadCoarsening> stage({
-    .id = "thread-coarsening",
-    .title = "Coarser threads: 4 maps × 4 pixels each",
-    .baseline = "baseline",
-    .order = 141,
-});
+const convlab::LadderStage<ThreadCoarsening> stage("thread-coarsening",
+                                                   "Coarser threads: 4 maps × 4 pixels each");
 
 }  // namespace

@@ -243,13 +243,7 @@ class Winograd final : public convlab::DeviceConvolution {
   convlab::DeviceBuffer<float> transformed_;
 };
 
-const convlab::ConvolutionStage<Winograd> stage({
-    .id = "winograd",
-    .title = "Winograd: 10 multiplications instead of 14",
-    .baseline = "restrict-unroll",
-    .order = 151,
-    // Not rounded inputs, but errors that only the next class allows: 46 units instead of 32.
-    .precision = convlab::Precision::kTf32,
-});
+const convlab::LadderStage<Winograd> stage("winograd",
+                                           "Winograd: 10 multiplications instead of 14");
 
 }  // namespace
