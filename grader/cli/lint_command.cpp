@@ -106,12 +106,10 @@ std::map<std::string, std::string> optional_stages(const CourseMilestone& milest
   std::map<std::string, std::string> optional;
   for (const HandoutFile& file : handout_files(milestone)) {
     const std::string text = read_text(course_folder() / file.path);
-    if (!contains(text, "StageLeftOut")) continue;
-    const std::string begin = ".id = \"";
-    const std::size_t id = text.find(begin);
-    if (id == std::string::npos) continue;
-    const std::size_t from = id + begin.size();
-    optional[file.path] = text.substr(from, text.find('"', from) - from);
+    const std::size_t left_out = text.find("StageLeftOut");
+    if (left_out == std::string::npos) continue;
+    const std::size_t id = text.find('"', left_out) + 1;
+    optional[file.path] = text.substr(id, text.find('"', id) - id);
   }
   return optional;
 }
