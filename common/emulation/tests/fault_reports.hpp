@@ -14,8 +14,11 @@
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 
 namespace convlab::emulation {
+
+using testing::contains;
 
 /// Collects reports, and leaves a working device behind.
 class Reports {
@@ -51,10 +54,6 @@ inline int* device_integers(int count) {
   REQUIRE(cudaMalloc(&data, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
   REQUIRE(cudaMemset(data, 0, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
   return data;
-}
-
-inline bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
 }
 
 /// What a child process writes to standard error, and then how it ended: "exit 0" or "signal 11".
