@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -54,6 +56,11 @@ inline int* device_integers(int count) {
   REQUIRE(cudaMalloc(&data, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
   REQUIRE(cudaMemset(data, 0, static_cast<std::size_t>(count) * sizeof(int)) == cudaSuccess);
   return data;
+}
+
+/// A line of the test's own file, as reports name it.
+inline std::string at_line(int line, std::source_location here = std::source_location::current()) {
+  return std::filesystem::path(here.file_name()).filename().string() + ":" + std::to_string(line);
 }
 
 /// What a child process writes to standard error, and then how it ended: "exit 0" or "signal 11".
