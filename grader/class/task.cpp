@@ -40,7 +40,7 @@ struct TaskText {
 };
 
 void json_fields(JsonFields& fields, Outcome& outcome) {
-  fields("state", outcome.state)("sentence", outcome.sentence)("seconds", outcome.seconds);
+  fields("state", outcome.state, "sentence", outcome.sentence, "seconds", outcome.seconds);
 }
 
 template <class T>
@@ -58,9 +58,9 @@ void read_fields(const Json& json, T& value) {
 }
 
 void json_fields(JsonFields& fields, TaskText& task) {
-  fields("grader", task.grader)("milestone", task.milestone)("files", task.files)
-      .optional("puzzles", task.puzzles)("batches", task.batches)("speed", task.speed)(
-          "limit_s", task.limit_s)("phase", task.phase);
+  fields("grader", task.grader, "milestone", task.milestone, "files", task.files)
+      .optional("puzzles", task.puzzles)("batches", task.batches, "speed", task.speed, "limit_s",
+                                         task.limit_s, "phase", task.phase);
 }
 
 // The last line of a program that gives up is "grader: There is no …". The task's folder is removed

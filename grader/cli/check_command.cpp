@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <memory>
 
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
@@ -404,57 +403,56 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Checks a milestone: cases, network, times");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  auto* stage = command->add_option("--stage", options->stage, "Only this stage");
-  command->add_flag("--all", options->all, "Every stage (the default)")->excludes(stage);
-  command->add_option("--batches", options->batches,
-                      "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
-                      "last if a GPU is emulated)");
-  command->add_option("--network", options->network, "Network preset")->capture_default_str();
+  auto [command, options] =
+      add_command(app, exit_code, "check", "Checks a milestone: cases, network, times", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  auto* stage = command.add_option("--stage", options.stage, "Only this stage");
+  command.add_flag("--all", options.all, "Every stage (the default)")->excludes(stage);
+  command.add_option("--batches", options.batches,
+                     "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
+                     "last if a GPU is emulated)");
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
   command
-      ->add_option("--solution", options->solution,
-                   "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
-                   "folder of them")
+      .add_option("--solution", options.solution,
+                  "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
+                  "folder of them")
       ->capture_default_str();
-  command->add_option("--rules", options->rules,
-                      "course (the layers of the network decide), workbook (every shape must be "
-                      "right) or an edition, fa20 to sp26 (default: course for a file with the "
-                      "course interface, else workbook)");
-  command->add_option("--precision", options->precision,
-                      "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
-                      "file keeps (default: auto under the rules of the course)");
+  command.add_option("--rules", options.rules,
+                     "course (the layers of the network decide), workbook (every shape must be "
+                     "right) or an edition, fa20 to sp26 (default: course for a file with the "
+                     "course interface, else workbook)");
+  command.add_option("--precision", options.precision,
+                     "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
+                     "file keeps (default: auto under the rules of the course)");
   command
-      ->add_option("--allow-library", options->libraries,
-                   "GPU library that a given file may call: cublas; not emulated")
+      .add_option("--allow-library", options.libraries,
+                  "GPU library that a given file may call: cublas; not emulated")
       ->check(CLI::IsMember({"cublas"}));
-  command->add_option("--puzzles", options->puzzles,
-                      "Folder of the puzzles that came with a source file, for their points");
-  command->add_option("--json", options->json,
-                      "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
-                      "the stage if named)");
-  command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
-  command->add_option("--times-of", options->times_of,
-                      "Result of an earlier check of the same files with --no-speed: only measure "
-                      "the speeds that it lacks");
-  command->add_flag("--no-build", options->no_build,
-                    "Check the program that CMake built last; gives no points");
-  add_seed(*command, options->seed, "Repeat the cases of an earlier check");
+  command.add_option("--puzzles", options.puzzles,
+                     "Folder of the puzzles that came with a source file, for their points");
+  command.add_option("--json", options.json,
+                     "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
+                     "the stage if named)");
+  command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
+  command.add_option("--times-of", options.times_of,
+                     "Result of an earlier check of the same files with --no-speed: only measure "
+                     "the speeds that it lacks");
+  command.add_flag("--no-build", options.no_build,
+                   "Check the program that CMake built last; gives no points");
+  add_seed(command, options.seed, "Repeat the cases of an earlier check");
   command
-      ->add_option("--time-limit", options->time_limit_s,
-                   "Seconds that one convolution may take (default: from its size)")
+      .add_option("--time-limit", options.time_limit_s,
+                  "Seconds that one convolution may take (default: from its size)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--program", options->program)->group("");  // for tests: another executable
-  command->add_option("--stages-to", options->stages_to)->group("");  // for grader watch
-  command->footer(
+  command.add_option("--program", options.program)->group("");      // for tests: another executable
+  command.add_option("--stages-to", options.stages_to)->group("");  // for grader watch
+  command.footer(
       "Examples:\n"
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
       "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::check_command

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 
 #include "common/network/preset.hpp"
 #include "grader/checks/given_file.hpp"
@@ -272,29 +271,27 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Explains a file that has passed, with a short quiz");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("--stage", options->stage, "The stage, if several have passed");
-  command->add_option("--answers", options->answers, "Answers to the quiz, for scripts: 5,a,1148")
+  auto [command, options] = add_command(app, exit_code, "explain",
+                                        "Explains a file that has passed, with a short quiz", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The stage, if several have passed");
+  command.add_option("--answers", options.answers, "Answers to the quiz, for scripts: 5,a,1148")
       ->delimiter(',');
   command
-      ->add_option("--layer", options->layer,
-                   "The convolution of the network to count in (default: the last)")
+      .add_option("--layer", options.layer,
+                  "The convolution of the network to count in (default: the last)")
       ->check(CLI::Range(1, 64));
-  command->add_option("--network", options->network, "Network preset")->capture_default_str();
-  command->add_option("--solution", options->solution, "student, or reference if there is one")
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
+  command.add_option("--solution", options.solution, "student, or reference if there is one")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
-  command->footer(
+  command.footer(
       "Builds the file once more so that the emulated device counts its loads and\n"
       "stores. No GPU is needed, and no time is measured.\n\n"
       "Examples:\n"
       "  build/bin/grader explain m2\n"
       "  build/bin/grader explain m2 --answers 6,1148,144\n"
       "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::explain_command

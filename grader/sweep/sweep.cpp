@@ -14,14 +14,13 @@ using convlab::from_json;
 using convlab::to_json;
 
 static void json_fields(JsonFields& fields, TriedPoint& tried) {
-  fields("batch", tried.batch)("point", tried.point)
-      .optional("op_ms", tried.op_ms)
-      .optional("failure", tried.failure);
+  fields("batch", tried.batch, "point", tried.point)
+      .optional("op_ms", tried.op_ms, "failure", tried.failure);
 }
 
 static void json_fields(JsonFields& fields, SweepRecord& record) {
-  fields("stage", record.stage)("program", record.program)("network", record.network)(
-      "gpu", record.gpu)("tried", record.tried);
+  fields("stage", record.stage, "program", record.program, "network", record.network, "gpu",
+         record.gpu, "tried", record.tried);
 }
 
 namespace {

@@ -55,16 +55,16 @@ using convlab::from_json;
 using convlab::to_json;
 
 static void json_fields(JsonFields& fields, ScoredPoint& scored) {
-  fields("point", scored.point)("score", scored.score);
+  fields("point", scored.point, "score", scored.score);
 }
 
 static void json_fields(JsonFields& fields, SweepTable& table) {
-  fields("title", table.title)("file", table.file_stem)("unit", table.unit)("scored", table.scored)(
-      "left_out", table.left_out);
+  fields("title", table.title, "file", table.file_stem, "unit", table.unit, "scored", table.scored,
+         "left_out", table.left_out);
 }
 
 static void json_fields(JsonFields& fields, SweepTables& tables) {
-  fields("space", tables.space)("caption", tables.caption)("tables", tables.tables);
+  fields("space", tables.space, "caption", tables.caption, "tables", tables.tables);
 }
 
 std::string to_json(const SweepTables& tables) {

@@ -13,11 +13,11 @@ using convlab::from_json;
 using convlab::to_json;
 
 static void json_fields(JsonFields& fields, SweepParameter& parameter) {
-  fields("name", parameter.name)("values", parameter.values);
+  fields("name", parameter.name, "values", parameter.values);
 }
 
 void json_fields(JsonFields& fields, SweepSpace& space) {
-  fields("stage", space.stage)("variable", space.variable)("parameters", space.parameters)
+  fields("stage", space.stage, "variable", space.variable, "parameters", space.parameters)
       .optional("most_sums", space.most_sums);
 }
 

@@ -1,12 +1,14 @@
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/message_of.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/class/roster.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
+using testing::contains;
 
 namespace {
 
@@ -24,10 +26,6 @@ std::string complaint(const std::string& text) {
     return error.what();
   }
   return "read";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/message_of.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/sweep/sweep_report.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 using namespace convlab;
 using namespace convlab::grader;
+using testing::contains;
 
 const SweepSpace kSpace{
     .stage = "tuned",
@@ -26,10 +28,6 @@ constexpr ConvShape kFirst{.batch = 1,
                            .width = 86,
                            .kernel = 7,
                            .stride = 1};
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A program that writes a result whose times follow from its point, and counts its calls.
 std::filesystem::path fake_program(const std::filesystem::path& folder) {
