@@ -112,9 +112,9 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
   });
   if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
   std::string name = stage;
-  std::replace(name.begin(), name.end(), '-', '_');
-  const auto own = std::find_if(all.sources.begin(), all.sources.end(),
-                                [&](const auto& file) { return file.stem() == name; });
+  std::ranges::replace(name, '-', '_');
+  const auto own =
+      std::ranges::find_if(all.sources, [&](const auto& file) { return file.stem() == name; });
   if (own != all.sources.end()) all.sources = {*own};
   return all;
 }
@@ -152,8 +152,7 @@ std::optional<PrecisionRequest> precision_of(const Options& options, FileInterfa
 bool score_given_file(ScoreRequest& score) {
   auto& items = score.rules.items;
   const std::string stage = items.front().stage;
-  if (std::any_of(items.begin(), items.end(),
-                  [&](const ScoreRule& rule) { return rule.stage != stage; })) {
+  if (std::ranges::any_of(items, [&](const ScoreRule& rule) { return rule.stage != stage; })) {
     return false;
   }
   for (ScoreRule& rule : items) rule.stage = "source";
@@ -236,9 +235,8 @@ bool is_handed_out(const CourseMilestone& milestone, const std::filesystem::path
   const std::string path = place.lexically_relative(course_folder()).generic_string();
   const std::string sha256 = describe_files({file}).front().sha256;
   const auto files = handout_files(milestone);
-  return std::any_of(files.begin(), files.end(), [&](const HandoutFile& each) {
-    return each.path == path && each.sha256 == sha256;
-  });
+  return std::ranges::any_of(
+      files, [&](const HandoutFile& each) { return each.path == path && each.sha256 == sha256; });
 }
 
 // Builds puzzles and checks them one after the other. `files` may lie anywhere; they have the names
@@ -299,7 +297,7 @@ bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
     return true;
   }
   const auto own = source_files(milestone);
-  const bool begun = std::any_of(own.begin(), own.end(), [&](const auto& file) {
+  const bool begun = std::ranges::any_of(own, [&](const auto& file) {
     return file.parent_path() == milestone.folder && !is_handed_out(milestone, file, file);
   });
   if (begun) return true;

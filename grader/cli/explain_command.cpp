@@ -80,7 +80,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
 std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& stage,
                               const std::string& extension) {
   std::string name = stage;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   for (const auto& file : {folder / "stages" / (name + extension), folder / (name + extension),
                            folder / ("conv_forward" + extension)}) {
     if (std::filesystem::exists(file)) return file;
@@ -198,8 +198,7 @@ ExitCode explain_device_stage(const CourseMilestone& milestone, const Options& o
   if (submission.list_stages(stages)) {
     throw EnvironmentError("What was built of " + display_path(file) + " does not answer.");
   }
-  const auto stage = std::find_if(stages.begin(), stages.end(),
-                                  [&](const StageInfo& each) { return each.id == id; });
+  const auto stage = std::ranges::find(stages, id, &StageInfo::id);
   if (stage == stages.end()) {
     throw EnvironmentError(display_path(file) + " registers no stage " + id + ".");
   }

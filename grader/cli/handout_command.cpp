@@ -42,7 +42,7 @@ std::vector<std::string> tracked_files() {
   std::vector<std::string> files;
   std::istringstream names(run.output);
   for (std::string name; std::getline(names, name, '\0');) files.push_back(name);
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

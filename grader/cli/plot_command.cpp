@@ -59,7 +59,7 @@ void keep_stages(std::vector<Result>& results, const std::vector<std::string>& w
     throw UsageError("These results hold no stage '" + stage + "'; they hold: " + list + ".");
   }
   keep_only(results, [&](const Result& result, const RunResult& run) {
-    return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& stage) {
+    return std::ranges::any_of(wanted, [&](const std::string& stage) {
       return stage == run.stage.id || stage == result.milestone + "/" + run.stage.id;
     });
   });
@@ -72,7 +72,7 @@ ExitCode run(const Options& options) {
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
     keep_only(rows, [batches = parse_batches(options.batches)](const auto&, const RunResult& run) {
-      return std::find(batches.begin(), batches.end(), run.batch) != batches.end();
+      return std::ranges::find(batches, run.batch) != batches.end();
     });
   }
   const auto folder =

@@ -54,8 +54,7 @@ CheckResult checked_result(const CourseMilestone& milestone, const std::filesyst
   }
   const CheckResult result = read_check_result(file);
   for (const SourceFile& source : without_puzzles(sources)) {
-    const bool checked =
-        std::find(result.sources.begin(), result.sources.end(), source) != result.sources.end();
+    const bool checked = std::ranges::find(result.sources, source) != result.sources.end();
     if (!checked) {
       throw Error(ExitCode::kFallsShort,
                   source.path + " is not the file that was last checked." + next);

@@ -105,7 +105,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
     const auto same = [&](const TriedPoint& tried) {
       return tried.batch == point.batch && tried.point == point.point;
     };
-    if (std::any_of(record.tried.begin(), record.tried.end(), same)) continue;
+    if (std::ranges::any_of(record.tried, same)) continue;
     show(std::to_string(i + 1) + " of " + std::to_string(work.size()) + ": " +
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
     const bool done = try_point(plan, result_file, point);

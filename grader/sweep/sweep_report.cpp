@@ -17,8 +17,7 @@ namespace convlab::grader {
 namespace {
 
 void sort_best_first(std::vector<ScoredPoint>& points) {
-  std::stable_sort(points.begin(), points.end(),
-                   [](const ScoredPoint& a, const ScoredPoint& b) { return a.score < b.score; });
+  std::ranges::stable_sort(points, {}, &ScoredPoint::score);
 }
 
 std::vector<std::string> counted_reasons(const std::map<std::string, int>& reasons) {
@@ -38,10 +37,9 @@ std::string rest_of(const SweepPoint& point) {
 }  // namespace
 
 const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
-  const auto found =
-      std::find_if(table.scored.begin(), table.scored.end(), [&](const ScoredPoint& scored) {
-        return scored.point[0] == row && (!column || scored.point[1] == *column);
-      });
+  const auto found = std::ranges::find_if(table.scored, [&](const ScoredPoint& scored) {
+    return scored.point[0] == row && (!column || scored.point[1] == *column);
+  });
   return found == table.scored.end() ? nullptr : &*found;
 }
 

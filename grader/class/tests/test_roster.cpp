@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
@@ -84,7 +86,7 @@ TEST_CASE("roster: submissions of a folder, with the students they belong to") {
                                        {.name = "Max Doe"}};
   std::vector<std::string> names;
   for (const auto& found : find_submissions(dir, roster)) names.push_back(found.student.name);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   CHECK(names == std::vector<std::string>{"Doe, Jane", "John Smith", "Max Doe", "Odd One", "tree"});
   std::filesystem::create_directories(dir / "empty");
   CHECK_THROWS_AS(find_submissions(dir / "empty", {}), UsageError);

@@ -21,13 +21,7 @@ const SweepSpace kSpace{
     .parameters = {{"maps", {1, 4, 8}}, {"pixels", {1, 4}}, {"block", {64, 128}}},
     .most_sums = 16};
 
-constexpr ConvShape kFirst{.batch = 1,
-                           .out_channels = 4,
-                           .in_channels = 1,
-                           .height = 86,
-                           .width = 86,
-                           .kernel = 7,
-                           .stride = 1};
+constexpr ConvShape kFirst{1, 4, 1, 86, 86, 7, 1};  // B M C H W K S
 
 // A program that writes a result whose times follow from its point, and counts its calls.
 std::filesystem::path fake_program(const std::filesystem::path& folder) {
