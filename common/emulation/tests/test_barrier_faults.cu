@@ -1,12 +1,12 @@
-// Threads of a block that do not meet: barriers, warp operations and their masks.
+// Threads of a block that do not reach the same barrier or warp operation; masks.
 
 #include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
 
 using convlab::emulation::device_integers;
-using convlab::emulation::Reports;
 using convlab::emulation::EmulationFault;
+using convlab::emulation::Reports;
 
 std::string at_line(int line) {
   return "test_barrier_faults.cu:" + std::to_string(line);
@@ -115,5 +115,6 @@ TEST_CASE("a mask names its caller") {
   int* out = device_integers(1);
   shuffle_down<<<1, 32>>>(out, 0x00ff, 16);
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
-  CHECK(reports.has("__shfl_down_sync is called by lane 8, which its mask 0x000000ff does not name"));
+  CHECK(
+      reports.has("__shfl_down_sync is called by lane 8, which its mask 0x000000ff does not name"));
 }

@@ -8,7 +8,7 @@
 namespace convlab::grader {
 namespace {
 
-// One kernel as a student may write it; the facts below are what counting it gives.
+// One kernel as a student may write it; the facts below are its counts.
 SourceText sources(const std::filesystem::path& folder) {
   const auto file = folder / "conv.cu";
   std::ofstream(file) << "__global__ void conv(const float* in, float* out) {\n"
