@@ -117,7 +117,8 @@ std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) 
   const bool unwritten = report.unwritten == report.wrong;
   return text + " The first: " + place_of(shape, first) + ": expected " + number(first.expected) +
          ", got " +
-         (unwritten ? "nothing: it was never written" : number(static_cast<double>(first.got))) +
+         (unwritten ? "nothing: it still holds its value from before the call"
+                    : number(static_cast<double>(first.got))) +
          ".";
 }
 

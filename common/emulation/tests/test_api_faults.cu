@@ -13,19 +13,15 @@
 namespace {
 
 using convlab::emulation::device_integers;
-using convlab::emulation::EmulationFault;
 using convlab::emulation::Reports;
+using convlab::emulation::EmulationFault;
 
 __constant__ int taps[4];
 __device__ int counters[4];
 __managed__ int total;
 
-__global__ void add(int* data, int value) {
-  data[threadIdx.x] += value;
-}
-__global__ void read_symbols(int* out) {
-  out[0] = taps[3] + counters[1];
-}
+__global__ void add(int* data, int value) { data[threadIdx.x] += value; }
+__global__ void read_symbols(int* out) { out[0] = taps[3] + counters[1]; }
 
 }  // namespace
 
@@ -159,9 +155,8 @@ TEST_CASE("a graph that copies memory freed since is a fault") {
   REQUIRE(cudaFree(data) == cudaSuccess);
   CHECK(cudaGraphLaunch(executable, stream) == cudaSuccess);
   CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
-  CHECK(
-      reports.has("cudaMemcpyAsync, when its turn came, touches 16 bytes that start 0 bytes into "
-                  "the freed allocation"));
+  CHECK(reports.has("cudaMemcpyAsync, when its turn came, touches 16 bytes that start 0 bytes into "
+                    "the freed allocation"));
 }
 
 TEST_CASE("threads of the host use the device at once") {

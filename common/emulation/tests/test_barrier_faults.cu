@@ -5,8 +5,8 @@
 namespace {
 
 using convlab::emulation::device_integers;
-using convlab::emulation::EmulationFault;
 using convlab::emulation::Reports;
+using convlab::emulation::EmulationFault;
 
 std::string at_line(int line) {
   return "test_barrier_faults.cu:" + std::to_string(line);
@@ -115,6 +115,5 @@ TEST_CASE("a mask names its caller") {
   int* out = device_integers(1);
   shuffle_down<<<1, 32>>>(out, 0x00ff, 16);
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
-  CHECK(
-      reports.has("__shfl_down_sync is called by lane 8, which its mask 0x000000ff does not name"));
+  CHECK(reports.has("__shfl_down_sync is called by lane 8, which its mask 0x000000ff does not name"));
 }

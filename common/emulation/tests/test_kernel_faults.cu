@@ -15,8 +15,8 @@
 namespace {
 
 using convlab::emulation::device_integers;
-using convlab::emulation::EmulationFault;
 using convlab::emulation::Reports;
+using convlab::emulation::EmulationFault;
 
 const bool kIsLimited = [] {
   convlab::emulation::limit_kernels(2.0);
@@ -33,10 +33,12 @@ __global__ void write_index(int* data, int n) {
   if (i < n) data[i] = i;
 }
 
+
 __global__ void loop_until(volatile int* flag) {
   while (*flag == 0) {
   }
 }
+
 
 __device__ int recurse(int depth, volatile int* sink) {
   volatile int frame[64];
@@ -49,31 +51,23 @@ __global__ void large_array(int* out, int bytes) {
   for (int i = 0; i < bytes; ++i) array[i] = static_cast<char>(i + *out);
   *out = array[bytes - 1];
 }
-__global__ void recursive(int* out, int depth) {
-  *out = recurse(depth, out);
-}
+__global__ void recursive(int* out, int depth) { *out = recurse(depth, out); }
 
 constexpr int kBoundedLine = __LINE__ + 1;
 __global__ __launch_bounds__(128) void bounded(int* data, int n) {
   if (static_cast<int>(threadIdx.x) < n) data[threadIdx.x] = 1;
 }
 template <int kSide>
-__global__ void __launch_bounds__(kSide* kSide, 2) bounded_side(int* data, int n);
+__global__ void __launch_bounds__(kSide * kSide, 2) bounded_side(int* data, int n);
 template <int kSide>
-__global__ void __launch_bounds__(kSide* kSide, 2) bounded_side(int* data, int n) {
+__global__ void __launch_bounds__(kSide * kSide, 2) bounded_side(int* data, int n) {
   if (static_cast<int>(threadIdx.x) < n) data[threadIdx.x] = 2;
 }
 
-__global__ void divide(int* out, int divisor) {
-  *out = 7 / divisor;
-}
-__global__ void divide_by(int* out, int dividend, int divisor) {
-  *out = dividend / divisor;
-}
+__global__ void divide(int* out, int divisor) { *out = 7 / divisor; }
+__global__ void divide_by(int* out, int dividend, int divisor) { *out = dividend / divisor; }
 
-__global__ void check(const int* data, int expected) {
-  assert(data[0] == expected);
-}
+__global__ void check(const int* data, int expected) { assert(data[0] == expected); }
 
 __global__ void trap(bool wrong) {
   if (wrong) __trap();
@@ -81,7 +75,8 @@ __global__ void trap(bool wrong) {
 
 constexpr int kMeetLine = __LINE__ + 3;
 __global__ void loop_between_barriers(volatile int* flag) {
-  for (int i = 0; i < 3; ++i) __syncthreads();
+  for (int i = 0; i < 3; ++i)
+    __syncthreads();
   if (threadIdx.x == 40)
     while (*flag == 0) {
     }

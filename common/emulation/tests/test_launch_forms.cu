@@ -60,9 +60,7 @@ __global__ void count_template(T* data, Range range, const int* unused, int n) {
   if (i < n) data[i] = unused == nullptr ? static_cast<T>(range.first + range.step * i) : T{};
 }
 
-__global__ void with_default(int* data, int value = 7) {
-  data[threadIdx.x] = value;
-}
+__global__ void with_default(int* data, int value = 7) { data[threadIdx.x] = value; }
 
 template <int kValue, int kAddend = 2>
 __global__ void with_default_value(int* data) {
@@ -80,9 +78,7 @@ __global__ void add_one(int* data, int n) {
 constexpr int kCount = 32;
 
 __device__ volatile int volatile_of_device;
-__global__ void set_volatile() {
-  volatile_of_device = 9;
-}
+__global__ void set_volatile() { volatile_of_device = 9; }
 
 extern __shared__ int dynamic_of_file[];
 __shared__ alignas(16) int static_of_file[kCount], *pointer_of_file;
@@ -143,11 +139,12 @@ struct Runner {
 TEST_CASE("ordinary kernels and their configurations") {
   Numbers numbers;
   add_one<<<1, kCount>>>(numbers.data(), kCount);
-  add_one<<<dim3(2, 1), dim3(kCount / 2, 1, 1), 0>>>(numbers.data(), kCount);
+  add_one <<< dim3(2, 1), dim3(kCount / 2, 1, 1), 0 >>> (numbers.data(), kCount);
   add_one<<<dim3{1}, kCount, 0, nullptr>>>(numbers.data(), kCount);
   add_one<<<1,
             // three tokens in a comment: <<<
-            kCount>>>(numbers.data(), kCount);
+            kCount>>>(
+      numbers.data(), kCount);
   ::inner::add_one<<<1, kCount>>>(numbers.data(), kCount);
   CHECK(numbers.value() == 1004);
 }
@@ -169,7 +166,7 @@ TEST_CASE("templates, deduced and explicit") {
 TEST_CASE("shifts and comparisons in the configuration") {
   Numbers numbers;
   const int two = 2;
-  add_one < <<two>> 1, 64 >> 1 >>> (numbers.data(), kCount);
+  add_one<<<two >> 1, 64 >> 1>>>(numbers.data(), kCount);
   add_one<<<(two > 1 ? 1 : 2), kCount>>>(numbers.data(), kCount);
   CHECK(numbers.value() == 2);
 }
@@ -185,29 +182,26 @@ TEST_CASE("launches without braces") {
 }
 
 #define LAUNCH(kernel, ...) kernel<<<1, kCount>>>(__VA_ARGS__)
-#define LAUNCH_LONG(kernel, data)        \
-  do {                                   \
-    kernel<<<1, kCount>>>(data, kCount); \
+#define LAUNCH_LONG(kernel, data) \
+  do {                            \
+    kernel<<<1, kCount>>>(        \
+        data, kCount);            \
   } while (0)
 
-#define MAKE_SCALING(name, factor)                                \
-  __global__ void name##_kernel(int* data) {                      \
-    data[threadIdx.x] *= factor;                                  \
-  }                                                               \
-  template <int kTimes>                                           \
-  __global__ void name##_power(int* data) {                       \
-    for (int i = 0; i < kTimes; ++i) data[threadIdx.x] *= factor; \
-  }                                                               \
-  void name(int* data) {                                          \
-    name##_kernel<<<1, kCount>>>(data);                           \
-    inner::name##_kernel<<<1, kCount>>>(data);                    \
-    name##_power<2><<<1, kCount>>>(data);                         \
+#define MAKE_SCALING(name, factor)                                                \
+  __global__ void name##_kernel(int* data) { data[threadIdx.x] *= factor; }       \
+  template <int kTimes>                                                           \
+  __global__ void name##_power(int* data) {                                       \
+    for (int i = 0; i < kTimes; ++i) data[threadIdx.x] *= factor;                 \
+  }                                                                               \
+  void name(int* data) {                                                          \
+    name##_kernel<<<1, kCount>>>(data);                                           \
+    inner::name##_kernel<<<1, kCount>>>(data);                                    \
+    name##_power<2><<<1, kCount>>>(data);                                         \
   }
 namespace {
 namespace inner {
-__global__ void triple_kernel(int* data) {
-  data[threadIdx.x] += 1;
-}
+__global__ void triple_kernel(int* data) { data[threadIdx.x] += 1; }
 }  // namespace inner
 MAKE_SCALING(triple, 3)
 }  // namespace
@@ -227,7 +221,8 @@ TEST_CASE("macros that end before the arguments") {
   LAUNCH_1D(add_one, kCount)(numbers.data(), kCount);
   LAUNCH_1D(with_default, kCount)(numbers.data());
   add_one CONFIGURATION(1, kCount)(numbers.data(), kCount);
-  multiply<3> CONFIGURATION(dim3(1), dim3(kCount))(numbers.data(), kCount);
+  multiply<3> CONFIGURATION(dim3(1), dim3(kCount))
+      (numbers.data(), kCount);
   CHECK(numbers.value() == 24);
 }
 

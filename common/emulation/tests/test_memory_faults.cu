@@ -11,9 +11,9 @@
 namespace {
 
 using convlab::emulation::device_integers;
+using convlab::emulation::Reports;
 using convlab::emulation::EmulationFault;
 using convlab::emulation::EmulationReport;
-using convlab::emulation::Reports;
 
 std::string at_line(int line) {
   return "test_memory_faults.cu:" + std::to_string(line);
@@ -25,13 +25,9 @@ __global__ void write_index(int* data, int n) {
   if (i < n) data[i] = i;
 }
 
-__global__ void read_index(const int* data, int* out, int i) {
-  *out = data[i];
-}
+__global__ void read_index(const int* data, int* out, int i) { *out = data[i]; }
 
-__global__ void read_far(int* data, long long index) {
-  data[0] = data[index];
-}
+__global__ void read_far(int* data, long long index) { data[0] = data[index]; }
 
 __global__ void read_as_vector(const float* data, float4* out, int offset) {
   *out = *reinterpret_cast<const float4*>(data + offset);
@@ -140,9 +136,7 @@ TEST_CASE("a copy or a kernel leaves device memory closed to the host") {
   const Reports reports;
   int ends[2];
   REQUIRE(pipe(ends) == 0);
-  const auto closed = [&](const int* data) {
-    return write(ends[1], data, 4) == -1 && errno == EFAULT;
-  };
+  const auto closed = [&](const int* data) { return write(ends[1], data, 4) == -1 && errno == EFAULT; };
   int* data = device_integers(16);
   int* other = device_integers(16);
   CHECK(closed(data));
@@ -234,9 +228,8 @@ TEST_CASE("static shared memory has an end") {
   static_shared<<<1, 1>>>(out, 0, wrong ? 30 : 29);
   CHECK(cudaDeviceSynchronize() == (wrong ? cudaErrorIllegalAddress : cudaSuccess));
   INFO(reports.text());
-  CHECK(
-      reports.has("a thread wrote 0 bytes past the end of the shared variable tile of 120 bytes") ==
-      wrong);
+  CHECK(reports.has("a thread wrote 0 bytes past the end of the shared variable tile of 120 bytes") ==
+        wrong);
   CHECK(reports.empty() != wrong);
 }
 
@@ -262,10 +255,8 @@ TEST_CASE("dynamic shared memory has a start and an end") {
   dynamic_shared<<<1, 1, 32>>>(out, last);
   CHECK(cudaDeviceSynchronize() == (last == 7 ? cudaSuccess : cudaErrorIllegalAddress));
   INFO(reports.text());
-  if (last == 8)
-    CHECK(reports.has("0 bytes past the end of the block's 32 bytes of dynamic shared"));
-  if (last < 0)
-    CHECK(reports.has("12000 bytes before the start of the block's 32 bytes of dynamic"));
+  if (last == 8) CHECK(reports.has("0 bytes past the end of the block's 32 bytes of dynamic shared"));
+  if (last < 0) CHECK(reports.has("12000 bytes before the start of the block's 32 bytes of dynamic"));
   CHECK(reports.empty() == (last == 7));
 }
 

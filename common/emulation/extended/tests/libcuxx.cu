@@ -137,17 +137,15 @@ __global__ void copy_with_barrier(const float* in, float* out) {
     }
     barrier.arrive_and_wait();
     for (unsigned i = 0; i < 4; ++i)
-      out[round * 4 * kThreads + 4 * threadIdx.x + i] =
-          tile[(4 * threadIdx.x + i + 100) % (4 * kThreads)] + 1;
+      out[round * 4 * kThreads + 4 * threadIdx.x + i] = tile[(4 * threadIdx.x + i + 100) % (4 * kThreads)] + 1;
     barrier.arrive_and_wait();
   }
 }
 
 const Register kBarrierCopies{"libcu++", "memcpy_async and a barrier", [] {
-                                constexpr int kCount = 3 * 4 * kThreads;
-                                return results_from(some_floats(kCount), copy_with_barrier, 1,
-                                                    kThreads, kCount);
-                              }};
+  constexpr int kCount = 3 * 4 * kThreads;
+  return results_from(some_floats(kCount), copy_with_barrier, 1, kThreads, kCount);
+}};
 
 /// Sums a tile while the next one is copied. Each thread waits for its own copies.
 __global__ void thread_pipeline(const float* in, float* out, int tiles) {
@@ -224,8 +222,7 @@ __global__ void divided_pipeline(const float* in, float* out, int tiles) {
   const bool produces = block.thread_rank() < kProducers;
   auto pipe = [&] {
     if constexpr (kByRole)
-      return cuda::make_pipeline(
-          block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
+      return cuda::make_pipeline(block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
     else
       return cuda::make_pipeline(block, &state, kProducers);
   }();
@@ -234,8 +231,7 @@ __global__ void divided_pipeline(const float* in, float* out, int tiles) {
     if (produces) {
       pipe.producer_acquire();
       for (unsigned j = threadIdx.x; j < kThreads; j += kProducers)
-        cuda::memcpy_async(&tile[i % kStages][j], &in[static_cast<unsigned>(i) * kThreads + j],
-                           sizeof(float), pipe);
+        cuda::memcpy_async(&tile[i % kStages][j], &in[static_cast<unsigned>(i) * kThreads + j], sizeof(float), pipe);
       pipe.producer_commit();
     } else {
       pipe.consumer_wait();
@@ -254,9 +250,9 @@ Bits piped(Kernel kernel) {
 
 const Register kThreadPipeline{"libcu++", "pipeline of one thread, double buffering",
                                [] { return piped(thread_pipeline); }};
-const Register kWaitPrior{
-    "libcu++", "pipeline_consumer_wait_prior",
-    [] { return results_from(some_floats(3 * kThreads), wait_prior, 1, kThreads, kThreads); }};
+const Register kWaitPrior{"libcu++", "pipeline_consumer_wait_prior", [] {
+  return results_from(some_floats(3 * kThreads), wait_prior, 1, kThreads, kThreads);
+}};
 const Register kTwoStages{"libcu++", "pipeline of a block, 2 stages",
                           [] { return piped(block_pipeline<2>); }};
 const Register kThreeStages{"libcu++", "pipeline of a block, 3 stages",
@@ -287,8 +283,7 @@ __global__ void references(int* integers, float* sum, unsigned long long* large)
   __syncthreads();
   if (t < 4) cuda::atomic_ref<int, cuda::thread_scope_device>(integers[t]).fetch_add(local[t]);
   cuda::atomic_ref<float, cuda::thread_scope_device>(*sum).fetch_add(0.25F);
-  cuda::atomic_ref<unsigned long long>(*large).fetch_min(static_cast<unsigned long long>(t) +
-                                                         3 * blockIdx.x);
+  cuda::atomic_ref<unsigned long long>(*large).fetch_min(static_cast<unsigned long long>(t) + 3 * blockIdx.x);
   ++grid_count;
   cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
 }
@@ -305,30 +300,27 @@ __global__ void shared_atomic(int* out) {
   out[threadIdx.x] = static_cast<int>(now) + grid_count.load();
 }
 
-const Register kReferences{
-    "libcu++", "atomic_ref: add, min, max, xor, compare_exchange", [] {
-      DeviceArray<int> integers(4);
-      DeviceArray<float> sum(1);
-      DeviceArray<unsigned long long> large(std::vector<unsigned long long>{1ULL << 40});
-      references<<<6, 128>>>(integers.data(), sum.data(), large.data());
-      Bits bits = integers.bits();
-      for (const Bits& more : {sum.bits(), large.bits()})
-        bits.insert(bits.end(), more.begin(), more.end());
-      return bits;
-    }};
+const Register kReferences{"libcu++", "atomic_ref: add, min, max, xor, compare_exchange", [] {
+  DeviceArray<int> integers(4);
+  DeviceArray<float> sum(1);
+  DeviceArray<unsigned long long> large(std::vector<unsigned long long>{1ULL << 40});
+  references<<<6, 128>>>(integers.data(), sum.data(), large.data());
+  Bits bits = integers.bits();
+  for (const Bits& more : {sum.bits(), large.bits()}) bits.insert(bits.end(), more.begin(), more.end());
+  return bits;
+}};
 const Register kAtomic{"libcu++", "atomic: shared and global variables", [] {
-                         DeviceArray<int> integers(4);
-                         DeviceArray<float> sum(1);
-                         DeviceArray<unsigned long long> large(1);
-                         DeviceArray<int> out(128);
-                         // Once more, so that the row does not depend on the one before.
-                         const int before = 5;
-                         require(cudaMemcpyToSymbol(grid_count, &before, sizeof before),
-                                 "cudaMemcpyToSymbol");
-                         references<<<6, 128>>>(integers.data(), sum.data(), large.data());
-                         shared_atomic<<<1, 128>>>(out.data());
-                         return out.bits();
-                       }};
+  DeviceArray<int> integers(4);
+  DeviceArray<float> sum(1);
+  DeviceArray<unsigned long long> large(1);
+  DeviceArray<int> out(128);
+  // Once more, so that the row does not depend on the one before.
+  const int before = 5;
+  require(cudaMemcpyToSymbol(grid_count, &before, sizeof before), "cudaMemcpyToSymbol");
+  references<<<6, 128>>>(integers.data(), sum.data(), large.data());
+  shared_atomic<<<1, 128>>>(out.data());
+  return out.bits();
+}};
 
 // ---- cuda::std ----------------------------------------------------------------------------------
 
@@ -348,8 +340,7 @@ __global__ void standard(const float* in, float* out) {
   cuda::std::swap(root, values[1]);
   const int half = half_of(static_cast<int>(t)).value_or(-1);
   static_assert(cuda::std::is_same<cuda::std::remove_const_t<const int>, int>::value, "a type");
-  out[t] = root + values[1] +
-           static_cast<float>(half + cuda::std::popcount(t) + cuda::std::get<1>(pair));
+  out[t] = root + values[1] + static_cast<float>(half + cuda::std::popcount(t) + cuda::std::get<1>(pair));
 }
 
 const Register kStandard{"libcu++", "cuda::std: array, span, tuple, optional, limits, cmath, bit",

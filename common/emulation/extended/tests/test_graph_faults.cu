@@ -11,12 +11,8 @@ namespace {
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 
-__global__ void set(int* data, int index, int value) {
-  data[index] = value;
-}
-__global__ void __launch_bounds__(32) bounded(int* data) {
-  data[threadIdx.x] = 1;
-}
+__global__ void set(int* data, int index, int value) { data[index] = value; }
+__global__ void __launch_bounds__(32) bounded(int* data) { data[threadIdx.x] = 1; }
 
 int first(const int* data) {
   int value = 0;
@@ -94,9 +90,7 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
     CHECK(reports.has("launched at "));
     CHECK(reports.has("test_graph_faults.cu:" + std::to_string(kAddNodeLine)));
   }
-  SECTION("a block too large") {
-    CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue);
-  }
+  SECTION("a block too large") { CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue); }
   SECTION("a pointer of the host") {
     int host = 0;
     CHECK(launch_by_graph(&host, 0) == cudaErrorIllegalAddress);

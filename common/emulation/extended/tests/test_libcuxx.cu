@@ -204,8 +204,7 @@ TEST_CASE("libcu++: a barrier opens when all have come") {
   CHECK(outcome.error == cudaSuccess);
   CHECK(outcome.report.empty());
   for (int t = 0; t < kThreads; ++t)
-    CHECK(outcome.values[static_cast<std::size_t>(t)] ==
-          static_cast<float>((t + 1) % kThreads + 1));
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>((t + 1) % kThreads + 1));
 }
 
 TEST_CASE("libcu++: a barrier for which somebody is missing is a deadlock with places") {
