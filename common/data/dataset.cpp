@@ -137,8 +137,7 @@ Expectation expectation(const fs::path& folder, const std::string& name) {
   if (fs::exists(manifest, ignored)) {
     return {manifest_checksum(read_manifest(manifest), name, manifest), manifest.string()};
   }
-  const auto* known = std::find_if(kFashionMnist.begin(), kFashionMnist.end(),
-                                   [&name](const KnownFile& file) { return file.name == name; });
+  const auto* known = std::ranges::find(kFashionMnist, name, &KnownFile::name);
   return {known->checksum, "Fashion-MNIST"};
 }
 

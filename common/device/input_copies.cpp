@@ -61,7 +61,7 @@ bool covers_all(const std::vector<InputCopies::Part>& parts, int batch) {
   for (const InputCopies::Part& part : parts) {
     std::fill_n(present.begin() + part.first, part.images, true);
   }
-  return std::find(present.begin(), present.end(), false) == present.end();
+  return std::ranges::find(present, false) == present.end();
 }
 
 }  // namespace

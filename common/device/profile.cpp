@@ -51,8 +51,8 @@ std::string table(const char* title, std::vector<ProfileEntry> entries) {
 std::string table_of_counts(const char* title, std::vector<ProfileEntry> entries) {
   std::string text = std::string(title) + "\n";
   if (entries.empty()) return text + "  none\n";
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const ProfileEntry& a, const ProfileEntry& b) { return a.calls > b.calls; });
+  std::ranges::stable_sort(
+      entries, [](const ProfileEntry& a, const ProfileEntry& b) { return a.calls > b.calls; });
   for (const ProfileEntry& entry : entries) text += line("%8d  ", entry.calls) + entry.name + "\n";
   return text;
 }

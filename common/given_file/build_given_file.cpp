@@ -46,23 +46,13 @@ std::string beginning_of(const std::string& text) {
   return result;
 }
 
-const char* name_of(Device device) {
-  switch (device) {
-    case Device::kCpu:
-      return "the CPU";
-    case Device::kGpu:
-      return "the GPU";
-    case Device::kEmulated:
-      break;
-  }
-  return "the emulated device";
-}
-
 void run_step(const std::vector<std::string>& words, const fs::path& file, Device device) {
   const FinishedProcess run = run_process({.words = words, .output = Command::Output::kTogether});
   if (run.succeeded()) return;
-  throw Error(ExitCode::kFallsShort, file.string() + " does not compile for " + name_of(device) +
-                                         "; the compiler says:\n" + beginning_of(run.output));
+  throw Error(ExitCode::kFallsShort,
+              file.string() + " does not compile for " +
+                  enum_name(device, {"the CPU", "the GPU", "the emulated device"}) +
+                  "; the compiler says:\n" + beginning_of(run.output));
 }
 
 constexpr const char* kConvolutionOnCpu = "_Z16conv_forward_cpu";
@@ -134,7 +124,7 @@ FileInterface interface_of(const std::string& symbols) {
 
 bool has_convolution(const std::string& symbols) {
   const auto functions = defined_functions(symbols);
-  return std::any_of(functions.begin(), functions.end(), [](const std::string& name) {
+  return std::ranges::any_of(functions, [](const std::string& name) {
     return name.starts_with(kConvolutionOnGpu) || name.starts_with(kConvolutionOnCpu);
   });
 }
@@ -211,9 +201,9 @@ void keep_folder(const fs::path& folder) {
 void require_source(const fs::path& file) {
   const std::string name = printable_line(file.string());
   const std::string& raw = file.native();
-  if (raw.find_first_of("\"\\") != std::string::npos ||
-      std::any_of(raw.begin(), raw.end(),
-                  [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; })) {
+  if (raw.find_first_of("\"\\") != std::string::npos || std::ranges::any_of(raw, [](char c) {
+        return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+      })) {
     throw UsageError("The name of the file, " + name +
                      ", has a quotation mark, a backslash or a line break; rename it.");
   }

@@ -195,7 +195,7 @@ std::vector<std::string> preset_names() {
     throw EnvironmentError("There are no network presets in " + folder.string() +
                            "; set CONVLAB_HOME to the folder of the workbook.");
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -203,7 +203,7 @@ Preset load_preset(const std::string& name) {
   std::filesystem::path file = name;
   if (file.extension() != ".json") {
     const std::vector<std::string> names = preset_names();
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
+    if (std::ranges::find(names, name) == names.end()) {
       std::string known;
       for (const std::string& other : names) known += (known.empty() ? "" : ", ") + other;
       throw UsageError("There is no network preset '" + name + "'; the presets are: " + known +

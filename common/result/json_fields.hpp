@@ -11,7 +11,7 @@
 // One declaration per struct, for writing and for reading:
 //
 //     void json_fields(JsonFields& fields, Extent& extent) {
-//       fields("width", extent.width)("height", extent.height).optional("depth", extent.depth);
+//       fields("width", extent.width, "height", extent.height).optional("depth", extent.depth);
 //     }
 //
 // nlohmann-json then converts the struct, and vectors of it, by itself. An enum needs only a
@@ -30,37 +30,49 @@ class JsonFields {
 
   [[nodiscard]] bool reads() const { return from_ != nullptr; }
 
-  /// A field that every file has. @throws nlohmann::json::exception if it lacks or has another type
-  template <class T>
-  JsonFields& operator()(const char* name, T& value) {
+  // These take any number of pairs of a name and a value.
+
+  /// Fields that every file has.
+  /// @throws nlohmann::json::exception if a file lacks one, or one has another type
+  template <class T, class... More>
+  JsonFields& operator()(const char* name, T& value, More&... more) {
     if (reads()) {
       from_->at(name).get_to(value);
     } else {
       (*to_)[name] = value;
     }
+    if constexpr (sizeof...(more) > 0) (*this)(more...);
     return *this;
   }
 
-  /// A field that is always written; if a file lacks it, the value stays unchanged.
-  template <class T>
-  JsonFields& defaulted(const char* name, T& value) {
-    return !reads() || from_->contains(name) ? (*this)(name, value) : *this;
+  /// Fields that are always written; if a file lacks one, its value stays unchanged.
+  template <class T, class... More>
+  JsonFields& defaulted(const char* name, T& value, More&... more) {
+    if (!reads() || from_->contains(name)) (*this)(name, value);
+    if constexpr (sizeof...(more) > 0) defaulted(more...);
+    return *this;
   }
 
-  /// A field that is written only if its value is not empty or zero.
-  template <class T>
-  JsonFields& optional(const char* name, T& value) {
-    const bool present = reads() ? from_->contains(name) : !(value == T{});
-    return present ? (*this)(name, value) : *this;
-  }
-  template <class T>
-  JsonFields& optional(const char* name, std::optional<T>& value) {
-    if (reads() && from_->contains(name)) value.emplace();
-    return value ? (*this)(name, *value) : *this;
+  /// Fields that are written only if their values are not empty or zero.
+  template <class T, class... More>
+  JsonFields& optional(const char* name, T& value, More&... more) {
+    present(name, value);
+    if constexpr (sizeof...(more) > 0) optional(more...);
+    return *this;
   }
 
  private:
   JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
+
+  template <class T>
+  void present(const char* name, T& value) {
+    if (reads() ? from_->contains(name) : !(value == T{})) (*this)(name, value);
+  }
+  template <class T>
+  void present(const char* name, std::optional<T>& value) {
+    if (reads() && from_->contains(name)) value.emplace();
+    if (value) (*this)(name, *value);
+  }
 
   const Json* from_;
   Json* to_;

@@ -16,96 +16,89 @@ static void from_json(const Json& json, ComputeCapability& capability) {
 }
 
 void json_fields(JsonFields& fields, ConvShape& shape) {
-  fields("batch", shape.batch)("out_channels", shape.out_channels)(
-      "in_channels", shape.in_channels)("height", shape.height)("width", shape.width)(
-      "kernel", shape.kernel)("stride", shape.stride);
+  fields("batch", shape.batch, "out_channels", shape.out_channels, "in_channels", shape.in_channels,
+         "height", shape.height, "width", shape.width, "kernel", shape.kernel, "stride",
+         shape.stride);
   if (fields.reads()) validate(shape);
 }
 
 void json_fields(JsonFields& fields, StageInfo& stage) {
-  fields("id", stage.id)("title", stage.title)("baseline", stage.baseline)(
-      "precision", stage.precision)("order", stage.order)
+  fields("id", stage.id, "title", stage.title, "baseline", stage.baseline, "precision",
+         stage.precision, "order", stage.order)
       .optional("only_for", stage.only_for);
 }
 
 void json_fields(JsonFields& fields, OpSample& sample) {
-  fields("host_ms", sample.host_ms)("event_ms", sample.event_ms)
-      .optional("tail_ms", sample.tail_ms)("clock_mhz", sample.clock_mhz)("slowed", sample.slowed);
+  fields("host_ms", sample.host_ms, "event_ms", sample.event_ms)
+      .optional("tail_ms", sample.tail_ms)("clock_mhz", sample.clock_mhz, "slowed", sample.slowed);
 }
 
 void json_fields(JsonFields& fields, DeviceLimits& limits) {
-  fields("bytes_per_second", limits.bytes_per_second)(
-      "cache_bytes_per_second", limits.cache_bytes_per_second)("cache_bytes", limits.cache_bytes)(
-      "fp32_per_second", limits.fp32_per_second)("tf32_per_second", limits.tf32_per_second)(
-      "fp16_per_second", limits.fp16_per_second);
+  fields("bytes_per_second", limits.bytes_per_second, "cache_bytes_per_second",
+         limits.cache_bytes_per_second, "cache_bytes", limits.cache_bytes, "fp32_per_second",
+         limits.fp32_per_second, "tf32_per_second", limits.tf32_per_second, "fp16_per_second",
+         limits.fp16_per_second);
 }
 
 void json_fields(JsonFields& fields, DeviceInfo& info) {
-  fields("device", info.device)("name", info.name)("capability", info.capability)(
-      "multiprocessors", info.multiprocessors)("memory_bytes", info.memory_bytes)(
-      "l2_bytes", info.l2_bytes)("clock_mhz", info.clock_mhz)(
-      "memory_clock_mhz", info.memory_clock_mhz)("memory_bus_bits", info.memory_bus_bits)(
-      "driver", info.driver)("runtime", info.runtime);
+  fields("device", info.device, "name", info.name, "capability", info.capability, "multiprocessors",
+         info.multiprocessors, "memory_bytes", info.memory_bytes, "l2_bytes", info.l2_bytes,
+         "clock_mhz", info.clock_mhz, "memory_clock_mhz", info.memory_clock_mhz, "memory_bus_bits",
+         info.memory_bus_bits, "driver", info.driver, "runtime", info.runtime);
 }
 
 void json_fields(JsonFields& fields, MeasuredDevice& device) {
-  fields("info", device.info)("measured", device.limits)("start_up_ms", device.start_up_ms)(
-      "empty_launch_ms", device.empty_launch_ms);
+  fields("info", device.info, "measured", device.limits, "start_up_ms", device.start_up_ms,
+         "empty_launch_ms", device.empty_launch_ms);
 }
 
 void json_fields(JsonFields& fields, ErrorMeasure& error) {
-  fields("compared", error.compared)("wrong", error.wrong)("worst_ratio", error.worst_ratio)(
-      "bound", error.bound);
+  fields("compared", error.compared, "wrong", error.wrong, "worst_ratio", error.worst_ratio,
+         "bound", error.bound);
 }
 
 static void json_fields(JsonFields& fields, MachineInfo& machine) {
-  fields("cpu", machine.cpu)("cores", machine.cores)("memory_mib", machine.memory_mib)(
-      "gpu", machine.gpu)("driver", machine.driver)
-      .defaulted("cuda", machine.cuda)
-      .defaulted("gpu_clock_mhz", machine.gpu_clock_mhz)
-      .defaulted("promised", machine.promised)
-      .defaulted("measured", machine.measured)("compiler", machine.compiler)(
-          "build_type", machine.build_type)("commit", machine.commit);
+  fields("cpu", machine.cpu, "cores", machine.cores, "memory_mib", machine.memory_mib, "gpu",
+         machine.gpu, "driver", machine.driver)
+      .defaulted("cuda", machine.cuda, "gpu_clock_mhz", machine.gpu_clock_mhz, "promised",
+                 machine.promised, "measured", machine.measured)(
+          "compiler", machine.compiler, "build_type", machine.build_type, "commit", machine.commit);
 }
 
 static void json_fields(JsonFields& fields, LayerResult& layer) {
-  fields("shape", layer.shape)("op_ms", layer.op_ms)("layer_ms", layer.layer_ms)
-      .optional("error", layer.error)
-      .optional("samples", layer.samples)
-      .optional("first_op_ms", layer.first_op_ms);
+  fields("shape", layer.shape, "op_ms", layer.op_ms, "layer_ms", layer.layer_ms)
+      .optional("error", layer.error, "samples", layer.samples, "first_op_ms", layer.first_op_ms);
 }
 
 static void json_fields(JsonFields& fields, ProcessUsage& usage) {
-  fields("user_s", usage.user_s)("system_s", usage.system_s)("elapsed_s", usage.elapsed_s)(
-      "peak_memory_mib", usage.peak_memory_mib);
+  fields("user_s", usage.user_s, "system_s", usage.system_s, "elapsed_s", usage.elapsed_s,
+         "peak_memory_mib", usage.peak_memory_mib);
 }
 
 static void json_fields(JsonFields& fields, AccuracyResult& accuracy) {
-  fields("correct", accuracy.correct)("total", accuracy.total)
+  fields("correct", accuracy.correct, "total", accuracy.total)
       .optional("expected", accuracy.expected)("undecided", accuracy.undecided);
 }
 
 static void json_fields(JsonFields& fields, RunResult& run) {
-  fields("network", run.network)("batch", run.batch)("stage", run.stage)("device", run.device)(
-      "layers", run.layers)
-      .optional("total", run.total)
-      .optional("accuracy", run.accuracy)("verdict", run.verdict)
-      .optional("start_up_ms", run.start_up_ms)
-      .optional("empty_launch_ms", run.empty_launch_ms);
+  fields("network", run.network, "batch", run.batch, "stage", run.stage, "device", run.device,
+         "layers", run.layers)
+      .optional("total", run.total, "accuracy", run.accuracy)("verdict", run.verdict)
+      .optional("start_up_ms", run.start_up_ms, "empty_launch_ms", run.empty_launch_ms);
 }
 
 static void json_fields(JsonFields& fields, ReferenceLine& line) {
-  fields("label", line.label)("kind", line.kind)("network", line.network)("batch", line.batch)(
-      "op_ms", line.op_ms);
+  fields("label", line.label, "kind", line.kind, "network", line.network, "batch", line.batch,
+         "op_ms", line.op_ms);
 }
 
 void json_fields(JsonFields& fields, Result& result) {
   std::string schema = kResultSchema;
   fields("schema", schema);
   if (schema != kResultSchema) throw EnvironmentError("its schema is '" + schema + "'");
-  fields("program", result.program)("milestone", result.milestone)("solution", result.solution)(
-      "created", result.created)("machine", result.machine)("runs", result.runs)(
-      "references", result.references)("verdict", result.verdict);
+  fields("program", result.program, "milestone", result.milestone, "solution", result.solution,
+         "created", result.created, "machine", result.machine, "runs", result.runs, "references",
+         result.references, "verdict", result.verdict);
 }
 
 std::string file_text(const Json& json) {

@@ -39,120 +39,85 @@ const char* to_string(Step step) {
 }
 
 static void json_fields(JsonFields& fields, FaultMemory& memory) {
-  fields.optional("variable", memory.variable)
-      .optional("argument", memory.argument)
-      .optional("freed", memory.freed)
-      .optional("bytes", memory.bytes)
-      .optional("offset", memory.offset)
-      .optional("row_bytes", memory.row_bytes)
-      .optional("allocated_at", memory.allocated_at);
+  fields.optional("variable", memory.variable, "argument", memory.argument, "freed", memory.freed,
+                  "bytes", memory.bytes, "offset", memory.offset, "row_bytes", memory.row_bytes,
+                  "allocated_at", memory.allocated_at);
 }
 
 static void json_fields(JsonFields& fields, FaultWait& wait) {
-  fields("threads", wait.threads).optional("call", wait.call).optional("line", wait.line);
+  fields("threads", wait.threads).optional("call", wait.call, "line", wait.line);
 }
 
 static void json_fields(JsonFields& fields, FaultRecord& fault) {
   fields("kind", fault.kind)
-      .optional("text", fault.text)
-      .optional("kernel", fault.kernel)
-      .optional("file", fault.file)
-      .optional("line", fault.line)
-      .optional("allocated_at", fault.allocated_at)
-      .optional("other_place", fault.other_place)
-      .optional("call", fault.call)
-      .optional("block", fault.block)
-      .optional("thread", fault.thread)
-      .optional("array", fault.array)
-      .optional("element", fault.element)
-      .optional("code", fault.code)
-      .optional("has_thread", fault.has_thread)
-      .optional("writes", fault.writes)
-      .optional("memory", fault.memory)
-      .optional("launch_line", fault.launch_line)
-      .optional("grid", fault.grid)
-      .optional("block_size", fault.block_size)
-      .optional("waiting", fault.waiting);
+      .optional("text", fault.text, "kernel", fault.kernel, "file", fault.file, "line", fault.line,
+                "allocated_at", fault.allocated_at, "other_place", fault.other_place, "call",
+                fault.call, "block", fault.block, "thread", fault.thread, "array", fault.array,
+                "element", fault.element, "code", fault.code, "has_thread", fault.has_thread,
+                "writes", fault.writes, "memory", fault.memory, "launch_line", fault.launch_line,
+                "grid", fault.grid, "block_size", fault.block_size, "waiting", fault.waiting);
 }
 
 static void json_fields(JsonFields& fields, DeviceTransfer& transfer) {
-  fields("what", transfer.what)("bytes", transfer.bytes);
+  fields("what", transfer.what, "bytes", transfer.bytes);
 }
 
 static void json_fields(JsonFields& fields, DeviceLaunch& launch) {
-  fields("kernel", launch.kernel)("file", launch.file)("line", launch.line)("grid", launch.grid)(
-      "block", launch.block)
-      .optional("early", launch.early)
-      .optional("barrier_line", launch.barrier_line);
+  fields("kernel", launch.kernel, "file", launch.file, "line", launch.line, "grid", launch.grid,
+         "block", launch.block)
+      .optional("early", launch.early, "barrier_line", launch.barrier_line);
 }
 
 static void json_fields(JsonFields& fields, PoisonedOutput& output) {
-  fields("never_written", output.never_written)("computed", output.computed)(
-      "kernel", output.kernel)("memory", output.memory);
+  fields("never_written", output.never_written, "computed", output.computed, "kernel",
+         output.kernel, "memory", output.memory);
 }
 
 static void json_fields(JsonFields& fields, DeviceNotes& notes) {
-  fields("transfers", notes.transfers)("launches", notes.launches)
-      .optional("live_bytes", notes.live_bytes)
-      .optional("poisoned", notes.poisoned);
+  fields("transfers", notes.transfers, "launches", notes.launches)
+      .optional("live_bytes", notes.live_bytes, "poisoned", notes.poisoned);
 }
 
 static void json_fields(JsonFields& fields, AccessNote& note) {
-  fields("kernel", note.kernel)("file", note.file)("line", note.line)("space", note.space)(
-      "memory", note.memory)("writes", note.writes)("bytes", note.bytes)("requests", note.requests)(
-      "lanes", note.lanes)("parts", note.parts)("least", note.least)("most", note.most)(
-      "threads", note.threads)("most_by_one", note.most_by_one);
+  fields("kernel", note.kernel, "file", note.file, "line", note.line, "space", note.space, "memory",
+         note.memory, "writes", note.writes, "bytes", note.bytes, "requests", note.requests,
+         "lanes", note.lanes, "parts", note.parts, "least", note.least, "most", note.most,
+         "threads", note.threads, "most_by_one", note.most_by_one);
 }
 
 static void json_fields(JsonFields& fields, BarrierNote& note) {
-  fields("kernel", note.kernel)("file", note.file)("line", note.line)
-      .optional("times", note.times)
-      .optional("variable", note.variable)
-      .optional("before", note.before)
-      .optional("before_writes", note.before_writes)
-      .optional("behind", note.behind)
-      .optional("behind_writes", note.behind_writes)
-      .optional("elements", note.elements);
+  fields("kernel", note.kernel, "file", note.file, "line", note.line)
+      .optional("times", note.times, "variable", note.variable, "before", note.before,
+                "before_writes", note.before_writes, "behind", note.behind, "behind_writes",
+                note.behind_writes, "elements", note.elements);
 }
 
 static void json_fields(JsonFields& fields, AccessNotes& notes) {
-  fields.optional("accesses", notes.accesses).optional("barriers", notes.barriers);
+  fields.optional("accesses", notes.accesses, "barriers", notes.barriers);
 }
 
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
-  fields("prolog", kernels.prolog)("convolve", kernels.convolve)("epilog", kernels.epilog)(
-      "unjoined", kernels.unjoined)("copies", kernels.copies)("finished", kernels.finished)
-      .defaulted("copied_in", kernels.copied_in)
-      .defaulted("read_back", kernels.read_back)
-      .defaulted("sent", kernels.sent)
-      .defaulted("reach", kernels.reach);
+  fields("prolog", kernels.prolog, "convolve", kernels.convolve, "epilog", kernels.epilog,
+         "unjoined", kernels.unjoined, "copies", kernels.copies, "finished", kernels.finished)
+      .defaulted("copied_in", kernels.copied_in, "read_back", kernels.read_back, "sent",
+                 kernels.sent, "reach", kernels.reach);
 }
 
 static void json_fields(JsonFields& fields, ServeRequest& request) {
-  fields("token", request.token)("stage", request.stage).optional("settings", request.settings);
+  fields("token", request.token, "stage", request.stage).optional("settings", request.settings);
   if (request.stage.empty()) return;
-  fields("shape", request.shape)("input_offset", request.input_offset)(
-      "weights_offset", request.weights_offset)("output_offset", request.output_offset)
+  fields("shape", request.shape, "input_offset", request.input_offset, "weights_offset",
+         request.weights_offset, "output_offset", request.output_offset)
       .optional("kernel_limit_s", request.kernel_limit_s)
-      .defaulted("pauses", request.pauses)
-      .defaulted("steps", request.steps)
-      .defaulted("records", request.records);
+      .defaulted("pauses", request.pauses, "steps", request.steps, "records", request.records);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {
-  fields("token", reply.token)("status", reply.status)
-      .optional("message", reply.message)
-      .optional("fault", reply.fault)
-      .optional("op_ms", reply.op_ms)
-      .optional("layer_ms", reply.layer_ms)
-      .optional("kernels", reply.kernels)
-      .optional("notes", reply.notes)
-      .optional("access_notes", reply.accesses)
-      .optional("stages", reply.stages)
-      .optional("device", reply.device)
-      .optional("no_gpu", reply.no_gpu)
-      .optional("sample", reply.sample)
-      .optional("measured", reply.measured);
+  fields("token", reply.token, "status", reply.status)
+      .optional("message", reply.message, "fault", reply.fault, "op_ms", reply.op_ms, "layer_ms",
+                reply.layer_ms, "kernels", reply.kernels, "notes", reply.notes, "access_notes",
+                reply.accesses, "stages", reply.stages, "device", reply.device, "no_gpu",
+                reply.no_gpu, "sample", reply.sample, "measured", reply.measured);
 }
 
 std::string encode(const ServeRequest& request) {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "common/error/enum_name.hpp"
+
 namespace convlab {
 
 namespace {
@@ -35,15 +37,7 @@ Isa best_isa() {
 }
 
 const char* to_string(Isa isa) {
-  switch (isa) {
-    case Isa::kBaseline:
-      return "baseline";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kAvx512:
-      return "avx512";
-  }
-  return "unknown";
+  return enum_name(isa, {"baseline", "avx2", "avx512"});
 }
 
 }  // namespace convlab

@@ -50,7 +50,7 @@ class CpuConvolution final : public Convolution {
 
 std::vector<Stage> registered_stages() {
   std::vector<Stage> stages = registry();
-  std::sort(stages.begin(), stages.end(), [](const Stage& a, const Stage& b) {
+  std::ranges::sort(stages, [](const Stage& a, const Stage& b) {
     return std::tie(a.order, a.id) < std::tie(b.order, b.id);
   });
   return stages;

@@ -54,9 +54,8 @@ bool has_picture(std::uint32_t code) {
                                                {0xfff0, 0xfffb},  // annotations
                                                {0xfffe, 0xffff},
                                                {0xe0000, 0x10ffff}}};  // tags, private planes
-  return std::none_of(kWithout.begin(), kWithout.end(), [code](const Range& range) {
-    return code >= range.first && code <= range.last;
-  });
+  return std::ranges::none_of(
+      kWithout, [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ double quantile(const std::vector<double>& ranked, double fraction) {
 
 Spread spread_of(std::vector<double> samples) {
   if (samples.empty()) return {};
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   return {.median = quantile(samples, 0.5),
           .lower_quartile = quantile(samples, 0.25),
           .upper_quartile = quantile(samples, 0.75)};

@@ -17,7 +17,7 @@ int decimals_of(double value, int digits) {
   if (value == 0.0 || !std::isfinite(value)) return 0;
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.*e", digits - 1, value);
-  const int exponent = std::atoi(std::find(text.begin(), text.end(), 'e') + 1);
+  const int exponent = std::atoi(std::ranges::find(text, 'e') + 1);
   return std::clamp(digits - 1 - exponent, 0, kMostDecimals);
 }
 

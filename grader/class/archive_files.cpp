@@ -41,7 +41,7 @@ std::string safe_path(const char* name) {
                             " in it does not start from the archive's own folder.");
   }
   const fs::path raw(path);
-  if (std::any_of(raw.begin(), raw.end(), [](const fs::path& part) { return part == ".."; })) {
+  if (std::ranges::any_of(raw, [](const fs::path& part) { return part == ".."; })) {
     throw RefusedSubmission("The name " + quoted_name(path) +
                             " in it leaves the archive's folder by '..'.");
   }

@@ -43,8 +43,7 @@ std::vector<SpeedRow> best_of_each(const std::vector<SpeedRow>& rows) {
   }
   std::vector<SpeedRow> result;
   for (const auto& [student, row] : best) result.push_back(row);
-  std::sort(result.begin(), result.end(),
-            [](const SpeedRow& a, const SpeedRow& b) { return a.yours_ms < b.yours_ms; });
+  std::ranges::sort(result, {}, &SpeedRow::yours_ms);
   return result;
 }
 
@@ -85,7 +84,7 @@ void add_quartiles(Chart& chart, const std::vector<std::vector<double>>& groups)
                  {.label = "lower quarter"}};
   for (const std::vector<double>& group : groups) {
     const Spread spread = spread_of(group);
-    const double fastest = group.empty() ? 0.0 : *std::max_element(group.begin(), group.end());
+    const double fastest = group.empty() ? 0.0 : *std::ranges::max_element(group);
     const std::array values = {fastest, spread.upper_quartile, spread.median,
                                spread.lower_quartile};
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "common/data/gzip.hpp"
+#include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
 #include "common/text/printable.hpp"
 #include "common/timing/statistics.hpp"
@@ -90,22 +91,12 @@ SubmissionState state_of(const std::string& name) {
 }
 
 SubmissionRow row_of(const SqliteQuery& query) {
-  int column = 0;
   SubmissionRow row;
-  row.id = query.integer(column++);
-  row.student = query.text(column++);
-  row.alias = query.text(column++);
-  row.milestone = query.text(column++);
-  row.place = query.text(column++);
-  row.received = query.text(column++);
-  row.state = state_of(query.text(column++));
-  row.sentence = query.text(column++);
-  row.finding = query.text(column++);
-  row.passed = query.integer(column++) != 0;
-  row.earned = query.real(column++);
-  row.counted = query.real(column++);
-  row.total = query.real(column++);
-  row.seconds = query.real(column++);
+  std::string state;
+  query.read(row.id, row.student, row.alias, row.milestone, row.place, row.received, state,
+             row.sentence, row.finding, row.passed, row.earned, row.counted, row.total,
+             row.seconds);
+  row.state = state_of(state);
   return row;
 }
 
@@ -135,21 +126,7 @@ Descriptor lock_beside(const fs::path& file) {
 }  // namespace
 
 const char* to_string(SubmissionState state) {
-  switch (state) {
-    case SubmissionState::kWaiting:
-      return "waiting";
-    case SubmissionState::kChecked:
-      return "checked";
-    case SubmissionState::kGraded:
-      return "graded";
-    case SubmissionState::kRefused:
-      return "refused";
-    case SubmissionState::kStopped:
-      return "stopped";
-    case SubmissionState::kMachine:
-      return "machine";
-  }
-  return "unknown";
+  return enum_name(state, {"waiting", "checked", "graded", "refused", "stopped", "machine"});
 }
 
 ClassDatabase::ClassDatabase(const fs::path& file, Access access) {
@@ -346,12 +323,8 @@ std::vector<Student> ClassDatabase::students() const {
                     "ORDER BY name");
   std::vector<Student> students;
   while (query.step()) {
-    students.push_back({.name = query.text(0),
-                        .number = query.text(1),
-                        .login = query.text(2),
-                        .email = query.text(3),
-                        .section = query.text(4),
-                        .canvas = query.text(5)});
+    Student& row = students.emplace_back();
+    query.read(row.name, row.number, row.login, row.email, row.section, row.canvas);
   }
   return students;
 }
@@ -376,18 +349,9 @@ std::vector<SpeedRow> ClassDatabase::speeds() const {
       "ORDER BY s.milestone, v.stage, v.batch, v.yours_ms");
   std::vector<SpeedRow> rows;
   while (query.step()) {
-    rows.push_back({.submission = query.integer(0),
-                    .student = query.text(1),
-                    .alias = query.text(2),
-                    .milestone = query.text(3),
-                    .received = query.text(4),
-                    .attempt = static_cast<int>(query.integer(5)),
-                    .stage = query.text(6),
-                    .batch = static_cast<int>(query.integer(7)),
-                    .yours_ms = query.real(8),
-                    .reference_ms = query.real(9),
-                    .floor_ms = query.real(10),
-                    .speed = query.real(11)});
+    SpeedRow& row = rows.emplace_back();
+    query.read(row.submission, row.student, row.alias, row.milestone, row.received, row.attempt,
+               row.stage, row.batch, row.yours_ms, row.reference_ms, row.floor_ms, row.speed);
   }
   return rows;
 }

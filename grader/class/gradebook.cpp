@@ -52,7 +52,7 @@ std::string feedback_of(const SubmissionRow* row) {
 
 bool is_hidden(const ScoreItem& item, const GradescopeSettings& settings) {
   const std::string with_batch = item.item + " " + std::to_string(item.batch);
-  return std::any_of(settings.hidden.begin(), settings.hidden.end(), [&](const std::string& name) {
+  return std::ranges::any_of(settings.hidden, [&](const std::string& name) {
     return name == item.item || name == with_batch;
   });
 }

@@ -114,7 +114,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!is_hidden(entry.path())) entries.push_back(entry.path());
   }
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(entries);
   return entries;
 }
 
@@ -149,7 +149,7 @@ std::vector<Student> read_roster(const fs::path& file) {
     if (squeezed(rows[0][i]) == "firstname") first = i;
     if (squeezed(rows[0][i]) == "lastname" || squeezed(rows[0][i]) == "surname") last = i;
   }
-  const bool has_name = std::find(columns.begin(), columns.end(), &Student::name) != columns.end();
+  const bool has_name = std::ranges::find(columns, &Student::name) != columns.end();
   if (!has_name && (first == rows[0].size() || last == rows[0].size())) {
     refuse(name, 1,
            "there is no column 'name', 'Student' or 'Full name', and not 'First name' with "
@@ -207,8 +207,8 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
   if (found.empty()) {
     throw UsageError("The folder " + folder.string() + " is empty; put the submissions into it.");
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.received < b.received; });
+  std::ranges::stable_sort(found,
+                           [](const auto& a, const auto& b) { return a.received < b.received; });
   return found;
 }
 

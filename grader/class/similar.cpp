@@ -130,7 +130,7 @@ struct Place {
 
 // Neighbouring places become one.
 std::vector<SharedPlace> joined(std::vector<SharedPlace> places) {
-  std::sort(places.begin(), places.end(), [](const SharedPlace& a, const SharedPlace& b) {
+  std::ranges::sort(places, [](const SharedPlace& a, const SharedPlace& b) {
     return std::tie(a.path_a, a.path_b, a.first_a) < std::tie(b.path_a, b.path_b, b.first_a);
   });
   std::vector<SharedPlace> result;
@@ -147,7 +147,7 @@ std::vector<SharedPlace> joined(std::vector<SharedPlace> places) {
       result.push_back(place);
     }
   }
-  std::stable_sort(result.begin(), result.end(), [](const SharedPlace& a, const SharedPlace& b) {
+  std::ranges::stable_sort(result, [](const SharedPlace& a, const SharedPlace& b) {
     return a.last_a - a.first_a > b.last_a - b.first_a;
   });
   return result;
@@ -193,7 +193,7 @@ std::vector<SimilarPair> similar_pairs(const std::vector<OwnedSource>& sources,
     pair.places = joined(std::move(pair.places));
     result.push_back(std::move(pair));
   }
-  std::stable_sort(result.begin(), result.end(), [](const SimilarPair& a, const SimilarPair& b) {
+  std::ranges::stable_sort(result, [](const SimilarPair& a, const SimilarPair& b) {
     return std::tie(a.share, a.shared) > std::tie(b.share, b.shared);
   });
   return result;

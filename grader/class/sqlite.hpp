@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace convlab::grader {
 
@@ -58,11 +59,30 @@ class SqliteQuery {
   [[nodiscard]] std::string text(int column) const;  ///< bytes, too; empty for NULL
   [[nodiscard]] bool is_null(int column) const;
 
+  /// The columns of this row from the first one on, each as the type of its value.
+  template <class... Values>
+  void read(Values&... values) const {
+    int column = 0;
+    (read_one(column++, values), ...);
+  }
+
  private:
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const { ::sqlite3_finalize(statement); }
   };
   void check(int code) const;
+  template <class Value>
+  void read_one(int column, Value& value) const {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      value = text(column);
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      value = integer(column) != 0;
+    } else if constexpr (std::is_same_v<Value, double>) {
+      value = real(column);
+    } else {
+      value = static_cast<Value>(integer(column));
+    }
+  }
 
   const SqliteFile& file_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;

@@ -78,14 +78,14 @@ std::vector<SubmittedFile> files_of_folder(const fs::path& folder) {
 
 bool ends_with_any(const fs::path& file, const std::vector<std::string>& endings) {
   const std::string name = file.filename().string();
-  return std::any_of(endings.begin(), endings.end(),
-                     [&](const std::string& ending) { return name.ends_with(ending); });
+  return std::ranges::any_of(endings,
+                             [&](const std::string& ending) { return name.ends_with(ending); });
 }
 
 }  // namespace
 
 bool is_source(const fs::path& file) {
-  return std::find(kSources.begin(), kSources.end(), file.extension().string()) != kSources.end();
+  return std::ranges::find(kSources, file.extension().string()) != kSources.end();
 }
 
 void Allowance::entry() {
@@ -147,8 +147,7 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
     files = read(place);
   }
   if (files.empty()) throw RefusedSubmission("It holds no source file (.cpp or .cu).");
-  std::sort(files.begin(), files.end(),
-            [](const SubmittedFile& a, const SubmittedFile& b) { return a.path < b.path; });
+  std::ranges::sort(files, {}, &SubmittedFile::path);
   return files;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
@@ -40,7 +41,7 @@ struct TaskText {
 };
 
 void json_fields(JsonFields& fields, Outcome& outcome) {
-  fields("state", outcome.state)("sentence", outcome.sentence)("seconds", outcome.seconds);
+  fields("state", outcome.state, "sentence", outcome.sentence, "seconds", outcome.seconds);
 }
 
 template <class T>
@@ -58,9 +59,9 @@ void read_fields(const Json& json, T& value) {
 }
 
 void json_fields(JsonFields& fields, TaskText& task) {
-  fields("grader", task.grader)("milestone", task.milestone)("files", task.files)
-      .optional("puzzles", task.puzzles)("batches", task.batches)("speed", task.speed)(
-          "limit_s", task.limit_s)("phase", task.phase);
+  fields("grader", task.grader, "milestone", task.milestone, "files", task.files)
+      .optional("puzzles", task.puzzles)("batches", task.batches, "speed", task.speed, "limit_s",
+                                         task.limit_s, "phase", task.phase);
 }
 
 // The last line of a program that gives up is "grader: There is no …". The task's folder is removed
@@ -185,15 +186,7 @@ std::string file_name(std::size_t index, const std::string& path) {
 }  // namespace
 
 const char* to_string(Task::Phase phase) {
-  switch (phase) {
-    case Task::Phase::kCorrectness:
-      return "correctness";
-    case Task::Phase::kTimes:
-      return "times";
-    case Task::Phase::kBoth:
-      return "both";
-  }
-  return "unknown";
+  return enum_name(phase, {"correctness", "times", "both"});
 }
 
 void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
@@ -263,8 +256,8 @@ void Task::remove() const {
 CheckResult merge_checks(const std::vector<CheckResult>& checks) {
   CheckResult merged = checks.front();
   const auto has_stage = [](const CheckResult& check, const std::string& stage) {
-    return std::any_of(check.cases.begin(), check.cases.end(),
-                       [&](const CaseResult& test) { return test.stage == stage; });
+    return std::ranges::any_of(check.cases,
+                               [&](const CaseResult& test) { return test.stage == stage; });
   };
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());
@@ -286,7 +279,7 @@ CheckResult merge_checks(const std::vector<CheckResult>& checks) {
 
 bool waits_for_times(const CheckResult& check) {
   if (!check.score) return false;
-  return std::any_of(check.score->items.begin(), check.score->items.end(), [](const auto& item) {
+  return std::ranges::any_of(check.score->items, [](const auto& item) {
     return item.item == "speed" && item.credit == Credit::kNotMeasured && item.why == kSpeedLeftOut;
   });
 }

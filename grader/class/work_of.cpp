@@ -29,23 +29,19 @@ std::string below_milestones(const std::string& path) {
   return begins ? path.substr(at) : std::string();
 }
 
-bool is_compiled(const std::string& path) {
-  return has_source_name(path);
-}
-
 bool is_cuda(const std::string& path) {
   return path.ends_with(".cu");
 }
 
 // A milestone is in CUDA if its hand-out is.
 bool uses_cuda(const HandedOut& handed_out) {
-  return std::any_of(handed_out.files.begin(), handed_out.files.end(),
-                     [](const SubmittedFile& file) { return is_cuda(file.path); });
+  return std::ranges::any_of(handed_out.files,
+                             [](const SubmittedFile& file) { return is_cuda(file.path); });
 }
 
 bool is_unchanged(const SubmittedFile& file, const std::string& path, const HandedOut& handed_out) {
-  return std::find(handed_out.files.begin(), handed_out.files.end(),
-                   SubmittedFile{path, file.text}) != handed_out.files.end();
+  return std::ranges::find(handed_out.files, SubmittedFile{path, file.text}) !=
+         handed_out.files.end();
 }
 
 std::string folder_of(const HandedOut& handed_out) {
@@ -64,7 +60,7 @@ Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_ou
   std::map<std::string, std::string> puzzles;
   for (const SubmittedFile& file : files) {
     const std::string path = below_milestones(file.path);
-    if (!path.starts_with(folder_of(handed_out)) || !is_compiled(path)) continue;
+    if (!path.starts_with(folder_of(handed_out)) || !has_source_name(path)) continue;
     const bool unchanged = is_unchanged(file, path, handed_out);
     if (is_puzzle(path)) {
       if (!unchanged) puzzles[path] = file.text;
@@ -107,12 +103,12 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
                          const std::vector<HandedOut>& all) {
   std::vector<SubmittedFile> sources;
   for (const SubmittedFile& file : files) {
-    if (is_compiled(file.path)) sources.push_back(file);
+    if (has_source_name(file.path)) sources.push_back(file);
   }
   if (milestone.empty() && sources.size() == 1) {
     milestone = milestone_in(fs::path(sources.front().path).filename().string());
     const auto is_named = [&](const HandedOut& each) { return each.milestone.id == milestone; };
-    if (std::none_of(all.begin(), all.end(), is_named)) milestone.clear();
+    if (std::ranges::none_of(all, is_named)) milestone.clear();
     if (milestone.empty() && !is_cuda(sources.front().path)) milestone = "m1";
   }
   if (milestone.empty()) {
@@ -120,9 +116,8 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
         "It does not say which milestone it is of: name it like doejane-m2.cu, or grade it with "
         "--milestone.");
   }
-  const auto wanted = std::find_if(all.begin(), all.end(), [&](const HandedOut& each) {
-    return each.milestone.id == milestone;
-  });
+  const auto wanted = std::ranges::find_if(
+      all, [&](const HandedOut& each) { return each.milestone.id == milestone; });
   const bool cuda = wanted != all.end() && uses_cuda(*wanted);
   std::erase_if(sources, [&](const SubmittedFile& file) { return is_cuda(file.path) != cuda; });
   const std::string kind = cuda ? ".cu" : ".cpp";

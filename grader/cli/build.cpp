@@ -67,7 +67,7 @@ std::string first_error(const std::string& output) {
            line.find("undefined reference") != std::string::npos;
   };
   constexpr std::ptrdiff_t kShown = 6;
-  const auto first = std::find_if(lines.begin(), lines.end(), is_error);
+  const auto first = std::ranges::find_if(lines, is_error);
   const auto begin = first != lines.end()                   ? first
                      : lines.end() - lines.begin() > kShown ? lines.end() - kShown
                                                             : lines.begin();

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <memory>
 
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
@@ -113,9 +112,9 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
   });
   if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
   std::string name = stage;
-  std::replace(name.begin(), name.end(), '-', '_');
-  const auto own = std::find_if(all.sources.begin(), all.sources.end(),
-                                [&](const auto& file) { return file.stem() == name; });
+  std::ranges::replace(name, '-', '_');
+  const auto own =
+      std::ranges::find_if(all.sources, [&](const auto& file) { return file.stem() == name; });
   if (own != all.sources.end()) all.sources = {*own};
   return all;
 }
@@ -153,8 +152,7 @@ std::optional<PrecisionRequest> precision_of(const Options& options, FileInterfa
 bool score_given_file(ScoreRequest& score) {
   auto& items = score.rules.items;
   const std::string stage = items.front().stage;
-  if (std::any_of(items.begin(), items.end(),
-                  [&](const ScoreRule& rule) { return rule.stage != stage; })) {
+  if (std::ranges::any_of(items, [&](const ScoreRule& rule) { return rule.stage != stage; })) {
     return false;
   }
   for (ScoreRule& rule : items) rule.stage = "source";
@@ -237,9 +235,8 @@ bool is_handed_out(const CourseMilestone& milestone, const std::filesystem::path
   const std::string path = place.lexically_relative(course_folder()).generic_string();
   const std::string sha256 = describe_files({file}).front().sha256;
   const auto files = handout_files(milestone);
-  return std::any_of(files.begin(), files.end(), [&](const HandoutFile& each) {
-    return each.path == path && each.sha256 == sha256;
-  });
+  return std::ranges::any_of(
+      files, [&](const HandoutFile& each) { return each.path == path && each.sha256 == sha256; });
 }
 
 // Builds puzzles and checks them one after the other. `files` may lie anywhere; they have the names
@@ -300,7 +297,7 @@ bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
     return true;
   }
   const auto own = source_files(milestone);
-  const bool begun = std::any_of(own.begin(), own.end(), [&](const auto& file) {
+  const bool begun = std::ranges::any_of(own, [&](const auto& file) {
     return file.parent_path() == milestone.folder && !is_handed_out(milestone, file, file);
   });
   if (begun) return true;
@@ -404,57 +401,56 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Checks a milestone: cases, network, times");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  auto* stage = command->add_option("--stage", options->stage, "Only this stage");
-  command->add_flag("--all", options->all, "Every stage (the default)")->excludes(stage);
-  command->add_option("--batches", options->batches,
-                      "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
-                      "last if a GPU is emulated)");
-  command->add_option("--network", options->network, "Network preset")->capture_default_str();
+  auto [command, options] =
+      add_command(app, exit_code, "check", "Checks a milestone: cases, network, times", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  auto* stage = command.add_option("--stage", options.stage, "Only this stage");
+  command.add_flag("--all", options.all, "Every stage (the default)")->excludes(stage);
+  command.add_option("--batches", options.batches,
+                     "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
+                     "last if a GPU is emulated)");
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
   command
-      ->add_option("--solution", options->solution,
-                   "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
-                   "folder of them")
+      .add_option("--solution", options.solution,
+                  "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
+                  "folder of them")
       ->capture_default_str();
-  command->add_option("--rules", options->rules,
-                      "course (the layers of the network decide), workbook (every shape must be "
-                      "right) or an edition, fa20 to sp26 (default: course for a file with the "
-                      "course interface, else workbook)");
-  command->add_option("--precision", options->precision,
-                      "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
-                      "file keeps (default: auto under the rules of the course)");
+  command.add_option("--rules", options.rules,
+                     "course (the layers of the network decide), workbook (every shape must be "
+                     "right) or an edition, fa20 to sp26 (default: course for a file with the "
+                     "course interface, else workbook)");
+  command.add_option("--precision", options.precision,
+                     "fp32, tf32, fp16, bf16, fp16-sums, or auto: the tightest class that a given "
+                     "file keeps (default: auto under the rules of the course)");
   command
-      ->add_option("--allow-library", options->libraries,
-                   "GPU library that a given file may call: cublas; not emulated")
+      .add_option("--allow-library", options.libraries,
+                  "GPU library that a given file may call: cublas; not emulated")
       ->check(CLI::IsMember({"cublas"}));
-  command->add_option("--puzzles", options->puzzles,
-                      "Folder of the puzzles that came with a source file, for their points");
-  command->add_option("--json", options->json,
-                      "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
-                      "the stage if named)");
-  command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
-  command->add_option("--times-of", options->times_of,
-                      "Result of an earlier check of the same files with --no-speed: only measure "
-                      "the speeds that it lacks");
-  command->add_flag("--no-build", options->no_build,
-                    "Check the program that CMake built last; gives no points");
-  add_seed(*command, options->seed, "Repeat the cases of an earlier check");
+  command.add_option("--puzzles", options.puzzles,
+                     "Folder of the puzzles that came with a source file, for their points");
+  command.add_option("--json", options.json,
+                     "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
+                     "the stage if named)");
+  command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
+  command.add_option("--times-of", options.times_of,
+                     "Result of an earlier check of the same files with --no-speed: only measure "
+                     "the speeds that it lacks");
+  command.add_flag("--no-build", options.no_build,
+                   "Check the program that CMake built last; gives no points");
+  add_seed(command, options.seed, "Repeat the cases of an earlier check");
   command
-      ->add_option("--time-limit", options->time_limit_s,
-                   "Seconds that one convolution may take (default: from its size)")
+      .add_option("--time-limit", options.time_limit_s,
+                  "Seconds that one convolution may take (default: from its size)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--program", options->program)->group("");  // for tests: another executable
-  command->add_option("--stages-to", options->stages_to)->group("");  // for grader watch
-  command->footer(
+  command.add_option("--program", options.program)->group("");      // for tests: another executable
+  command.add_option("--stages-to", options.stages_to)->group("");  // for grader watch
+  command.footer(
       "Examples:\n"
       "  build/bin/grader check m1\n"
       "  build/bin/grader check m1 --batches 100\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
       "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
       "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::check_command

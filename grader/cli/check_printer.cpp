@@ -30,7 +30,11 @@ GradeObserver CheckPrinter::observer() {
               [this](const StageInfo& stage, const Finding& finding) {
                 progress_.clear();
                 name(stage);
-                std::cout << finding_text(finding) << std::flush;
+                const auto [first, is_new] =
+                    explained_.try_emplace(finding.id + finding.cause + finding.next, stage.id);
+                std::cout << (is_new ? finding_text(finding)
+                                     : repeated_finding_text(finding, first->second))
+                          << std::flush;
               },
           .noted =
               [this](const StageInfo& stage, const std::string& text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "grader/grading/grade.hpp"
@@ -21,6 +22,7 @@ class CheckPrinter {
 
   ProgressLine progress_;
   std::string named_;
+  std::map<std::string, std::string> explained_;  ///< the stage that showed a cause and a next step
   std::string table_of_;
 };
 

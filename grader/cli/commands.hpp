@@ -1,14 +1,27 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "common/error/error.hpp"
 
 namespace convlab::grader {
 
-// Each command declares its options. If the command line names it, it runs after parsing and sets
-// the exit code. Errors are thrown. Each has its own namespace, because several commands are
-// compiled as one file.
+/// A new command, and its options for the caller to declare. If the command line names it, `run`
+/// gets the options after parsing and returns the exit code. Errors are thrown.
+template <class Options>
+std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
+                                           const std::string& name, const std::string& purpose,
+                                           ExitCode (*run)(const Options&)) {
+  CLI::App* command = parent.add_subcommand(name, purpose);
+  auto options = std::make_shared<Options>();
+  command->callback([options, run, &exit_code] { exit_code = run(*options); });
+  return {*command, *options};
+}
+
+// Each command has its own namespace, because several commands are compiled as one file.
 
 // clang-format off
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include "common/file/whole_file.hpp"
 #include "grader/cli/commands.hpp"
@@ -81,24 +80,24 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("compare", "Compares stages, or the same stage in files");
-  command->add_option("RESULT", options->files, "Result files (.json)")->required();
-  auto* stage = command->add_option("--against", options->stage,
-                                    "A stage (default: for each stage the one before it)");
+  auto [command, options] =
+      add_command(app, exit_code, "compare", "Compares stages, or the same stage in files", run);
+  command.add_option("RESULT", options.files, "Result files (.json)")->required();
+  auto* stage = command.add_option("--against", options.stage,
+                                   "A stage (default: for each stage the one before it)");
   command
-      ->add_flag("--by-file", options->by_file,
-                 "The same stage in the first file: two versions, or two machines")
+      .add_flag("--by-file", options.by_file,
+                "The same stage in the first file: two versions, or two machines")
       ->excludes(stage);
-  command->add_option("--ncu", options->counters,
-                      "STAGE@BATCH=FILE: shares of SM, memory and L1, and the occupancy, from the "
-                      "CSV of Nsight Compute (its page details or raw)");
-  command->add_option("--format", options->format, "text, markdown, csv, latex")
+  command.add_option("--ncu", options.counters,
+                     "STAGE@BATCH=FILE: shares of SM, memory and L1, and the occupancy, from the "
+                     "CSV of Nsight Compute (its page details or raw)");
+  command.add_option("--format", options.format, "text, markdown, csv, latex")
       ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
       ->capture_default_str();
-  command->add_option("--output", options->output, "File (default: standard output)");
-  command->add_option("--plot", options->plot, "Folder: draws the ratios as SVG, PDF and PNG");
-  command->footer(
+  command.add_option("--output", options.output, "File (default: standard output)");
+  command.add_option("--plot", options.plot, "Folder: draws the ratios as SVG, PDF and PNG");
+  command.footer(
       "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
       "side of 1, else undecided (docs/results.md).\n"
       "A profile for --ncu:\n"
@@ -108,7 +107,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader compare before.json after.json --by-file\n"
       "  build/bin/grader compare build/results/m4-*.json --format latex\n"
       "  build/bin/grader compare build/m4.json --ncu half@10000=half.csv");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::compare_command

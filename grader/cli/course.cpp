@@ -41,8 +41,7 @@ std::vector<CourseMilestone> milestones() {
     if (!entry.is_directory() || name[0] != 'm' || end == std::string::npos) continue;
     found.push_back({name.substr(0, end), heading_of(entry.path() / "README.md"), entry.path()});
   }
-  std::sort(found.begin(), found.end(),
-            [](const CourseMilestone& a, const CourseMilestone& b) { return a.id < b.id; });
+  std::ranges::sort(found, {}, &CourseMilestone::id);
   return found;
 }
 

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
@@ -30,6 +29,10 @@
 namespace convlab::grader::doctor_command {
 
 namespace {
+
+struct Options {
+  bool json = false;
+};
 
 /// The doctor's result for one item. Without a mend it is well.
 struct Examined {
@@ -197,7 +200,7 @@ void print(const Examined& item) {
   std::cout << std::flush;
 }
 
-ExitCode run(bool as_json) {
+ExitCode run(const Options& options) {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
@@ -218,9 +221,9 @@ ExitCode run(bool as_json) {
     well = well && (item.mend.empty() || !item.needed);
     items.push_back(
         {{"name", item.name}, {"state", item.state()}, {"seen", item.seen}, {"mend", item.mend}});
-    if (!as_json) print(item);
+    if (!options.json) print(item);
   }
-  if (as_json) {
+  if (options.json) {
     print_json({{"well", well}, {"items", items}});
     return well ? ExitCode::kPassed : ExitCode::kEnvironment;
   }
@@ -231,11 +234,10 @@ ExitCode run(bool as_json) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  CLI::App* command = app.add_subcommand("doctor", "Examines the machine and says what is missing");
-  auto as_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *as_json, "Print JSON instead of text");
-  command->footer("Example:\n  build/bin/grader doctor");
-  command->callback([as_json, &exit_code] { exit_code = run(*as_json); });
+  auto [command, options] =
+      add_command(app, exit_code, "doctor", "Examines the machine and says what is missing", run);
+  command.add_flag("--json", options.json, "Print JSON instead of text");
+  command.footer("Example:\n  build/bin/grader doctor");
 }
 
 }  // namespace convlab::grader::doctor_command

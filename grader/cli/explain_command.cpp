@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 
 #include "common/network/preset.hpp"
 #include "grader/checks/given_file.hpp"
@@ -81,7 +80,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
 std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& stage,
                               const std::string& extension) {
   std::string name = stage;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   for (const auto& file : {folder / "stages" / (name + extension), folder / (name + extension),
                            folder / ("conv_forward" + extension)}) {
     if (std::filesystem::exists(file)) return file;
@@ -199,8 +198,7 @@ ExitCode explain_device_stage(const CourseMilestone& milestone, const Options& o
   if (submission.list_stages(stages)) {
     throw EnvironmentError("What was built of " + display_path(file) + " does not answer.");
   }
-  const auto stage = std::find_if(stages.begin(), stages.end(),
-                                  [&](const StageInfo& each) { return each.id == id; });
+  const auto stage = std::ranges::find(stages, id, &StageInfo::id);
   if (stage == stages.end()) {
     throw EnvironmentError(display_path(file) + " registers no stage " + id + ".");
   }
@@ -272,29 +270,27 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Explains a file that has passed, with a short quiz");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("--stage", options->stage, "The stage, if several have passed");
-  command->add_option("--answers", options->answers, "Answers to the quiz, for scripts: 5,a,1148")
+  auto [command, options] = add_command(app, exit_code, "explain",
+                                        "Explains a file that has passed, with a short quiz", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The stage, if several have passed");
+  command.add_option("--answers", options.answers, "Answers to the quiz, for scripts: 5,a,1148")
       ->delimiter(',');
   command
-      ->add_option("--layer", options->layer,
-                   "The convolution of the network to count in (default: the last)")
+      .add_option("--layer", options.layer,
+                  "The convolution of the network to count in (default: the last)")
       ->check(CLI::Range(1, 64));
-  command->add_option("--network", options->network, "Network preset")->capture_default_str();
-  command->add_option("--solution", options->solution, "student, or reference if there is one")
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
+  command.add_option("--solution", options.solution, "student, or reference if there is one")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
-  command->footer(
+  command.footer(
       "Builds the file once more so that the emulated device counts its loads and\n"
       "stores. No GPU is needed, and no time is measured.\n\n"
       "Examples:\n"
       "  build/bin/grader explain m2\n"
       "  build/bin/grader explain m2 --answers 6,1148,144\n"
       "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::explain_command

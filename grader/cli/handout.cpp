@@ -54,8 +54,7 @@ std::vector<HandoutFile> handout_files(const CourseMilestone& milestone) {
     const std::string path = line.substr(kHashLength + 2);
     if (path.starts_with(folder)) files.push_back({path, line.substr(0, kHashLength)});
   }
-  std::sort(files.begin(), files.end(),
-            [](const HandoutFile& a, const HandoutFile& b) { return a.path < b.path; });
+  std::ranges::sort(files, {}, &HandoutFile::path);
   return files;
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -43,7 +42,7 @@ std::vector<std::string> tracked_files() {
   std::vector<std::string> files;
   std::istringstream names(run.output);
   for (std::string name; std::getline(names, name, '\0');) files.push_back(name);
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -274,29 +273,27 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
   CLI::App* group = app.add_subcommand("handout", "For instructors: makes a hand-out");
   group->require_subcommand(1);
   group->footer("Example:\n  build/bin/grader handout make out --term SP27");
-  CLI::App* command =
-      group->add_subcommand("make", "Copies the tree without answers, and packs it");
-  command->add_option("OUT", options->folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
+  auto [command, options] =
+      add_command(*group, exit_code, "make", "Copies the tree without answers, and packs it", run);
+  command.add_option("OUT", options.folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
       ->required();
-  command->add_option("--term", options->term, "Such as SP27")->required();
-  command->add_option("--network", options->network,
-                      "Network of the hand-out; trained with the term's seed if it is missing");
-  command->add_option("--epochs", options->epochs, "Epochs of this training")
+  command.add_option("--term", options.term, "Such as SP27")->required();
+  command.add_option("--network", options.network,
+                     "Network of the hand-out; trained with the term's seed if it is missing");
+  command.add_option("--epochs", options.epochs, "Epochs of this training")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--milestones", options->milestones, "Only these: m1,m2 (default: all)");
-  command->add_flag("--no-build", options->no_build, "Do not build the first milestone to try it");
-  command->footer(
+  command.add_option("--milestones", options.milestones, "Only these: m1,m2 (default: all)");
+  command.add_flag("--no-build", options.no_build, "Do not build the first milestone to try it");
+  command.footer(
       "Searches for answers before it writes anything, builds the hand-out as a\n"
       "student would, and packs it; the same tree gives the same bytes.\n\n"
       "Examples:\n"
       "  build/bin/grader handout make out --term SP27\n"
       "  build/bin/grader handout make out --term SP27 --network sp27");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::handout_command

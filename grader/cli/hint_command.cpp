@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -87,16 +86,15 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("hint", "Shows one more hint each time");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("--stage", options->stage, "The hints for this stage");
-  command->add_flag("--again", options->again, "Show the hints so far, and no new one");
-  command->add_flag("--json", options->json, "Print all hints so far as JSON");
-  command->add_option("--state", options->state)->group("");  // for tests: another memory
-  command->footer(
+  auto [command, options] =
+      add_command(app, exit_code, "hint", "Shows one more hint each time", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The hints for this stage");
+  command.add_flag("--again", options.again, "Show the hints so far, and no new one");
+  command.add_flag("--json", options.json, "Print all hints so far as JSON");
+  command.add_option("--state", options.state)->group("");  // for tests: another memory
+  command.footer(
       "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::hint_command

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -106,12 +105,10 @@ std::map<std::string, std::string> optional_stages(const CourseMilestone& milest
   std::map<std::string, std::string> optional;
   for (const HandoutFile& file : handout_files(milestone)) {
     const std::string text = read_text(course_folder() / file.path);
-    if (!contains(text, "StageLeftOut")) continue;
-    const std::string begin = ".id = \"";
-    const std::size_t id = text.find(begin);
-    if (id == std::string::npos) continue;
-    const std::size_t from = id + begin.size();
-    optional[file.path] = text.substr(from, text.find('"', from) - from);
+    const std::size_t left_out = text.find("StageLeftOut");
+    if (left_out == std::string::npos) continue;
+    const std::size_t id = text.find('"', left_out) + 1;
+    optional[file.path] = text.substr(id, text.find('"', id) - id);
   }
   return optional;
 }
@@ -346,6 +343,7 @@ void update_manifest() {
 }
 
 ExitCode run(const Options& options) {
+  if (!options.milestone.empty()) find_milestone(options.milestone);  // throws if there is none
   if (options.update) update_manifest();
   bool good = true;
   auto items = nlohmann::ordered_json::array();
@@ -367,22 +365,16 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("lint", "For instructors: is the course complete? (also a test in CI)");
-  command->add_option("MILESTONE", options->milestone, "Only this milestone");
-  command->add_option("--batch", options->batch, "Images that the reference stages classify")
+  auto [command, options] = add_command(
+      app, exit_code, "lint", "For instructors: is the course complete? (also a test in CI)", run);
+  command.add_option("MILESTONE", options.milestone, "Only this milestone");
+  command.add_option("--batch", options.batch, "Images that the reference stages classify")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command->add_flag("--no-references", options->skip_references,
-                    "Leave the reference solutions out");
-  command->add_flag("--update", options->update, "First update milestones/handout.sha256");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
-  command->footer("Example:\n  build/bin/grader lint");
-  command->callback([options, &exit_code] {
-    if (!options->milestone.empty()) find_milestone(options->milestone);
-    exit_code = run(*options);
-  });
+  command.add_flag("--no-references", options.skip_references, "Leave the reference solutions out");
+  command.add_flag("--update", options.update, "First update milestones/handout.sha256");
+  command.add_flag("--json", options.json, "Print JSON instead of text");
+  command.footer("Example:\n  build/bin/grader lint");
 }
 
 }  // namespace convlab::grader::lint_command

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -107,14 +106,11 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("list", "Lists milestones and stages, and how far you are");
-  command->add_flag("--reference", options->reference,
-                    "List the stages of the reference solutions");
-  command->add_flag("--json", options->json, "Print JSON instead of text");
-  command->footer("Example:\n  build/bin/grader list");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  auto [command, options] =
+      add_command(app, exit_code, "list", "Lists milestones and stages, and how far you are", run);
+  command.add_flag("--reference", options.reference, "List the stages of the reference solutions");
+  command.add_flag("--json", options.json, "Print JSON instead of text");
+  command.footer("Example:\n  build/bin/grader list");
 }
 
 }  // namespace convlab::grader::list_command

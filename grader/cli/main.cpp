@@ -12,6 +12,8 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/help_formatter.hpp"
 
+using namespace convlab::grader;
+
 namespace {
 
 constexpr const char* kExamples =
@@ -60,25 +62,17 @@ int main(int argc, char** argv) {
   let_idle_threads_sleep(argc, argv);
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
-  app.formatter(std::make_shared<convlab::grader::HelpFormatter>());
+  app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(1);
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;
-  convlab::grader::check_command::add(app, exit_code);
-  convlab::grader::watch_command::add(app, exit_code);
-  convlab::grader::list_command::add(app, exit_code);
-  convlab::grader::hint_command::add(app, exit_code);
-  convlab::grader::explain_command::add(app, exit_code);
-  convlab::grader::reset_command::add(app, exit_code);
-  convlab::grader::submit_command::add(app, exit_code);
-  convlab::grader::plot_command::add(app, exit_code);
-  convlab::grader::sweep_command::add(app, exit_code);
-  convlab::grader::compare_command::add(app, exit_code);
-  convlab::grader::report_command::add(app, exit_code);
-  convlab::grader::add_class(app, exit_code);
-  convlab::grader::handout_command::add(app, exit_code);
-  convlab::grader::doctor_command::add(app, exit_code);
-  convlab::grader::lint_command::add(app, exit_code);
+  for (const auto add :
+       {&check_command::add, &watch_command::add, &list_command::add, &hint_command::add,
+        &explain_command::add, &reset_command::add, &submit_command::add, &plot_command::add,
+        &sweep_command::add, &compare_command::add, &report_command::add, &add_class,
+        &handout_command::add, &doctor_command::add, &lint_command::add}) {
+    add(app, exit_code);
+  }
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.
     if (argc < 2 || *argv[1] == '-') return;

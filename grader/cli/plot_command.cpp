@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -60,7 +59,7 @@ void keep_stages(std::vector<Result>& results, const std::vector<std::string>& w
     throw UsageError("These results hold no stage '" + stage + "'; they hold: " + list + ".");
   }
   keep_only(results, [&](const Result& result, const RunResult& run) {
-    return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& stage) {
+    return std::ranges::any_of(wanted, [&](const std::string& stage) {
       return stage == run.stage.id || stage == result.milestone + "/" + run.stage.id;
     });
   });
@@ -73,7 +72,7 @@ ExitCode run(const Options& options) {
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
     keep_only(rows, [batches = parse_batches(options.batches)](const auto&, const RunResult& run) {
-      return std::find(batches.begin(), batches.end(), run.batch) != batches.end();
+      return std::ranges::find(batches, run.batch) != batches.end();
     });
   }
   const auto folder =
@@ -98,16 +97,16 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("plot", "Draws op times, speed-ups and a roofline");
-  command->add_option("RESULT", options->files, "Result files (.json)")->required();
-  command->add_option("--output", options->output, "Folder of the plots (default: build/plots)");
-  command->add_option("--batches", options->batches,
-                      "Batches of op-time and speed-up (default: all in the results)");
-  command->add_option("--stages", options->stages,
-                      "These stages only, for a slide: ID or m2/ID, separated by commas");
-  command->add_flag("--json", options->json, "Print the names of the files as JSON");
-  command->footer(
+  auto [command, options] =
+      add_command(app, exit_code, "plot", "Draws op times, speed-ups and a roofline", run);
+  command.add_option("RESULT", options.files, "Result files (.json)")->required();
+  command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
+  command.add_option("--batches", options.batches,
+                     "Batches of op-time and speed-up (default: all in the results)");
+  command.add_option("--stages", options.stages,
+                     "These stages only, for a slide: ID or m2/ID, separated by commas");
+  command.add_flag("--json", options.json, "Print the names of the files as JSON");
+  command.footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
       "  op-time-NETWORK      op times, stage by stage\n"
       "  speed-up-NETWORK     every stage against its baseline\n"
@@ -118,7 +117,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader plot build/m1.json\n"
       "  build/bin/grader plot reference/results/*.json --batches 10000\n"
       "  build/bin/grader plot reference/results/*.json --stages m2/baseline,roofline");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::plot_command

@@ -27,7 +27,7 @@ std::vector<CheckResult> earlier_results() {
       continue;  // another file, which was not requested by name
     }
   }
-  std::stable_sort(results.begin(), results.end(), [](const CheckResult& a, const CheckResult& b) {
+  std::ranges::stable_sort(results, [](const CheckResult& a, const CheckResult& b) {
     return a.result.created < b.result.created;
   });
   return results;
@@ -73,14 +73,18 @@ bool take_over(const CheckResult& result, Progress& progress) {
   return true;
 }
 
+std::string stage_of(const std::filesystem::path& file) {
+  std::string stem = file.stem().string();
+  std::ranges::replace(stem, '_', '-');
+  return stem;
+}
+
 // If a milestone has several files, a stage is in the one with its name.
 bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stage) {
   const auto is_of_stage = [&](const HandoutFile& file) {
-    std::string stem = std::filesystem::path(file.path).stem().string();
-    std::replace(stem.begin(), stem.end(), '_', '-');
-    return files.size() == 1 || stem == stage;
+    return files.size() == 1 || stage_of(file.path) == stage;
   };
-  const auto file = std::find_if(files.begin(), files.end(), is_of_stage);
+  const auto file = std::ranges::find_if(files, is_of_stage);
   return file != files.end() && is_as_handed_out(*file);
 }
 
@@ -94,16 +98,11 @@ std::vector<HandoutFile> stage_files(const CourseMilestone& milestone) {
 // the other stages' files do not matter.
 bool has_changed(const std::vector<SourceFile>& then, const std::vector<SourceFile>& now,
                  const std::vector<StageInfo>& stages, const StageInfo& stage) {
-  const auto stage_of = [](const SourceFile& file) {
-    std::string stem = std::filesystem::path(file.path).stem().string();
-    std::replace(stem.begin(), stem.end(), '_', '-');
-    return stem;
-  };
   const auto matters = [&](const SourceFile& file) {
     if (is_puzzle(file.path)) return false;
-    const std::string id = stage_of(file);
-    return id == stage.id || std::none_of(stages.begin(), stages.end(),
-                                          [&](const StageInfo& each) { return each.id == id; });
+    const std::string id = stage_of(file.path);
+    return id == stage.id ||
+           std::ranges::none_of(stages, [&](const StageInfo& each) { return each.id == id; });
   };
   const auto chosen = [&](std::vector<SourceFile> files) {
     std::erase_if(files, [&](const SourceFile& file) { return !matters(file); });
@@ -130,8 +129,7 @@ const char* to_string(State state) {
 bool is_whole(const Progress& progress) {
   constexpr int kWholeBatch = 1000;
   return progress.state == State::kPassed &&
-         std::any_of(progress.batches.begin(), progress.batches.end(),
-                     [](int batch) { return batch >= kWholeBatch; });
+         std::ranges::any_of(progress.batches, [](int batch) { return batch >= kWholeBatch; });
 }
 
 Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution) {

@@ -59,14 +59,14 @@ std::vector<std::filesystem::path> puzzle_files(const CourseMilestone& milestone
     const std::string name = entry.path().filename().string();
     if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) files.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
 std::string stage_of_puzzle(const std::filesystem::path& file) {
   std::string stage = file.stem().string();
   stage.erase(0, stage.find('_') + 1);
-  std::replace(stage.begin(), stage.end(), '_', '-');
+  std::ranges::replace(stage, '_', '-');
   return stage;
 }
 

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 #include <set>
 
 #include "common/file/whole_file.hpp"
@@ -140,32 +139,30 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("report", "Makes the skeleton of a report: tables, charts, questions");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("RESULT", options->files,
-                      "Result files (default: build/results/MILESTONE-SOLUTION*.json)");
-  command->add_option("--output", options->output, "Folder (default: build/reports/MILESTONE)");
-  command->add_option("--solution", options->solution, "student or reference")
+  auto [command, options] = add_command(
+      app, exit_code, "report", "Makes the skeleton of a report: tables, charts, questions", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("RESULT", options.files,
+                     "Result files (default: build/results/MILESTONE-SOLUTION*.json)");
+  command.add_option("--output", options.output, "Folder (default: build/reports/MILESTONE)");
+  command.add_option("--solution", options.solution, "student or reference")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
-  command->add_flag("--profile", options->profile,
-                    "Run every stage once more for kernels and API calls");
-  command->add_option("--profile-batch", options->profile_batch, "Images of these runs")
+  command.add_flag("--profile", options.profile,
+                   "Run every stage once more for kernels and API calls");
+  command.add_option("--profile-batch", options.profile_batch, "Images of these runs")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command->add_option("--image", options->image,
-                      "Show this test image, 0 to 9999, and each convolution's maps");
-  command->add_option("--stage", options->stage, "Stage that computes the maps (default: first)");
-  command->add_flag("--no-plots", options->no_plots, "Draw no SVG, PDF and PNG beside the report");
-  command->footer(
+  command.add_option("--image", options.image,
+                     "Show this test image, 0 to 9999, and each convolution's maps");
+  command.add_option("--stage", options.stage, "Stage that computes the maps (default: first)");
+  command.add_flag("--no-plots", options.no_plots, "Draw no SVG, PDF and PNG beside the report");
+  command.footer(
       "Writes report.md, to edit, and report.html, which works offline.\n\n"
       "Examples:\n"
       "  build/bin/grader report m4\n"
       "  build/bin/grader report m2 --image 7 --profile\n"
       "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::report_command

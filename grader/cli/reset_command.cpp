@@ -4,7 +4,6 @@
 #include <array>
 #include <ctime>
 #include <iostream>
-#include <memory>
 
 #include "common/file/whole_file.hpp"
 #include "grader/cli/commands.hpp"
@@ -90,13 +89,11 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("reset", "Restores a milestone's files, and keeps a backup");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_flag("--yes", options->yes, "Do not ask");
-  command->footer("Example:\n  build/bin/grader reset m1");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  auto [command, options] =
+      add_command(app, exit_code, "reset", "Restores a milestone's files, and keeps a backup", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_flag("--yes", options.yes, "Do not ask");
+  command.footer("Example:\n  build/bin/grader reset m1");
 }
 
 }  // namespace convlab::grader::reset_command

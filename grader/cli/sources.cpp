@@ -14,11 +14,10 @@ std::vector<std::filesystem::path> source_files(const CourseMilestone& milestone
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(milestone.folder)) {
     const std::string extension = entry.path().extension().string();
-    const bool is_source =
-        std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+    const bool is_source = std::ranges::find(kExtensions, extension) != kExtensions.end();
     if (entry.is_regular_file() && is_source) files.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

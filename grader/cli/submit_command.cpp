@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common/file/whole_file.hpp"
@@ -55,8 +54,7 @@ CheckResult checked_result(const CourseMilestone& milestone, const std::filesyst
   }
   const CheckResult result = read_check_result(file);
   for (const SourceFile& source : without_puzzles(sources)) {
-    const bool checked =
-        std::find(result.sources.begin(), result.sources.end(), source) != result.sources.end();
+    const bool checked = std::ranges::find(result.sources, source) != result.sources.end();
     if (!checked) {
       throw Error(ExitCode::kFallsShort,
                   source.path + " is not the file that was last checked." + next);
@@ -171,14 +169,13 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("submit", "Packs the checked files into one archive");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("--output", options->output,
-                      "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
-  command->add_flag("--json", options->json, "Print what was packed as JSON");
-  command->footer("Example:\n  build/bin/grader submit m1");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  auto [command, options] =
+      add_command(app, exit_code, "submit", "Packs the checked files into one archive", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--output", options.output,
+                     "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
+  command.add_flag("--json", options.json, "Print what was packed as JSON");
+  command.footer("Example:\n  build/bin/grader submit m1");
 }
 
 }  // namespace convlab::grader::submit_command

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <iostream>
-#include <memory>
 
 #include "common/device/gpu_probe.hpp"
 #include "common/file/whole_file.hpp"
@@ -135,35 +134,34 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("sweep", "Tries all combinations of a stage's parameters");
-  command->add_option("STAGE", options->stage, "A stage that sweeps.json declares")->required();
-  command->add_option("--batches", options->batches, "Batches to time")->capture_default_str();
-  command->add_option("--network", options->network, "Network preset")->capture_default_str();
-  command->add_option("--solution", options->solution, "student or reference")
+  auto [command, options] =
+      add_command(app, exit_code, "sweep", "Tries all combinations of a stage's parameters", run);
+  command.add_option("STAGE", options.stage, "A stage that sweeps.json declares")->required();
+  command.add_option("--batches", options.batches, "Batches to time")->capture_default_str();
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
+  command.add_option("--solution", options.solution, "student or reference")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
   command
-      ->add_option("--device", options->device,
-                   "gpu: by time; emulated: by counted loads; auto: a GPU if one answers")
+      .add_option("--device", options.device,
+                  "gpu: by time; emulated: by counted loads; auto: a GPU if one answers")
       ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
       ->capture_default_str();
-  command->add_option("--repeats", options->repeats, "Samples of each op time")
+  command.add_option("--repeats", options.repeats, "Samples of each op time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--output", options->output,
-                      "Folder of record, best points and heat maps (default: build/sweeps)");
-  command->add_flag("--again", options->again, "Forget what an earlier sweep measured");
-  command->add_flag("--no-build", options->no_build, "Do not build the student's program first");
-  command->add_flag("--no-plots", options->no_plots, "Draw no heat maps");
-  command->footer(
+  command.add_option("--output", options.output,
+                     "Folder of record, best points and heat maps (default: build/sweeps)");
+  command.add_flag("--again", options.again, "Forget what an earlier sweep measured");
+  command.add_flag("--no-build", options.no_build, "Do not build the student's program first");
+  command.add_flag("--no-plots", options.no_plots, "Draw no heat maps");
+  command.footer(
       "Leaves out points that cannot be good, and says why. After Ctrl-C the same\n"
       "command continues, unless the program was rebuilt.\n\n"
       "Examples:\n"
       "  build/bin/grader sweep sweep-tuned\n"
       "  build/bin/grader sweep sweep-tuned --solution reference --batches 10000\n"
       "  build/bin/grader sweep sweep-tuned --device emulated");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace convlab::grader::sweep_command

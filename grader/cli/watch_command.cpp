@@ -5,7 +5,6 @@
 #include <csignal>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -146,16 +145,13 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("watch", "Builds and checks again whenever you save, until Ctrl-C");
-  command->add_option("MILESTONE", options->milestone, "m1, m2, …")->required();
-  command->add_option("--stage", options->stage, "Only this stage (default: the first that fails)");
-  command->add_option("--batches", options->batches, "Batches of the network")
-      ->capture_default_str();
-  command->add_option("--checks", options->checks)->group("");
-  command->footer("Example:\n  build/bin/grader watch m1");
-  command->callback([options, &exit_code] { exit_code = run(*options); });
+  auto [command, options] = add_command(
+      app, exit_code, "watch", "Builds and checks again whenever you save, until Ctrl-C", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "Only this stage (default: the first that fails)");
+  command.add_option("--batches", options.batches, "Batches of the network")->capture_default_str();
+  command.add_option("--checks", options.checks)->group("");
+  command.footer("Example:\n  build/bin/grader watch m1");
 }
 
 }  // namespace convlab::grader::watch_command

@@ -5,30 +5,15 @@
 // Case      half_inputs
 // What      Rounds inputs and weights to half and sums in float.
 // Says      computes like fp16 inputs with single-precision sums
-#include <cuda_fp16.h>
-#define SUM float
-#define START 0
-#define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
-#define RESULT(sum) sum
 
 // Case      half_inputs_declared
 // What      Inputs in half, declared, judged by the rules of the workbook.
 // Options   --rules workbook --precision fp16
-#include <cuda_fp16.h>
-#define SUM float
-#define START 0
-#define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
-#define RESULT(sum) sum
 
 // Case      half_inputs_workbook
 // What      Inputs in half, judged by the rules of the workbook without a word about it.
 // Diagnosis E-precision
 // Options   --rules workbook
-#include <cuda_fp16.h>
-#define SUM float
-#define START 0
-#define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
-#define RESULT(sum) sum
 
 // Case      bfloat_inputs
 // What      Rounds inputs and weights to bfloat16 and sums in float.
@@ -83,6 +68,14 @@
 #include <cmath>
 
 #include "gpu-new-forward.h"
+
+#ifndef SUM  // the cases that round inputs and weights to half
+#include <cuda_fp16.h>
+#define SUM float
+#define START 0
+#define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
+#define RESULT(sum) sum
+#endif
 
 #define TILE 16
 

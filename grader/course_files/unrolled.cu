@@ -11,13 +11,6 @@
 // Runs      emulated gpu
 #include "matmul.h"
 
-static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
-                     int columns) {
-  const dim3 grid((columns - 1) / MATMUL_TILE_WIDTH + 1, (M - 1) / MATMUL_TILE_WIDTH + 1, 1);
-  const dim3 block(MATMUL_TILE_WIDTH, MATMUL_TILE_WIDTH, 1);
-  matrixMultiplyShared<<<grid, block>>>(mask, matrix, product, M, rows, rows, columns, M, columns);
-}
-
 // Case      defines_matmul
 // What      Includes matmul.h and defines a kernel of that name itself.
 // Says      computes like single precision
@@ -35,46 +28,37 @@ __global__ void matrixMultiplyShared(const float* A, const float* B, float* C, i
   C[row * numCColumns + column] = sum;
 }
 
-static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
-                     int columns) {
-  const dim3 grid((columns - 1) / MATMUL_TILE_WIDTH + 1, (M - 1) / MATMUL_TILE_WIDTH + 1, 1);
-  const dim3 block(MATMUL_TILE_WIDTH, MATMUL_TILE_WIDTH, 1);
-  matrixMultiplyShared<<<grid, block>>>(mask, matrix, product, M, rows, rows, columns, M, columns);
-}
-
 // Case      calls_cublas
 // What      Multiplies with cuBLAS, which nobody allowed.
 // Diagnosis E-library
 // Runs      emulated gpu
 #include <cublas_v2.h>
-
-static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
-                     int columns) {
-  cublasHandle_t handle;
-  cublasCreate(&handle);
-  const float one = 1, zero = 0;
-  cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, M, rows, &one, matrix, columns, mask, rows,
-              &zero, product, columns);
-  cublasDestroy(handle);
-}
+#define USES_CUBLAS
 
 // Case      calls_cublas_allowed
 // What      Multiplies with cuBLAS, which the instructor allows.
 // Options   --allow-library cublas
 // Runs      gpu
 #include <cublas_v2.h>
+#define USES_CUBLAS
 
+// End of cases
 static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
                      int columns) {
+#ifdef USES_CUBLAS
   cublasHandle_t handle;
   cublasCreate(&handle);
   const float one = 1, zero = 0;
   cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, columns, M, rows, &one, matrix, columns, mask, rows,
               &zero, product, columns);
   cublasDestroy(handle);
+#else
+  const dim3 grid((columns - 1) / MATMUL_TILE_WIDTH + 1, (M - 1) / MATMUL_TILE_WIDTH + 1, 1);
+  const dim3 block(MATMUL_TILE_WIDTH, MATMUL_TILE_WIDTH, 1);
+  matrixMultiplyShared<<<grid, block>>>(mask, matrix, product, M, rows, rows, columns, M, columns);
+#endif
 }
 
-// End of cases
 __global__ void unroll(const float* input, float* matrix, int B, int C, int H, int W, int K) {
   const int H_out = H - K + 1, W_out = W - K + 1;
   const size_t columns = (size_t)B * H_out * W_out;

@@ -63,9 +63,8 @@ std::string array_role(const AccessNote& note, const ConvShape& shape, const Sou
 std::vector<KernelFacts> kernels_of(const StageFacts& facts, const SourceText& sources) {
   std::vector<KernelFacts> kernels;
   for (const DeviceLaunch& launch : facts.launches) {
-    const bool known = std::any_of(kernels.begin(), kernels.end(), [&](const KernelFacts& each) {
-      return each.launch.kernel == launch.kernel;
-    });
+    const bool known = std::ranges::any_of(
+        kernels, [&](const KernelFacts& each) { return each.launch.kernel == launch.kernel; });
     if (known) continue;
     KernelFacts kernel{.launch = launch,
                        .blocks = product(launch.grid),
@@ -80,10 +79,8 @@ std::vector<KernelFacts> kernels_of(const StageFacts& facts, const SourceText& s
     for (const BarrierNote& note : facts.counted.barriers) {
       if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
     }
-    std::stable_sort(kernel.accesses.begin(), kernel.accesses.end(),
-                     [](const AccessNote& a, const AccessNote& b) { return a.line < b.line; });
-    std::stable_sort(kernel.barriers.begin(), kernel.barriers.end(),
-                     [](const BarrierNote& a, const BarrierNote& b) { return a.line < b.line; });
+    std::ranges::stable_sort(kernel.accesses, {}, &AccessNote::line);
+    std::ranges::stable_sort(kernel.barriers, {}, &BarrierNote::line);
     kernels.push_back(std::move(kernel));
   }
   return kernels;

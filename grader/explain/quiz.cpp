@@ -27,11 +27,11 @@ const KernelFacts* busiest(const std::vector<KernelFacts>& kernels) {
 }
 
 std::optional<Question> ask_barrier(const KernelFacts& kernel, const SourceText& sources) {
-  const auto need =
-      std::find_if(kernel.barriers.begin(), kernel.barriers.end(),
-                   [](const BarrierNote& note) { return note.before != 0 && !note.before_writes; });
-  const auto other = std::find_if(kernel.barriers.begin(), kernel.barriers.end(),
-                                  [](const BarrierNote& note) { return note.before_writes; });
+  const auto need = std::ranges::find_if(kernel.barriers, [](const BarrierNote& note) {
+    return note.before != 0 && !note.before_writes;
+  });
+  const auto other = std::ranges::find_if(
+      kernel.barriers, [](const BarrierNote& note) { return note.before_writes; });
   const auto chosen = need != kernel.barriers.end() ? need : other;
   if (chosen == kernel.barriers.end()) return std::nullopt;
   const bool reads_first = !chosen->before_writes;

@@ -216,7 +216,7 @@ Table table_of(const Comparison& comparison) {
     row.erase(row.begin(), row.begin() + 2);
   };
   shorten(table.heading);
-  std::for_each(table.rows.begin(), table.rows.end(), shorten);
+  std::ranges::for_each(table.rows, shorten);
   return table;
 }
 

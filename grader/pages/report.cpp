@@ -103,7 +103,7 @@ std::vector<std::string> stages_of(const std::vector<Comparison>& comparisons) {
   std::vector<std::string> names;
   for (const Comparison& comparison : comparisons) {
     for (const ComparedStage& stage : comparison.stages) {
-      if (std::find(names.begin(), names.end(), stage.name) == names.end()) {
+      if (std::ranges::find(names, stage.name) == names.end()) {
         names.push_back(stage.name);
       }
     }

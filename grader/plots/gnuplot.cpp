@@ -194,8 +194,8 @@ std::vector<double> spread_labels(const std::vector<double>& heights, double dis
 
 std::string point_labels(std::vector<PointLabel> labels, const LogRange& y_axis, double column,
                          bool to_the_left) {
-  std::stable_sort(labels.begin(), labels.end(),
-                   [](const PointLabel& a, const PointLabel& b) { return a.y > b.y; });
+  std::ranges::stable_sort(labels,
+                           [](const PointLabel& a, const PointLabel& b) { return a.y > b.y; });
   std::vector<double> heights;
   for (const PointLabel& label : labels) heights.push_back(y_axis.share(label.y));
   constexpr double kMostLines = 24.0;  // of full size

@@ -20,9 +20,8 @@ std::vector<LadderPanel> panels_of(const std::vector<PlottedRun>& runs) {
 }
 
 std::size_t panel_of(const Ladder& ladder, const PlottedRun& item) {
-  const auto found =
-      std::find_if(ladder.panels.begin(), ladder.panels.end(),
-                   [&](const LadderPanel& panel) { return panel.batch == item.run->batch; });
+  const auto found = std::ranges::find_if(
+      ladder.panels, [&](const LadderPanel& panel) { return panel.batch == item.run->batch; });
   return static_cast<std::size_t>(found - ladder.panels.begin());
 }
 
@@ -50,8 +49,7 @@ PlottedPoint ratio(const PlottedPoint& baseline, const PlottedPoint& own) {
 }  // namespace
 
 LadderRow& Ladder::row(const std::string& name, const std::string& shown) {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const LadderRow& row) { return row.name == name; });
+  const auto found = std::ranges::find(rows, name, &LadderRow::name);
   return found != rows.end() ? *found : rows.emplace_back(LadderRow{.name = name, .title = shown});
 }
 
@@ -67,9 +65,7 @@ std::vector<LadderLine> reference_lines(const std::vector<Result>& results,
   }
   std::vector<LadderLine> lines;
   for (const auto& [label, line] : latest) lines.push_back(line);
-  std::sort(lines.begin(), lines.end(), [](const LadderLine& a, const LadderLine& b) {
-    return a.milliseconds < b.milliseconds;
-  });
+  std::ranges::sort(lines, {}, &LadderLine::milliseconds);
   return lines;
 }
 

@@ -64,8 +64,8 @@ std::optional<Picture> op_by_batch(const std::vector<Result>& results, const std
   constexpr int kNameWidth = 44;
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   const std::vector<Line> lines = lines_of(runs, results, network);
-  if (std::all_of(lines.begin(), lines.end(),
-                  [](const Line& line) { return line.colour < 0 || line.times.size() < 2; })) {
+  if (std::ranges::all_of(
+          lines, [](const Line& line) { return line.colour < 0 || line.times.size() < 2; })) {
     return std::nullopt;
   }
   PlotData data({"points", "styles", "tics"});

@@ -17,10 +17,9 @@ namespace {
 // no zero.
 bool is_plotted(const RunResult& run) {
   return run.device != Device::kEmulated && run.verdict != Verdict::kFailed &&
-         !run.layers.empty() &&
-         std::all_of(run.layers.begin(), run.layers.end(), [](const LayerResult& layer) {
-           return !layer.op_ms.empty() && std::all_of(layer.op_ms.begin(), layer.op_ms.end(),
-                                                      [](double ms) { return ms > 0.0; });
+         !run.layers.empty() && std::ranges::all_of(run.layers, [](const LayerResult& layer) {
+           return !layer.op_ms.empty() &&
+                  std::ranges::all_of(layer.op_ms, [](double ms) { return ms > 0.0; });
          });
 }
 
@@ -74,8 +73,7 @@ std::vector<std::string> networks_of(const std::vector<Result>& results) {
   std::vector<std::string> networks;
   for (const Result& result : results) {
     for (const RunResult& run : result.runs) {
-      if (is_plotted(run) &&
-          std::find(networks.begin(), networks.end(), run.network) == networks.end()) {
+      if (is_plotted(run) && std::ranges::find(networks, run.network) == networks.end()) {
         networks.push_back(run.network);
       }
     }
@@ -99,7 +97,7 @@ PlottedTimes times_of(const RunResult& run) {
 
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs) {
   const std::string name = run.result->milestone + " " + run.run->stage.id;
-  const bool twice = std::any_of(runs.begin(), runs.end(), [&](const PlottedRun& other) {
+  const bool twice = std::ranges::any_of(runs, [&](const PlottedRun& other) {
     return other.result->milestone == run.result->milestone &&
            other.run->stage.id == run.run->stage.id &&
            other.result->solution != run.result->solution;

@@ -23,10 +23,9 @@ std::vector<PlottedRun> runs_on_gpu(const std::vector<Result>& results,
   std::vector<PlottedRun> runs = plotted_runs(results, network);
   std::erase_if(runs, [](const PlottedRun& item) { return item.run->device != Device::kGpu; });
   if (runs.empty()) return runs;
-  const RunResult& largest =
-      *std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-         return a.run->batch < b.run->batch;
-       })->run;
+  const RunResult& largest = *std::ranges::max_element(runs, [](const auto& a, const auto& b) {
+                                return a.run->batch < b.run->batch;
+                              })->run;
   std::erase_if(runs, [&](const PlottedRun& item) {
     return item.run->batch != largest.batch || item.run->layers.size() != largest.layers.size();
   });

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "common/text/lines.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/terminal.hpp"
@@ -77,6 +78,16 @@ std::string finding_text(const Finding& finding) {
          (finding.compiler.empty() ? "" : lines_text("    warns  ", finding.compiler)) +
          paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
          "    more   docs/diagnoses.md#" + anchor + "\n";
+}
+
+std::string repeated_finding_text(const Finding& finding, const std::string& other_stage) {
+  // What was seen is the same, too, but for the line that it quotes last.
+  const bool same = finding.id == "E-not-implemented";
+  return "  " + coloured(finding.id, Colour::kBad) + "  " +
+         coloured(finding.title, Colour::kStrong) + "\n" +
+         lines_text("    seen   ", same ? trimmed(finding.seen.substr(finding.seen.rfind('\n') + 1))
+                                        : finding.seen) +
+         paragraph("    next   ", "As for " + other_stage + ".");
 }
 
 }  // namespace convlab::grader

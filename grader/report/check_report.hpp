@@ -19,4 +19,7 @@ std::string run_row(const RunResult& run);
 /// A finding in full: what, where, why, what next.
 std::string finding_text(const Finding& finding);
 
+/// A finding whose cause and next step another stage has shown already: what and where.
+std::string repeated_finding_text(const Finding& finding, const std::string& other_stage);
+
 }  // namespace convlab::grader

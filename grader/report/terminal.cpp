@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "common/error/enum_name.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -22,17 +24,7 @@ bool wants_colour() {
 }
 
 const char* code_of(Colour colour) {
-  switch (colour) {
-    case Colour::kGood:
-      return "\033[32m";
-    case Colour::kBad:
-      return "\033[1;31m";
-    case Colour::kQuiet:
-      return "\033[2m";
-    case Colour::kStrong:
-      return "\033[1m";
-  }
-  return "";
+  return enum_name(colour, {"\033[32m", "\033[1;31m", "\033[2m", "\033[1m"});
 }
 
 bool begins_character(char byte) {

@@ -73,20 +73,19 @@ std::vector<MendedMistake> mended_mistakes(const std::vector<HistoryEntry>& hist
   for (const HistoryEntry& entry : history) {
     if (entry.milestone != milestone) continue;
     const auto has = [&](const MendedMistake& mistake) {
-      return std::any_of(entry.findings.begin(), entry.findings.end(), [&](const Finding& each) {
+      return std::ranges::any_of(entry.findings, [&](const Finding& each) {
         return each.id == mistake.id && each.stage == mistake.stage;
       });
     };
     // A mistake is gone if its stage was checked and did not get the finding.
     for (MendedMistake& mistake : mistakes) {
-      const bool checked = mistake.stage.empty()
-                               ? !entry.stages.empty()
-                               : std::find(entry.stages.begin(), entry.stages.end(),
-                                           mistake.stage) != entry.stages.end();
+      const bool checked = mistake.stage.empty() ? !entry.stages.empty()
+                                                 : std::ranges::find(entry.stages, mistake.stage) !=
+                                                       entry.stages.end();
       if (mistake.mended.empty() && checked && !has(mistake)) mistake.mended = entry.created;
     }
     for (const Finding& each : entry.findings) {
-      const auto open = std::find_if(mistakes.begin(), mistakes.end(), [&](const auto& mistake) {
+      const auto open = std::ranges::find_if(mistakes, [&](const auto& mistake) {
         return mistake.id == each.id && mistake.stage == each.stage && mistake.mended.empty();
       });
       if (open != mistakes.end()) {

@@ -19,8 +19,7 @@ double sum_of_medians(const std::vector<std::vector<double>>& series) {
 }
 
 bool Score::is_optional(const std::string& stage) const {
-  return choice &&
-         std::find(choice->stages.begin(), choice->stages.end(), stage) != choice->stages.end();
+  return choice && std::ranges::find(choice->stages, stage) != choice->stages.end();
 }
 
 // Points of the choice beyond its maximum do not count.

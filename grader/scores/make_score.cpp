@@ -143,7 +143,7 @@ std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const Chec
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
   if (rule.batch == 0) return {};
   if (work.network != rules.network) return "only network " + rules.network + " counts";
-  if (std::find(work.batches.begin(), work.batches.end(), rule.batch) == work.batches.end()) {
+  if (std::ranges::find(work.batches, rule.batch) == work.batches.end()) {
     return "not in --batches";
   }
   return {};
@@ -185,7 +185,7 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
     } else if (rule.what == ScoreRule::What::kNetwork) {
       score_network(item, run_of(work.check.result, rule.stage, rule.batch), id);
     } else if (is_measured) {
-      const auto found = std::find_if(speeds.begin(), speeds.end(), [&](const SpeedOutcome& speed) {
+      const auto found = std::ranges::find_if(speeds, [&](const SpeedOutcome& speed) {
         return speed.stage == rule.stage && speed.batch == rule.batch;
       });
       score_speed(item, rule, rules, found == speeds.end() ? nullptr : &*found);

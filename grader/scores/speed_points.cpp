@@ -18,7 +18,7 @@ double share_of(const SpeedMeasure& measure, const ScoreRule& rule, double speed
 double fastest_shown(const SpeedMeasure& measure) {
   double fastest_ms = 0.0;
   for (const std::vector<double>& samples : measure.yours_ms) {
-    fastest_ms += *std::min_element(samples.begin(), samples.end());
+    fastest_ms += *std::ranges::min_element(samples);
   }
   return sum_of_medians(measure.reference_ms) / fastest_ms;
 }

@@ -14,14 +14,13 @@ using convlab::from_json;
 using convlab::to_json;
 
 static void json_fields(JsonFields& fields, TriedPoint& tried) {
-  fields("batch", tried.batch)("point", tried.point)
-      .optional("op_ms", tried.op_ms)
-      .optional("failure", tried.failure);
+  fields("batch", tried.batch, "point", tried.point)
+      .optional("op_ms", tried.op_ms, "failure", tried.failure);
 }
 
 static void json_fields(JsonFields& fields, SweepRecord& record) {
-  fields("stage", record.stage)("program", record.program)("network", record.network)(
-      "gpu", record.gpu)("tried", record.tried);
+  fields("stage", record.stage, "program", record.program, "network", record.network, "gpu",
+         record.gpu, "tried", record.tried);
 }
 
 namespace {
@@ -106,7 +105,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
     const auto same = [&](const TriedPoint& tried) {
       return tried.batch == point.batch && tried.point == point.point;
     };
-    if (std::any_of(record.tried.begin(), record.tried.end(), same)) continue;
+    if (std::ranges::any_of(record.tried, same)) continue;
     show(std::to_string(i + 1) + " of " + std::to_string(work.size()) + ": " +
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
     const bool done = try_point(plan, result_file, point);

@@ -17,8 +17,7 @@ namespace convlab::grader {
 namespace {
 
 void sort_best_first(std::vector<ScoredPoint>& points) {
-  std::stable_sort(points.begin(), points.end(),
-                   [](const ScoredPoint& a, const ScoredPoint& b) { return a.score < b.score; });
+  std::ranges::stable_sort(points, {}, &ScoredPoint::score);
 }
 
 std::vector<std::string> counted_reasons(const std::map<std::string, int>& reasons) {
@@ -38,10 +37,9 @@ std::string rest_of(const SweepPoint& point) {
 }  // namespace
 
 const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
-  const auto found =
-      std::find_if(table.scored.begin(), table.scored.end(), [&](const ScoredPoint& scored) {
-        return scored.point[0] == row && (!column || scored.point[1] == *column);
-      });
+  const auto found = std::ranges::find_if(table.scored, [&](const ScoredPoint& scored) {
+    return scored.point[0] == row && (!column || scored.point[1] == *column);
+  });
   return found == table.scored.end() ? nullptr : &*found;
 }
 
@@ -55,16 +53,16 @@ using convlab::from_json;
 using convlab::to_json;
 
 static void json_fields(JsonFields& fields, ScoredPoint& scored) {
-  fields("point", scored.point)("score", scored.score);
+  fields("point", scored.point, "score", scored.score);
 }
 
 static void json_fields(JsonFields& fields, SweepTable& table) {
-  fields("title", table.title)("file", table.file_stem)("unit", table.unit)("scored", table.scored)(
-      "left_out", table.left_out);
+  fields("title", table.title, "file", table.file_stem, "unit", table.unit, "scored", table.scored,
+         "left_out", table.left_out);
 }
 
 static void json_fields(JsonFields& fields, SweepTables& tables) {
-  fields("space", tables.space)("caption", tables.caption)("tables", tables.tables);
+  fields("space", tables.space, "caption", tables.caption, "tables", tables.tables);
 }
 
 std::string to_json(const SweepTables& tables) {

@@ -13,11 +13,11 @@ using convlab::from_json;
 using convlab::to_json;
 
 static void json_fields(JsonFields& fields, SweepParameter& parameter) {
-  fields("name", parameter.name)("values", parameter.values);
+  fields("name", parameter.name, "values", parameter.values);
 }
 
 void json_fields(JsonFields& fields, SweepSpace& space) {
-  fields("stage", space.stage)("variable", space.variable)("parameters", space.parameters)
+  fields("stage", space.stage, "variable", space.variable, "parameters", space.parameters)
       .optional("most_sums", space.most_sums);
 }
 
@@ -44,7 +44,7 @@ void require_usable(const SweepSpace& space, const std::string& place) {
       throw EnvironmentError(stage + "each parameter needs a name of its own.");
     }
     const auto& values = parameter.values;
-    const bool positive = std::all_of(values.begin(), values.end(), [](int v) { return v > 0; });
+    const bool positive = std::ranges::all_of(values, [](int v) { return v > 0; });
     if (values.empty() || !positive) {
       throw EnvironmentError(stage + "'" + parameter.name + "' needs values above 0.");
     }

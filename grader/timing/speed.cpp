@@ -63,7 +63,7 @@ void estimate_speed(SpeedMeasure& measure) {
   Random random(1);
   std::vector<double> speeds(kDraws);
   std::generate(speeds.begin(), speeds.end(), [&] { return resampled_speed(measure, random); });
-  std::sort(speeds.begin(), speeds.end());
+  std::ranges::sort(speeds);
   const auto outside = static_cast<std::size_t>(kBeyond * kDraws);
   measure.low = speeds[outside];
   measure.high = speeds[kDraws - 1 - outside];

@@ -111,9 +111,7 @@ class LayerTiming {
     return std::nullopt;
   }
 
-  [[nodiscard]] double shortest_op_ms() const {
-    return *std::min_element(result_.op_ms.begin(), result_.op_ms.end());
-  }
+  [[nodiscard]] double shortest_op_ms() const { return *std::ranges::min_element(result_.op_ms); }
 
   // More than half of the calls, so that a short load on the machine accuses nobody.
   [[nodiscard]] std::optional<Finding> check_clock() const {
@@ -137,10 +135,9 @@ class LayerTiming {
       if (sample.tail_ms >= kTailMs + kShare * sample.score_ms()) late_ms.push_back(sample.tail_ms);
     }
     if (2 * late_ms.size() <= result_.samples.size()) return std::nullopt;
-    return finding("E-side-stream",
-                   "In " + layer_.where + ": the device works on for " +
-                       three_digits(*std::min_element(late_ms.begin(), late_ms.end())) +
-                       " ms and more after the default stream is done.");
+    return finding("E-side-stream", "In " + layer_.where + ": the device works on for " +
+                                        three_digits(*std::ranges::min_element(late_ms)) +
+                                        " ms and more after the default stream is done.");
   }
 
   [[nodiscard]] std::optional<Finding> check_floor() const {

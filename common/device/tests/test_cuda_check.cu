@@ -13,9 +13,11 @@
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_error.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/message_of.hpp"
 
 using namespace convlab;
+using convlab::testing::contains;
 using convlab::testing::message_of;
 
 namespace {
@@ -23,10 +25,6 @@ namespace {
 __global__ void fill(float* data, int size, float value) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < size) data[i] = value;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 void launch(dim3 grid, dim3 block, std::size_t shared_bytes) {

@@ -31,13 +31,7 @@ TEST_CASE("gpu session: a sample carries the clock that it ran at") {
 
 TEST_CASE("gpu session: a copy of a layer's tiles takes at least its bytes over the bandwidth") {
   const auto session = open_cuda_session();
-  const ConvShape shape{.batch = 2000,
-                        .out_channels = 16,
-                        .in_channels = 4,
-                        .height = 40,
-                        .width = 40,
-                        .kernel = 7,
-                        .stride = 1};
+  const ConvShape shape{2000, 16, 4, 40, 40, 7, 1};  // B M C H W K S
   const double bytes = 4.0 * static_cast<double>(shape.input_size() + shape.output_size());
   const double least = 1e3 * bytes / limits_of(session->info()).bytes_per_second;
   const double copy = session->measure_tile_copy(shape);

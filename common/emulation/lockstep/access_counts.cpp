@@ -101,7 +101,7 @@ T& at(std::vector<T>& list, std::size_t index) {
 }
 
 int distinct(std::vector<std::uintptr_t>& values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   return static_cast<int>(std::unique(values.begin(), values.end()) - values.begin());
 }
 
@@ -226,7 +226,7 @@ void touch_shared(Counter& all, std::uintptr_t word_address, bool writes, const 
 
 // An unrolled loop is one line at several places of the program.
 void add(std::vector<AccessNote>& notes, const AccessNote& note) {
-  const auto same = std::find_if(notes.begin(), notes.end(), [&](const AccessNote& each) {
+  const auto same = std::ranges::find_if(notes, [&](const AccessNote& each) {
     return each.kernel == note.kernel && each.file == note.file && each.line == note.line &&
            each.space == note.space && each.writes == note.writes && each.bytes == note.bytes &&
            each.memory.variable == note.memory.variable &&
@@ -247,7 +247,7 @@ void add(std::vector<AccessNote>& notes, const AccessNote& note) {
 
 // Needs of one pair of lines, too.
 void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
-  const auto same = std::find_if(notes.begin(), notes.end(), [&](const BarrierNote& each) {
+  const auto same = std::ranges::find_if(notes, [&](const BarrierNote& each) {
     return each.file == note.file && each.line == note.line && each.before == note.before &&
            each.behind == note.behind && each.before_writes == note.before_writes &&
            each.behind_writes == note.behind_writes;

@@ -33,7 +33,7 @@ const Plan& plan() {
     std::istringstream words(text == nullptr ? "" : text);
     for (std::string word; !result.everywhere && std::getline(words, word, ',');)
       result.places.push_back(std::strtoull(word.c_str(), nullptr, 16));
-    std::sort(result.places.begin(), result.places.end());
+    std::ranges::sort(result.places);
     return result;
   }();
   return instance;

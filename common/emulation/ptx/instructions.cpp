@@ -74,10 +74,9 @@ bool take(Words& words, std::string_view word) {
 
 /// Takes words out as long as they begin with one of these.
 void take_hints(Words& words, std::initializer_list<std::string_view> beginnings) {
-  while (!words.empty() &&
-         std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view beginning) {
-           return words.front().substr(0, beginning.size()) == beginning;
-         })) {
+  while (!words.empty() && std::ranges::any_of(beginnings, [&](std::string_view beginning) {
+    return words.front().substr(0, beginning.size()) == beginning;
+  })) {
     words.erase(words.begin());
   }
 }

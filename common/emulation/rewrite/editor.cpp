@@ -22,8 +22,7 @@ std::string Editor::anchor(std::size_t token, std::size_t offset) const {
 }
 
 Rewritten Editor::finish() {
-  std::stable_sort(edits_.begin(), edits_.end(),
-                   [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
+  std::ranges::stable_sort(edits_, {}, &Edit::offset);
   Rewritten result;
   result.changed = !edits_.empty();
   std::size_t position = 0;

@@ -89,7 +89,7 @@ bool is_runtime_api(std::string_view name) {
 
 /// CAPITALS are macros by custom; they may come from a header that is not read.
 bool may_be_macro(std::string_view name, const MacroTable& macros) {
-  const bool capitals = name.size() > 1 && std::none_of(name.begin(), name.end(), [](char c) {
+  const bool capitals = name.size() > 1 && std::ranges::none_of(name, [](char c) {
                           return std::islower(static_cast<unsigned char>(c)) != 0;
                         });
   return capitals || macros.contains(name);
@@ -268,7 +268,7 @@ class CallChecker {
         else if (word == "endif" && !open.empty())
           open.pop_back();
       }
-      conditional_[i] = std::find(open.begin(), open.end(), true) != open.end();
+      conditional_[i] = std::ranges::find(open, true) != open.end();
     }
   }
 

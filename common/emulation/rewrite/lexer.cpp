@@ -133,7 +133,7 @@ class Lexer {
   void add(Token::Kind kind, std::size_t end) {
     const std::string_view text = source_.substr(position_, end - position_);
     tokens_.push_back({kind, text, position_, line_, directive_});
-    line_ += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    line_ += static_cast<std::size_t>(std::ranges::count(text, '\n'));
     position_ = end;
   }
 

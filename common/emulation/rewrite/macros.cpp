@@ -36,7 +36,7 @@ std::string joined_arguments(const std::vector<TokenTexts>& arguments) {
 TokenTexts expanded(const Macro& macro, const std::vector<TokenTexts>& arguments) {
   TokenTexts result;
   for (const std::string& word : macro.replacement) {
-    const auto parameter = std::find(macro.parameters.begin(), macro.parameters.end(), word);
+    const auto parameter = std::ranges::find(macro.parameters, word);
     const auto index = static_cast<std::size_t>(parameter - macro.parameters.begin());
     if (index < arguments.size() && parameter != macro.parameters.end())
       result.insert(result.end(), arguments[index].begin(), arguments[index].end());
@@ -56,7 +56,7 @@ std::optional<std::string> search(const TokenTexts& words, std::size_t at, const
   std::vector<TokenTexts> arguments;
   if (found->second.takes_arguments) arguments = split_arguments(words, at + 1);
   const TokenTexts text = expanded(found->second, arguments);
-  if (std::find(text.begin(), text.end(), "{") != text.end()) return std::nullopt;
+  if (std::ranges::find(text, "{") != text.end()) return std::nullopt;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == "__launch_bounds__") {
       const std::vector<TokenTexts> bounds = split_arguments(text, i + 1);

@@ -152,9 +152,8 @@ class Project {
     tell(unit, rewritten.diagnostics);
     // As nvcc does, a source sees the runtime before its first line.
     std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";
-    const bool wide = std::any_of(units_.begin(), units_.end(), [](const auto& entry) {
-      return has_wide_accesses(entry.second->source);
-    });
+    const bool wide = std::ranges::any_of(
+        units_, [](const auto& entry) { return has_wide_accesses(entry.second->source); });
     if (is_main && wide)
       head +=
           "[[maybe_unused]] static const bool convlab_wide_accesses = "
@@ -171,8 +170,8 @@ class Project {
       if (std::any_of(diagnostics.begin(), first, same)) continue;
       std::vector<std::size_t> others;
       for (auto other = std::next(first); other != diagnostics.end(); ++other) {
-        const bool known = other->line == first->line ||
-                           std::find(others.begin(), others.end(), other->line) != others.end();
+        const bool known =
+            other->line == first->line || std::ranges::find(others, other->line) != others.end();
         if (same(*other) && !known) others.push_back(other->line);
       }
       std::string also;

@@ -253,7 +253,7 @@ class VariableRewriter {
       const auto macro = names_.macros.find(source_[i].text);
       if (macro != names_.macros.end()) {
         const auto& words = macro->second.replacement;
-        uses = uses || std::count(words.begin(), words.end(), name) > 0;
+        uses = uses || std::ranges::count(words, name) > 0;
       }
       if (!source_.is(i, name) || i == 0) continue;
       const Token& before = source_[i - 1];

@@ -34,8 +34,8 @@ void Scheduler::begin_grid(const dim3& block) {
   std::iota(warp_order_.begin(), warp_order_.end(), 0U);
   std::iota(lane_order_.begin(), lane_order_.end(), 0U);
   if (settings().order == Order::kReverse) {
-    std::reverse(warp_order_.begin(), warp_order_.end());
-    std::reverse(lane_order_.begin(), lane_order_.end());
+    std::ranges::reverse(warp_order_);
+    std::ranges::reverse(lane_order_);
   }
   arrange_threads();
 }

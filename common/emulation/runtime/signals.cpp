@@ -156,7 +156,7 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
 }
 
 void hand_on(int signal, siginfo_t* info, void* context) {
-  const auto* position = std::find(kFaultSignals.begin(), kFaultSignals.end(), signal);
+  const auto* position = std::ranges::find(kFaultSignals, signal);
   const struct sigaction& former =
       former_actions[static_cast<std::size_t>(position - kFaultSignals.begin())];
   // A fault inside the former handler must not come here again.

@@ -26,8 +26,8 @@ CUstream_st* StreamScheduler::resolve(cudaStream_t handle) {
   const std::lock_guard lock(mutex_);
   if (handle == nullptr || handle == cudaStreamLegacy) return streams_[0].get();
   if (handle == cudaStreamPerThread) return streams_[1].get();
-  const auto found = std::find_if(streams_.begin(), streams_.end(),
-                                  [&](const auto& stream) { return stream.get() == handle; });
+  const auto found =
+      std::ranges::find_if(streams_, [&](const auto& stream) { return stream.get() == handle; });
   return found == streams_.end() ? nullptr : found->get();
 }
 
@@ -107,8 +107,8 @@ void StreamScheduler::run(const std::shared_ptr<Operation>& operation) {
   std::vector<std::shared_ptr<Operation>> stack{operation};
   while (!stack.empty()) {
     const std::shared_ptr<Operation> top = stack.back();
-    const auto open = std::find_if(top->before.begin(), top->before.end(),
-                                   [](const auto& earlier) { return !earlier->done; });
+    const auto open =
+        std::ranges::find_if(top->before, [](const auto& earlier) { return !earlier->done; });
     if (!top->done && open != top->before.end()) {
       stack.push_back(*open);
       continue;
@@ -167,7 +167,7 @@ void StreamScheduler::finish_all() {
   std::vector<CUstream_st*> order;
   for (const auto& stream : streams_) order.push_back(stream.get());
   if (settings().order == Order::kReverse) {
-    std::reverse(order.begin(), order.end());
+    std::ranges::reverse(order);
   } else if (settings().order == Order::kShuffle) {
     Random random(settings().seed, order.size());
     random.shuffle(order.begin(), order.end());
@@ -187,15 +187,14 @@ bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
 
 bool StreamScheduler::pending() const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) {
-    return stream->last != nullptr && !stream->last->done;
-  });
+  return std::ranges::any_of(
+      streams_, [](const auto& stream) { return stream->last != nullptr && !stream->last->done; });
 }
 
 bool StreamScheduler::capturing() const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(streams_.begin(), streams_.end(),
-                     [](const auto& stream) { return stream->capture != nullptr; });
+  return std::ranges::any_of(streams_,
+                             [](const auto& stream) { return stream->capture != nullptr; });
 }
 
 cudaError_t StreamScheduler::begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture) {

@@ -22,7 +22,7 @@ struct Table {
 
   Symbol* find(const void* address) {
     const auto* byte = static_cast<const std::byte*>(address);
-    const auto found = std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& symbol) {
+    const auto found = std::ranges::find_if(symbols, [&](const Symbol& symbol) {
       return byte >= symbol.address && byte < symbol.address + symbol.bytes;
     });
     return found == symbols.end() ? nullptr : &*found;

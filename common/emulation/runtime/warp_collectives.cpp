@@ -46,7 +46,7 @@ void WarpCollectives::begin_block() {
     return pending.exchange.mask == mask && pending.operation.function == operation.function &&
            std::strcmp(pending.operation.name, operation.name) == 0;
   };
-  auto pending = std::find_if(warp.pending.begin(), warp.pending.end(), same);
+  auto pending = std::ranges::find_if(warp.pending, same);
   if (pending == warp.pending.end()) {
     pending = warp.pending.emplace(pending);
     pending->operation = operation;

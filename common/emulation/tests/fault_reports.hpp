@@ -8,14 +8,19 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <source_location>
 #include <string>
 #include <vector>
 
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 
 namespace convlab::emulation {
+
+using testing::contains;
 
 /// Collects reports, and leaves a working device behind.
 class Reports {
@@ -53,8 +58,9 @@ inline int* device_integers(int count) {
   return data;
 }
 
-inline bool contains(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
+/// A line of the test's own file, as reports name it.
+inline std::string at_line(int line, std::source_location here = std::source_location::current()) {
+  return std::filesystem::path(here.file_name()).filename().string() + ":" + std::to_string(line);
 }
 
 /// What a child process writes to standard error, and then how it ended: "exit 0" or "signal 11".

@@ -4,13 +4,10 @@
 
 namespace {
 
+using convlab::emulation::at_line;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 using convlab::emulation::EmulationFault;
-
-std::string at_line(int line) {
-  return "test_barrier_faults.cu:" + std::to_string(line);
-}
 
 constexpr int kFirstBarrierLine = __LINE__ + 4;
 __global__ void branch_barriers(int* out, bool uniform) {

@@ -5,17 +5,10 @@
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
 
-namespace {
-
+using convlab::emulation::at_line;
 using convlab::emulation::contains;
 using convlab::emulation::device_integers;
 using convlab::emulation::end_of;
-
-std::string at_line(int line) {
-  return "test_host_faults.cu:" + std::to_string(line);
-}
-
-}  // namespace
 
 TEST_CASE("the host that uses a device pointer is told and ends") {
   constexpr int kMallocLine = __LINE__ + 3;

@@ -14,6 +14,7 @@
 
 namespace {
 
+using convlab::emulation::at_line;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 using convlab::emulation::EmulationFault;
@@ -22,10 +23,6 @@ const bool kIsLimited = [] {
   convlab::emulation::limit_kernels(2.0);
   return true;
 }();
-
-std::string at_line(int line) {
-  return "test_kernel_faults.cu:" + std::to_string(line);
-}
 
 constexpr int kWriteLine = __LINE__ + 3;
 __global__ void write_index(int* data, int n) {

@@ -10,14 +10,11 @@
 
 namespace {
 
+using convlab::emulation::at_line;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 using convlab::emulation::EmulationFault;
 using convlab::emulation::EmulationReport;
-
-std::string at_line(int line) {
-  return "test_memory_faults.cu:" + std::to_string(line);
-}
 
 constexpr int kWriteLine = __LINE__ + 3;
 __global__ void write_index(int* data, int n) {

@@ -74,9 +74,8 @@ TEST_CASE("tokens know their kind, place and line") {
   CHECK(tokens[8].text == "f");
   CHECK(tokens[8].line == 3);
   CHECK(tokens[8].directive == tokens[5].directive);
-  const auto raw = std::find_if(tokens.begin(), tokens.end(), [](const Token& token) {
-    return token.kind == Token::Kind::kString;
-  });
+  const auto raw = std::ranges::find_if(
+      tokens, [](const Token& token) { return token.kind == Token::Kind::kString; });
   REQUIRE(raw != tokens.end());
   CHECK(raw->text == "R\"x(a\n)\" )x\"");
   CHECK(raw->directive == 0);
@@ -120,7 +119,7 @@ TEST_CASE("what may be a macro's argument gets no line of its own") {
       "void f() {\n  CHECK((k<<<1, 2>>>(a)));\n}\n#define RUN(k) k<<<1, 2>>>(a)\n";
   const Rewritten result = rewritten(text);
   CHECK_FALSE(has(result.text, "<<<"));
-  CHECK(std::count(result.text.begin(), result.text.end(), '\n') == 4);
+  CHECK(std::ranges::count(result.text, '\n') == 4);
 }
 
 TEST_CASE("text without CUDA stays as it is") {

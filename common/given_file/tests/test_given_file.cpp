@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +27,17 @@ using convlab::testing::TemporaryFolder;
 namespace {
 
 const std::string kSources = CONVLAB_SOURCE_DIR "/common/given_file/tests/sources/";
+
+// The kernel and the host's functions of FA23 in an earlier form of the interface.
+std::string source_in_form(const std::string& form) {
+  std::string text = read_text(kSources + "with_stride.cu");
+  if (form == "with_stride") return text;
+  text = std::regex_replace(text, std::regex(",\\s+(const int )?S\\)"), ")");
+  text = std::regex_replace(text, std::regex("\\(([HW]) - K\\) / S"), "$1 - K");
+  text = std::regex_replace(text, std::regex(" \\* S"), "");
+  if (form == "without_stride") return text;
+  return text.substr(0, text.find("__host__")) + read_text(kSources + "host_pointers.cuh");
+}
 
 CommandResult run_source(const TemporaryFolder& folder, const std::string& arguments,
                          const std::string& milestone = "m2") {
@@ -87,8 +99,10 @@ TEST_CASE("given file: every form of the interface computes the same") {
   int correct = -1;
   for (const char* form : {"with_stride", "without_stride", "host_pointers"}) {
     const auto json = folder.path() / (std::string(form) + ".json");
-    const CommandResult run = run_source(folder, "12 --network sp19 --json " + json.string() +
-                                                     " --solution=" + kSources + form + ".cu");
+    const auto file = folder.path() / (std::string(form) + ".cu");
+    write_atomically(file, source_in_form(form));
+    const CommandResult run = run_source(
+        folder, "12 --network sp19 --json " + json.string() + " --solution=" + file.string());
     INFO(form << "\n" << run.err);
     REQUIRE(run.exit_code == 0);
     const Result result = read_result(json);
@@ -238,7 +252,7 @@ TEST_CASE("given file: what can be no source is refused in one sentence") {
   }
   // A name with spaces and signs is fine.
   write_dataset(folder.path(), Split::kTest, synthetic_dataset(2, 1));
-  std::filesystem::copy_file(kSources + "without_stride.cu", path("my work (2)'s.cu"));
+  write_atomically(path("my work (2)'s.cu"), source_in_form("without_stride"));
   const CommandResult run = run_source(
       folder, "2 --network sp19 --solution \"" + path("my work (2)'s.cu").string() + "\"");
   INFO(run.err);

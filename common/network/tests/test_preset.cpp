@@ -5,8 +5,10 @@
 #include "common/error/error.hpp"
 #include "common/network/preset.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 
 using namespace convlab;
+using testing::contains;
 
 namespace {
 
@@ -22,10 +24,6 @@ std::string complaint_about(const std::string& text) {
   }
   std::filesystem::remove(file);
   return "accepted";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

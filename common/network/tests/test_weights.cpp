@@ -10,8 +10,10 @@
 #include "common/error/error.hpp"
 #include "common/network/weights.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 
 using namespace convlab;
+using testing::contains;
 
 namespace {
 
@@ -54,10 +56,6 @@ std::string complaint_about(const std::vector<std::uint8_t>& bytes) {
     return error.what();
   }
   return "accepted";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

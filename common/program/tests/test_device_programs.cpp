@@ -4,11 +4,13 @@
 #include "common/data/dataset.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/run_command.hpp"
 #include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
 using convlab::testing::CommandResult;
+using convlab::testing::contains;
 using convlab::testing::run_command;
 using convlab::testing::TemporaryFolder;
 
@@ -29,10 +31,6 @@ class Lab {
  private:
   TemporaryFolder folder_;
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

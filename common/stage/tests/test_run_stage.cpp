@@ -218,7 +218,7 @@ TEST_CASE("run in steps: empty calls, another input and convolve, as they are as
     gpu.content.words[0] = bits(5);
     run_again(&gpu);
     CHECK(told.front() == 0);
-    CHECK(std::count(log.begin(), log.end(), "overwrite 12 with 2 from 6") == 0);
+    CHECK(std::ranges::count(log, "overwrite 12 with 2 from 6") == 0);
   }
   SECTION("nobody keeps a record") {
     gpu.keeps_record = false;

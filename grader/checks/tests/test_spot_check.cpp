@@ -29,13 +29,7 @@ TEST_CASE("fresh numbers: the same for a seed, others for another, spread betwee
 }
 
 TEST_CASE("spot check: finds wrong elements, and agrees with the oracle about right ones") {
-  const ConvShape shape{.batch = 3,
-                        .out_channels = 4,
-                        .in_channels = 2,
-                        .height = 11,
-                        .width = 13,
-                        .kernel = 3,
-                        .stride = 2};
+  const ConvShape shape{3, 4, 2, 11, 13, 3, 2};  // B M C H W K S
   const FreshNumbers numbers(3);
   std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
   std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));

@@ -10,8 +10,7 @@
 namespace convlab::grader::testing {
 
 inline bool is_one_of(const nlohmann::json& value, const std::vector<std::string>& words) {
-  return value.is_string() &&
-         std::find(words.begin(), words.end(), value.get<std::string>()) != words.end();
+  return value.is_string() && std::ranges::find(words, value.get<std::string>()) != words.end();
 }
 
 /// What a results.json has that Gradescope does not document ("Autograder Specifications": the

@@ -9,19 +9,17 @@
 #include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/result/check_result.hpp"
 
 using namespace convlab;
+using testing::contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// A folder of submissions, its database, and a script that replaces the grader.
 class MadeUpClass {

@@ -3,6 +3,7 @@
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/class/database.hpp"
 #include "grader/class/gradebook.hpp"
@@ -12,6 +13,7 @@
 
 using namespace convlab;
 using namespace convlab::grader;
+using testing::contains;
 using Access = ClassDatabase::Access;
 
 namespace {
@@ -64,10 +66,6 @@ struct SmallClass {
     return "opened";
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -1,12 +1,16 @@
+#include <algorithm>
+
 #include "common/error/error.hpp"
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/message_of.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/class/roster.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
+using testing::contains;
 
 namespace {
 
@@ -24,10 +28,6 @@ std::string complaint(const std::string& text) {
     return error.what();
   }
   return "read";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ TEST_CASE("roster: submissions of a folder, with the students they belong to") {
                                        {.name = "Max Doe"}};
   std::vector<std::string> names;
   for (const auto& found : find_submissions(dir, roster)) names.push_back(found.student.name);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   CHECK(names == std::vector<std::string>{"Doe, Jane", "John Smith", "Max Doe", "Odd One", "tree"});
   std::filesystem::create_directories(dir / "empty");
   CHECK_THROWS_AS(find_submissions(dir / "empty", {}), UsageError);

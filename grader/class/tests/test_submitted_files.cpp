@@ -4,6 +4,7 @@
 
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/submitted_files.hpp"
@@ -14,6 +15,7 @@ using namespace convlab;
 using namespace convlab::grader;
 using convlab::grader::testing::ArchiveEntry;
 using convlab::grader::testing::write_archive;
+using testing::contains;
 
 namespace {
 
@@ -30,10 +32,6 @@ std::string refusal(const std::vector<ArchiveEntry>& entries) {
     return refused.what();
   }
   return "read";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

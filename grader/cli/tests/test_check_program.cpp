@@ -5,6 +5,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/testing/address_sanitizer.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/cli/tests/program.hpp"
 #include "grader/result/check_result.hpp"
@@ -41,10 +42,6 @@ int longest_line(const std::string& text) {
     longest = std::max(longest, width);
   }
   return longest;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -277,6 +274,7 @@ TEST_CASE("grader check: stages that are checked at the same time are told in th
 #include "common/stage/device_convolution.cuh"
 
 using convlab::ConvShape;
+using testing::contains;
 
 __global__ void conv(float* y, const float* x, const float* w, ConvShape s, float factor) {
   const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;

@@ -4,16 +4,14 @@
 #include "common/file/whole_file.hpp"
 #include "common/process/run_process.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
+using testing::contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// A git working tree with the committed files of this one; none where this is no git tree.
 struct Copy {

@@ -6,19 +6,17 @@
 #include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/cli/tests/program.hpp"
 
 using namespace convlab;
 using grader::ProgramRun;
 using grader::run_program;
+using testing::contains;
 using TestFolder = testing::TemporaryFolder;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // Without line ends and indents.
 std::string words(const std::string& text) {

@@ -3,6 +3,7 @@
 #include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "grader/cli/tests/program.hpp"
 #include "grader/cli/tests/small_course.hpp"
 #include "grader/result/check_result.hpp"
@@ -10,12 +11,9 @@
 using namespace convlab;
 using grader::SmallCourse;
 using testing::CommandResult;
+using testing::contains;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A check that takes a second or so and writes a result at its end.
 const std::string kCheck = "./grader check m1 --no-speed --batches 1 --seed 5";

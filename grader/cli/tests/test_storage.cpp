@@ -6,17 +6,15 @@
 #include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "grader/cli/tests/small_course.hpp"
 
 using namespace convlab;
 using grader::SmallCourse;
 using testing::CommandResult;
+using testing::contains;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 const char* const kNoMount = "nobody may mount a disk here";
 

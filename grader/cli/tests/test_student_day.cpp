@@ -4,18 +4,16 @@
 #include "common/file/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "grader/cli/tests/small_course.hpp"
 #include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using grader::SmallCourse;
 using testing::CommandResult;
+using testing::contains;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t times = 0;

@@ -1,19 +1,24 @@
-// Prolog and epilog of the form without a stride: allocate, copy in, copy out, free.
+// Prolog and epilog of the form without a stride, or with one (phases_with_stride.cuh): allocate,
+// copy in, copy out, free.
 // A file may work at the end of prolog, and defines the rest: CONV_FORWARD_GPU { … }
+#ifndef WITH_STRIDE
+#define WITH_STRIDE
+#define OUTPUT_SIDE(side) (side - K + 1)
+#endif
 #define CONV_FORWARD_GPU                                                                           \
   void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,             \
   const float* device_mask, const int B, const int M, const int C,                                 \
-  const int H, const int W, const int K)
+  const int H, const int W, const int K WITH_STRIDE)
 #ifndef AT_END_OF_PROLOG
 #define AT_END_OF_PROLOG
 #endif
-#define OUTPUT_BYTES (sizeof(float) * B * M * (H - K + 1) * (W - K + 1))
+#define OUTPUT_BYTES (sizeof(float) * B * M * OUTPUT_SIDE(H) * OUTPUT_SIDE(W))
 
 void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float* host_input,
                                            const float* host_mask, float** device_output_ptr,
                                            float** device_input_ptr, float** device_mask_ptr,
                                            const int B, const int M, const int C, const int H,
-                                           const int W, const int K) {
+                                           const int W, const int K WITH_STRIDE) {
   cudaMalloc((void**)device_output_ptr, OUTPUT_BYTES);
   cudaMalloc((void**)device_input_ptr, sizeof(float) * B * C * H * W);
   cudaMalloc((void**)device_mask_ptr, sizeof(float) * M * C * K * K);
@@ -25,7 +30,7 @@ void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float
 void GPUInterface::conv_forward_gpu_epilog(float* host_output, float* device_output,
                                            float* device_input, float* device_mask, const int B,
                                            const int M, const int C, const int H, const int W,
-                                           const int K) {
+                                           const int K WITH_STRIDE) {
   cudaMemcpy(host_output, device_output, OUTPUT_BYTES, cudaMemcpyDeviceToHost);
   cudaFree(device_output);
   cudaFree(device_input);

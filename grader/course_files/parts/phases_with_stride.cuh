@@ -1,33 +1,4 @@
-// Prolog and epilog of the form with a stride: allocate, copy in, copy out, free.
-// A file may work at the end of prolog, and defines the rest: CONV_FORWARD_GPU { … }
-#define CONV_FORWARD_GPU                                                                           \
-  void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,             \
-  const float* device_mask, const int B, const int M, const int C,                                 \
-  const int H, const int W, const int K, const int S)
-#ifndef AT_END_OF_PROLOG
-#define AT_END_OF_PROLOG
-#endif
-#define OUTPUT_BYTES (sizeof(float) * B * M * ((H - K) / S + 1) * ((W - K) / S + 1))
-
-void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float* host_input,
-                                           const float* host_mask, float** device_output_ptr,
-                                           float** device_input_ptr, float** device_mask_ptr,
-                                           const int B, const int M, const int C, const int H,
-                                           const int W, const int K, const int S) {
-  cudaMalloc(device_output_ptr, OUTPUT_BYTES);
-  cudaMalloc(device_input_ptr, sizeof(float) * B * C * H * W);
-  cudaMalloc(device_mask_ptr, sizeof(float) * M * C * K * K);
-  cudaMemcpy(*device_input_ptr, host_input, sizeof(float) * B * C * H * W, cudaMemcpyHostToDevice);
-  cudaMemcpy(*device_mask_ptr, host_mask, sizeof(float) * M * C * K * K, cudaMemcpyHostToDevice);
-  AT_END_OF_PROLOG;
-}
-
-void GPUInterface::conv_forward_gpu_epilog(float* host_output, float* device_output,
-                                           float* device_input, float* device_mask, const int B,
-                                           const int M, const int C, const int H, const int W,
-                                           const int K, const int S) {
-  cudaMemcpy(host_output, device_output, OUTPUT_BYTES, cudaMemcpyDeviceToHost);
-  cudaFree(device_output);
-  cudaFree(device_input);
-  cudaFree(device_mask);
-}
+// The same phases of the form with a stride.
+#define WITH_STRIDE , const int S
+#define OUTPUT_SIDE(side) ((side - K) / S + 1)
+#include "parts/phases.cuh"

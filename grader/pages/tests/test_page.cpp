@@ -1,16 +1,14 @@
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "grader/pages/page.hpp"
 #include "grader/pages/report.hpp"
 #include "grader/plots/tests/plotted_result.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
+using testing::contains;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 const std::filesystem::path kParts = CONVLAB_SOURCE_DIR "/grader/pages";
 

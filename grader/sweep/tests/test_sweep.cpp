@@ -4,6 +4,7 @@
 
 #include "common/file/whole_file.hpp"
 #include "common/testing/catch.hpp"
+#include "common/testing/contains.hpp"
 #include "common/testing/message_of.hpp"
 #include "common/testing/temporary_folder.hpp"
 #include "grader/sweep/sweep_report.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 using namespace convlab;
 using namespace convlab::grader;
+using testing::contains;
 
 const SweepSpace kSpace{
     .stage = "tuned",
@@ -19,17 +21,7 @@ const SweepSpace kSpace{
     .parameters = {{"maps", {1, 4, 8}}, {"pixels", {1, 4}}, {"block", {64, 128}}},
     .most_sums = 16};
 
-constexpr ConvShape kFirst{.batch = 1,
-                           .out_channels = 4,
-                           .in_channels = 1,
-                           .height = 86,
-                           .width = 86,
-                           .kernel = 7,
-                           .stride = 1};
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+constexpr ConvShape kFirst{1, 4, 1, 86, 86, 7, 1};  // B M C H W K S
 
 // A program that writes a result whose times follow from its point, and counts its calls.
 std::filesystem::path fake_program(const std::filesystem::path& folder) {

@@ -65,8 +65,7 @@ cudaError_t plan(const cudaHostNodeParams* p, Action& action) {
 // ---- nodes --------------------------------------------------------------------------------------
 
 bool owns(const CUgraph_st& graph, const CUgraphNode_st* node) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const auto& other) { return other.get() == node; });
+  return std::ranges::any_of(graph.nodes, [&](const auto& other) { return other.get() == node; });
 }
 
 /// Adds a node with the action that `plan` sets; it waits for `count` others.
@@ -92,8 +91,8 @@ cudaError_t change_step(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGr
                         Plan plan) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
-  const auto step = std::find_if(executable->steps.begin(), executable->steps.end(),
-                                 [&](const auto& other) { return other.origin == node; });
+  const auto step = std::ranges::find_if(executable->steps,
+                                         [&](const auto& other) { return other.origin == node; });
   if (step == executable->steps.end() || step->type != type)
     return record_error(cudaErrorInvalidValue);
   Action action;

@@ -32,8 +32,8 @@ std::vector<std::size_t> order_of(const CUgraphExec_st& executable) {
   }
   std::vector<std::size_t> order;
   while (!ready.empty()) {
-    auto next = std::min_element(ready.begin(), ready.end());
-    if (settings().order == Order::kReverse) next = std::max_element(ready.begin(), ready.end());
+    auto next = std::ranges::min_element(ready);
+    if (settings().order == Order::kReverse) next = std::ranges::max_element(ready);
     if (settings().order == Order::kShuffle)
       next = ready.begin() + static_cast<std::ptrdiff_t>(random.below(ready.size()));
     const std::size_t step = *next;
@@ -41,7 +41,7 @@ std::vector<std::size_t> order_of(const CUgraphExec_st& executable) {
     order.push_back(step);
     for (std::size_t i = 0; i < executable.steps.size(); ++i) {
       const auto& before = executable.steps[i].before;
-      const auto times = static_cast<std::size_t>(std::count(before.begin(), before.end(), step));
+      const auto times = static_cast<std::size_t>(std::ranges::count(before, step));
       if (times == 0) continue;
       waits_for[i] -= times;
       if (waits_for[i] == 0) ready.push_back(i);
