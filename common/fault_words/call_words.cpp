@@ -23,8 +23,8 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources, F
   if (guesses < line)
     words.seen.erase(guesses + 1, std::min(line, words.seen.size()) - guesses - 1);
   words.cause =
-      "cudaMalloc stores the address of the new memory in your pointer, so it wants to know where "
-      "that pointer is: its address, with &.";
+      "cudaMalloc stores the address of the new memory in your pointer. So it needs the address of "
+      "that pointer, with &.";
   words.next = "Write cudaMalloc(&" + first.substr(first.find_last_of(" )*") + 1) + ", bytes).";
 }
 
@@ -32,24 +32,25 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultWord
   const auto says = [&](const char* part) { return fault.text.find(part) != std::string::npos; };
   if (says("only cudaMemcpyToSymbol")) {
     words.cause =
-        "A __constant__ array is no pointer that the host can use: it is copied by its "
-        "name.";
+        "The host cannot use a __constant__ array as a pointer. It is copied by its name.";
     words.next =
-        "Write cudaMemcpyToSymbol(name, from, bytes), and after that 0 and "
-        "cudaMemcpyDeviceToDevice where `from` is device memory.";
+        "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
+        "arguments: 0 and cudaMemcpyDeviceToDevice.";
   } else if (says("freed")) {
-    words.cause = "cudaFree has given this memory back before.";
+    words.cause = "This memory was already freed with cudaFree.";
     words.next =
         "Free each pointer once, in epilog, after the last copy: convolve may run several times "
         "between prolog and epilog.";
   } else if (says("cudaFree of a pointer")) {
-    words.cause = "cudaFree takes a pointer that cudaMalloc has set, and this one is of the host.";
-    words.next = "Free the array of the device; the host's arrays are not yours to free.";
+    words.cause =
+        "cudaFree takes a pointer that cudaMalloc has set, but this one points to host memory.";
+    words.next = "Free the device's array. Do not free the host's arrays.";
   } else if (sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos) {
-    words.cause = "With & the copy gets the place of the pointer itself, a variable of the host.";
-    words.next = "Pass the pointer without &; only cudaMalloc wants its address.";
+    words.cause =
+        "With & the copy gets the address of the pointer variable, which lies in host memory.";
+    words.next = "Pass the pointer without &; only cudaMalloc needs its address.";
   } else if (says("to memory of the host") && says("from memory of the host")) {
-    words.cause = "Both pointers are of the host: cudaMalloc has set neither of them.";
+    words.cause = "Both pointers point to host memory: cudaMalloc has set neither of them.";
     words.next = "Allocate the array of the device with cudaMalloc, not with new or malloc.";
   }
 }

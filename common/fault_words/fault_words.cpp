@@ -166,9 +166,9 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     if (fault.text.find("null pointer") != std::string::npos) {
       words.id = "E-null";
       words.cause =
-          "The pointer was never set: cudaMalloc was not called for it, or another variable was "
-          "given to the kernel.";
-      words.next = "Look where the argument of this launch gets its value, in prolog.";
+          "The pointer was never set: cudaMalloc was not called for it, or the launch passes "
+          "another variable.";
+      words.next = "Find where prolog sets the argument of this launch.";
     }
     return;
   }
@@ -184,12 +184,12 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   words.seen = kernel_name(fault) + " " + verb + " ";
   if (memory.freed) {
     words.seen += name + " after it was freed. ";
-    words.cause = "The memory was given back with cudaFree while a kernel still uses it.";
-    words.next = "Free in epilog, after the copy to the host; set the pointer to nullptr.";
+    words.cause = "cudaFree freed the memory, but a kernel still uses it.";
+    words.next = "Free it in epilog, after the copy to the host, and set the pointer to nullptr.";
   } else if (element < 0) {
     words.seen += count_text(-element, "element") + " before the beginning of " + name + ". ";
   } else if (element < elements) {
-    words.seen += place_text(memory, fault.kernel, sources) + ", which it may not. ";
+    words.seen += place_text(memory, fault.kernel, sources) + ", which is not allowed. ";
   } else {
     words.seen += count_text(element - elements + 1, "element") + " past the end of " + name +
                   ", which has " + std::to_string(elements);
@@ -228,7 +228,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   const std::string meant = array_of_name(parameter);
   if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
     words.cause = "`" + parameter + "` has as many elements as the " + array +
-                  ": the allocation, or the launch, takes the one for the other.";
+                  ": the allocation has the wrong size, or arguments of the launch are exchanged.";
     words.next =
         "Compare the size in its cudaMalloc, and the order of the arguments in the launch.";
     return;
@@ -249,8 +249,8 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
                       : "An index into the tile is too large: the tile must hold the block's "
                         "outputs and the halo around them.";
     words.next = memory.variable == "dynamic"
-                     ? "Work out the tile's size in bytes, edge · edge · sizeof(float), and pass "
-                       "it as the third argument of the launch."
+                     ? "Compute the tile's size in bytes, edge · edge · sizeof(float), and pass it "
+                       "as the third argument of the launch."
                      : "Compare the largest index in that line with the size of the tile.";
     return;
   }
@@ -261,24 +261,24 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     const int width = edge(fault.block_size[0]);
     const int height = edge(fault.block_size[1]);
     const bool larger = height > shape->height || width > shape->width;
-    words.cause = "The tile that a block of " + std::to_string(fault.block_size[0]) + " x " +
-                  std::to_string(fault.block_size[1]) + " outputs needs, " +
-                  count_text(width, "column") + " and " + count_text(height, "row") + ", " +
-                  (larger ? "is larger than this image of "
-                          : "reaches, at the last block, beyond the image of ") +
+    words.cause = "A block of " + std::to_string(fault.block_size[0]) + " x " +
+                  std::to_string(fault.block_size[1]) + " outputs needs a tile of " +
+                  count_text(width, "column") + " and " + count_text(height, "row") +
+                  (larger ? ". It is larger than this image of "
+                          : ". At the last block it reaches beyond the image of ") +
                   count_text(shape->width, "column") + " and " + count_text(shape->height, "row") +
-                  ", and the threads load all of it.";
+                  ", but the threads load all of it.";
     words.next =
-        "Load zeros for what lies outside: row < height && column < width ? input[…] : 0.0f.";
+        "Load zeros for elements outside the image: row < height && column < width ? input[…] : "
+        "0.0f.";
   } else if (array == "output") {
-    words.cause =
-        "A thread that has no output writes all the same, or an index of the output is wrong.";
+    words.cause = "A thread without an output still writes, or an index of the output is wrong.";
     words.next =
         "Let only threads with h < out_height() and w < out_width() write; then check the index.";
   } else if (!array.empty()) {
     words.cause = "An index of the " + array +
-                  " is too large: a thread without an output reads all the same, or a factor of "
-                  "the index is the size of another array.";
+                  " is too large: a thread without an output still reads, or a factor of the index "
+                  "is the size of another array.";
     words.next =
         "Check the guard of the threads first, then each factor of the index in that line.";
   }
@@ -286,7 +286,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
 
 void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
   words.seen = kernel_name(fault) + ": the threads of block " + index_text(fault.block) +
-               " do not meet in one barrier.";
+               " do not all reach the same barrier.";
   bool some_ended = false;
   for (const FaultWait& wait : fault.waiting) {
     if (wait.call.empty()) {
@@ -299,7 +299,8 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultW
                   (wait.threads == 1 ? " waits" : " wait") + " in " + wait.call + ":" +
                   sources.quote(fault.file, wait.line);
   }
-  if (some_ended) words.cause = "Some threads left the kernel and others wait for them.";
+  if (some_ended)
+    words.cause = "Some threads have returned from the kernel, and the others wait for them.";
   words.seen += launch_lines(fault, sources);
 }
 
@@ -339,8 +340,8 @@ void explain_long_copy(const FaultRecord& fault, const SourceText& sources, Faul
   for (const auto& place : copies) words.seen += sources.quote(place.file, place.line);
   words.cause = "A copy takes more bytes than the host's array has.";
   words.next =
-      "Work out the size in that line: elements times sizeof(float). sizeof of a pointer is 8, "
-      "whatever it points to.";
+      "Compute the size in that line: elements times sizeof(float). sizeof of a pointer is always "
+      "8.";
 }
 
 // kernel<<<block, grid>>>
@@ -377,8 +378,8 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
         words.id = "E-empty-grid";
         words.cause =
-            "The number of blocks is a size divided by the tile, and a division of whole numbers "
-            "rounds down: an image smaller than the tile gives 0 blocks.";
+            "The number of blocks is a size divided by the tile. Integer division rounds down: an "
+            "image smaller than the tile gives 0 blocks.";
         words.next = "Round up: (size + tile - 1) / tile.";
       }
       break;
@@ -410,8 +411,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       if (fault.kernel.empty() && fault.line == 0)
         words.seen = "it was still computing when the time was up.";
       words.cause =
-          "A loop has no end: its counter is not increased, or its condition never "
-          "becomes false.";
+          "A loop never ends: its counter is not increased, or its condition never becomes false.";
       words.next = "Look at the condition and the step of the loops around that line.";
       break;
     case FaultKind::kWarp:
@@ -425,9 +425,9 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       explain_copy(fault, sources, words);
       break;
     case FaultKind::kArithmetic:
-      words = {"E-arithmetic", fault.text.empty() ? "a whole number is divided by zero." +
-                                                        place_lines(fault, sources)
-                                                  : text_and_places};
+      words = {"E-arithmetic", fault.text.empty()
+                                   ? "an integer is divided by zero." + place_lines(fault, sources)
+                                   : text_and_places};
       break;
     case FaultKind::kUnsupported:
       words = {"E-unsupported", text_and_places};
@@ -460,7 +460,7 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       words = {"E-writes-input", element};
       break;
     case FaultKind::kNull:
-      words = {"E-null", "a null pointer is followed." + place_lines(fault, sources)};
+      words = {"E-null", "a null pointer is used." + place_lines(fault, sources)};
       break;
     case FaultKind::kStack:
       words = {"E-stack", fault.text.empty() ? "the stack is full." : text_and_places};

@@ -82,7 +82,7 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
   std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
   const std::optional<Finding> again = first_finding(submission, stage, known, engine());
-  if (again) return finding("E-replay", "When it was asked again: " + again->seen);
+  if (again) return finding("E-replay", "When the case was repeated: " + again->seen);
   return std::nullopt;
 }
 
@@ -101,7 +101,8 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
     fill_random(whole_numbers(shape), seed + static_cast<std::uint64_t>(pauses),
                 {arrays.input, unused.data(), nullptr});
   });
-  const std::string where = "three phases with three inputs (" + to_string(shape) + ")";
+  const std::string where =
+      "a convolution with another input in each phase (" + to_string(shape) + ")";
   // On other devices the change in the device's memory may have caused a lasting fault.
   const PhaseKernels& kernels = call.kernels;
   const bool is_changed = submission.device().device == Device::kEmulated && kernels.copies == 0;
@@ -131,42 +132,42 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
     if (kernels.copied_in) return std::nullopt;
     return finding("E-no-kernel",
                    "In " + where +
-                       ": the output belongs to the input that only the host held while convolve "
-                       "ran; the kernels copy what the host has computed.");
+                       ": the output is that of the input that only the host had while convolve "
+                       "ran. So the host computes, and the kernels only copy.");
   }
   if (output_belongs_to(shape, arrays, seed)) {
     if (on_device && kernels.finished) {
-      return finding("E-timed-phase-empty",
-                     "In " + where + ": device memory held the output when prolog returned.");
+      return finding(
+          "E-timed-phase-empty",
+          "In " + where + ": device memory already held the output when prolog returned.");
     }
     if (kernels.reach == 1) {
       return finding("E-timed-phase-empty",
                      "In " + where +
-                         ": each number that the device holds when prolog returns decides on one "
-                         "number of the output at most; convolve only moves what prolog has "
-                         "computed.");
+                         ": each number in device memory after prolog changes at most one number "
+                         "of the output. So prolog computes, and convolve only moves the result.");
     }
     if (kernels.reach == 0 && kernels.sent >= shape.output_size() * kNumber) {
       return finding("E-no-kernel",
                      "In " + where +
-                         ": the output depends on nothing that the device holds when prolog "
-                         "returns, and convolve copies as many bytes to the device as the output "
-                         "has; the kernels copy what the host has computed.");
+                         ": the output depends on nothing in device memory after prolog, and "
+                         "convolve copies as many bytes to the device as the output has. So the "
+                         "host computes, and the kernels only copy.");
     }
     // A device's memory is its own: the grader may not have found the copy of the input there.
     if (on_device && kernels.copies == 0) return std::nullopt;
-    return finding("E-timed-phase-empty", "In " + where +
-                                              ": the output belongs to the input that only prolog "
-                                              "could see.");
+    return finding(
+        "E-timed-phase-empty",
+        "In " + where + ": the output is that of the input that only prolog could read.");
   }
   if (output_belongs_to(shape, arrays, seed + static_cast<std::uint64_t>(pauses))) {
-    return finding("E-timed-phase-empty", "In " + where +
-                                              ": the output belongs to the input that only epilog "
-                                              "could see.");
+    return finding(
+        "E-timed-phase-empty",
+        "In " + where + ": the output is that of the input that only epilog could read.");
   }
-  return finding(
-      "E-timed-phase-empty",
-      "In " + where + ": the output belongs to none of them; two phases share the work.");
+  return finding("E-timed-phase-empty",
+                 "In " + where +
+                     ": the output is that of none of these inputs, so two phases share the work.");
 }
 
 namespace {
@@ -282,9 +283,9 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
       failed = explain(*call.failure, where);
     } else if (!probe.image_is_right(engine)) {
       // A submission that computes nothing here would be fast on all inputs.
-      failed = finding("E-replay", "In " + where +
-                                       " of new inputs and of known ones: an output does not "
-                                       "follow its input.");
+      failed = finding(
+          "E-replay",
+          "In " + where + " with new and known inputs: an output is not that of its input.");
     }
     least_ms = std::min(least_ms, call.processor_ms);
   };
@@ -312,8 +313,8 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
     if (failed) return failed;
     if (fresh_ms < kMeasurable) return std::nullopt;
     if (kMuchFaster * known_ms < fresh_ms) {
-      return finding("E-replay", "In " + where + ": an input that it has seen takes " +
-                                     three_digits(known_ms) + " ms, one that it has not " +
+      return finding("E-replay", "In " + where + ": an input of an earlier call takes " +
+                                     three_digits(known_ms) + " ms, a new input " +
                                      three_digits(fresh_ms) + " ms.");
     }
   }
@@ -323,7 +324,7 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed) {
   if (const auto found = first_finding(submission, stage, {plan.repeated.back()}, seed)) {
-    return finding("E-replay", "When it was asked again: " + found->seen);
+    return finding("E-replay", "When the case was repeated: " + found->seen);
   }
   submission.thaw();
   // Threads of OpenMP look out for work for some milliseconds before they sleep.
@@ -346,7 +347,7 @@ std::optional<Finding> check_stillness(Submission& submission, const StageInfo& 
   }
   const auto worked = std::chrono::duration_cast<milliseconds>(before - settled);
   if (worked < kMuch) return std::nullopt;
-  return finding("E-still-working", "Nothing was asked for, and it computed for " +
+  return finding("E-still-working", "While no call was running, the program used " +
                                         std::to_string(worked.count()) + " ms of processor time.");
 }
 
@@ -358,10 +359,9 @@ std::optional<Finding> check_joined(Submission& submission, const StageInfo& sta
   fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
   const Call call = submission.run_phases(stage.id, [] {});
   if (call.failure || !call.kernels.unjoined) return std::nullopt;
-  return finding("E-side-stream",
-                 "In a convolution of " + to_string(shape) +
-                     ": when convolve has returned and the default stream is done, a stream that "
-                     "does not wait for it still has work.");
+  return finding("E-side-stream", "In a convolution of " + to_string(shape) +
+                                      ": convolve has returned and the default stream is idle, but "
+                                      "a non-blocking stream still has work.");
 }
 
 }  // namespace
@@ -378,11 +378,11 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   const Variant variants[] = {
       {{"CONVLAB_EMU_ORDER=reverse"},
        "E-race",
-       "with threads, warps and blocks in reverse order: "},
-      {{shuffle}, "E-race", "with threads, warps and blocks in a shuffled order: "},
+       "With threads, warps and blocks in reverse order: "},
+      {{shuffle}, "E-race", "With threads, warps and blocks in a shuffled order: "},
       {{"CONVLAB_EMU_STREAMS=lazy"},
        "E-unsynchronised",
-       "with work that begins only when somebody waits for it: "},
+       "With work that begins only when the host waits for it: "},
   };
   const auto notes_in_usual_order = [&] {
     const ElementCase& first = plan.repeated.front();
@@ -402,7 +402,7 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
       // A refusal by the box does not depend on the order.
       if (wrong->id == "E-forbidden") break;
       const std::string seen =
-          std::string("Right in the usual order; ") + variant.what + wrong->seen;
+          std::string("Right in the usual order. ") + variant.what + wrong->seen;
       if (variant.id != std::string("E-race")) {
         found = finding(variant.id, seen);
       } else if (wrong->id == "E-race") {  // it names the lines
@@ -429,8 +429,8 @@ std::optional<Finding> check_large_index(Submission& submission, const StageInfo
       finding("E-images", "In case '" + test.name + "' (" + to_string(test.shape) +
                               "): right up to element 16 777 216, wrong from there on." + lines);
   found.cause =
-      "The index is a float, which holds each whole number only up to 16 777 216; a larger "
-      "one is rounded to another element's.";
+      "The index is a float, which holds each integer only up to 16 777 216. A larger index is "
+      "rounded to that of another element.";
   found.next = "Compute the index in std::size_t.";
   return found;
 }
@@ -467,9 +467,9 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
   announce("small changes of the input");
   if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
-  announce("inputs that it has seen");
+  announce("inputs of earlier calls");
   if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;
-  announce("what goes on after the convolution");
+  announce("work after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
   announce("whether kernels or the host compute");
   if (auto found = check_data_flow(submission, stage, plan.phases, seed)) return found;

@@ -70,7 +70,7 @@ Outcome no_kernel(const std::string& seen) {
 // Hundreds of images may be unrolled, but megabytes for a few images hide something.
 Outcome too_much(const ConvShape& shape, const std::string& where) {
   if (shape.batch > kFewImages) return {};
-  return no_kernel("In " + where + ": the host gives kernels more than " +
+  return no_kernel("In " + where + ": the host passes to kernels more than " +
                    std::to_string(kMostFlowWords / 4 * 3) +
                    " words of 4 bytes; input and weights have " +
                    std::to_string(shape.input_size() + shape.weights_size()) + " numbers.");
@@ -118,10 +118,11 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
     return std::to_string(words) + " words of 4 bytes";
   };
   if (from_host.on_both >= few) {
-    return no_kernel("In " + where + ": the host gives kernels " + numbers_of(from_host.on_both) +
+    return no_kernel("In " + where + ": the host passes to kernels " +
+                     numbers_of(from_host.on_both) +
                      " that depend on the input and on the weights; the output has " +
                      std::to_string(shape.output_size()) +
-                     " numbers. The host has computed, and kernels move the result.");
+                     " numbers. So the host computes, and the kernels move the result.");
   }
   constexpr std::int64_t kPerNoted = kKernelWordsPerNoted;
   const std::int64_t computed = written.on_both * kPerNoted;
@@ -131,7 +132,7 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
                      " that depend on the input and on the weights; the output "
                      "has " +
                      std::to_string(shape.output_size()) +
-                     " numbers. The kernels do not compute it.");
+                     " numbers. So the kernels do not compute it.");
   }
   // In bytes, two or four numbers fill a word.
   constexpr std::int64_t kPacked = 8;
@@ -145,11 +146,11 @@ Outcome look_at(Submission& submission, const StageInfo& stage, const ConvShape&
   std::erase_if(first.by_host, [&](const auto& word) { return differs(again.by_host, word); });
   const auto [on_input, on_weights, on_both] = given();
   if (is_enough(on_input + on_both, on_weights + on_both)) return {};
-  return no_kernel("In " + where + ": the host gives kernels " + numbers_of(on_input) +
+  return no_kernel("In " + where + ": the host passes to kernels " + numbers_of(on_input) +
                    " that depend on the input and " + numbers_of(on_weights) +
                    " that depend on the weights; these have " + std::to_string(shape.input_size()) +
                    " and " + std::to_string(shape.weights_size()) +
-                   " numbers. A kernel reads memory of the host.");
+                   " numbers. So a kernel reads host memory.");
 }
 
 }  // namespace

@@ -140,8 +140,7 @@ std::optional<Finding> find_read_after_store(const std::string& seen, const Devi
     found.cause = "store_matrix_sync stores the sums of one warp in `" + array +
                   "`, and threads of other warps read them: no barrier lies between the two lines.";
     found.next =
-        "Put __syncthreads() behind store_matrix_sync, where all threads of the block "
-        "reach it.";
+        "Put __syncthreads() after store_matrix_sync, where all threads of the block reach it.";
     return found;
   }
   return std::nullopt;
@@ -153,7 +152,7 @@ std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceN
     if (launch.early == 0) continue;
     std::string seen = "In " + where + ": " + std::to_string(launch.early) +
                        " threads of a block of kernel " + launch.kernel +
-                       " had returned when the others met in this barrier:" +
+                       " had returned when the others reached this barrier:" +
                        sources.quote(launch.file, launch.barrier_line);
     std::string returns;
     for (const auto& place : sources.lines_of_kernel(launch.kernel, {"return"})) {
@@ -165,7 +164,8 @@ std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceN
     found.cause =
         "A thread without an output returns early, so its part of the tile is never loaded.";
     found.next =
-        "Remove the return: every thread loads and waits; put the condition around the store only.";
+        "Remove the return: every thread must load and wait. Put the condition around the store "
+        "only.";
     return found;
   }
   return std::nullopt;
@@ -210,7 +210,7 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                                     : poisoned.computed + (of_output ? 0 : poisoned.never_written);
   if (computed > 0) {
     std::string seen = prefix + of_all(computed, shape) +
-                       " were computed from memory that nobody wrote: " +
+                       " were computed from memory that was never written: " +
                        place_text(memory, poisoned.kernel, sources) + ".";
     if (array == "output") {
       const auto adding = sources.lines_with({"+=", name.empty() ? "output" : name});
@@ -227,16 +227,16 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
       if (!array.empty() && !copied) {
         found.cause = "No copy from host to device has the size of the " + array + ", " +
                       std::to_string(memory.bytes) + " bytes.";
-        found.next = "Is there a cudaMemcpy(…, cudaMemcpyHostToDevice) for it in prolog?";
+        found.next =
+            "Add a cudaMemcpy(…, cudaMemcpyHostToDevice) for it to prolog, or check the one there.";
       } else {
         found.cause =
-            "The kernel that should fill this memory leaves a part of it out, or did not "
-            "run before.";
+            "The kernel that should fill this memory skips a part of it, or did not run before.";
       }
     } else {
       found.cause =
-          "The loop that loads shared memory does not reach this element, or a thread "
-          "reads it before the threads have waited for each other.";
+          "The loop that loads shared memory does not reach this element, or no barrier lies "
+          "between the load and this read.";
       const std::string barriers = barrier_lines(rerun.notes, sources);
       found.seen += barriers;
     }
@@ -276,17 +276,17 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
       found.cause = "The grid has " + std::to_string(blocks) + " blocks for " +
                     std::to_string(shape.batch) + " images of " +
                     std::to_string(shape.out_channels) +
-                    " maps: if a block works on one map of one image, these are too few.";
+                    " maps. If a block works on one map of one image, these are too few.";
       found.next = "Give images and maps dimensions of the grid: grid.y = maps, grid.z = images.";
     } else if (const std::int64_t written = shape.output_size() - poisoned.never_written;
                threads < written) {
       found.cause = std::to_string(threads) + " threads have stored " + std::to_string(written) +
                     " of " + std::to_string(shape.output_size()) +
-                    " outputs, so a thread stores several: two of them store the same ones, or the "
-                    "grid is too small.";
+                    " outputs, so a thread stores several. Two threads store the same outputs, or "
+                    "the grid is too small.";
       found.next =
-          "Write down which outputs the first two threads store, then the first thread of the "
-          "second block: together they must leave none out.";
+          "Write down which outputs the first two threads store, then those of the first thread of "
+          "the second block. No output may be missing.";
     } else if (threads < shape.output_size()) {
       found.cause = "The grid is too small: " + std::to_string(threads) + " threads for " +
                     std::to_string(shape.output_size()) + " outputs.";
@@ -294,13 +294,13 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
           "Count blocks by rounding up, (n + 15) / 16, in each dimension of the grid that counts "
           "outputs.";
     } else {
-      found.cause = "There are threads enough, " + std::to_string(threads) + " for " +
-                    std::to_string(shape.output_size()) +
-                    " outputs: check the grid's dimensions one by one, the guard, and the index of "
-                    "the store.";
+      found.cause =
+          "There are enough threads, " + std::to_string(threads) + " for " +
+          std::to_string(shape.output_size()) +
+          " outputs. The grid's dimensions, the guard, or the index of the store is wrong.";
       found.next =
-          "Write down the index of output[…] for the first thread of the first two blocks, in "
-          "each dimension of the grid: no two may be equal, and none left out.";
+          "Write down the index of output[…] for the first thread of the first two blocks, in each "
+          "dimension of the grid. No two may be equal, and none may be missing.";
     }
   } else {
     found.cause = "No kernel was launched.";
@@ -318,12 +318,13 @@ Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText
                                                              notes.launches.back().block[2] <=
                                                          kWarp;
   if (!sources.has("__shared__")) {
-    found.cause = "Two threads write the same element, or one reads what another one writes.";
+    found.cause =
+        "Two threads write the same element, or one thread reads what another one writes.";
     found.next =
         "Check that the index of every store is different for every thread, or use atomicAdd.";
   } else if (!is_one_warp && sources.has("__syncwarp") && !sources.has("__syncthreads")) {
     found.cause =
-        "The block has several warps, and __syncwarp() keeps only the lanes of one warp together.";
+        "The block has several warps, but __syncwarp() waits only for the threads of one warp.";
     found.next = "Write __syncthreads(), or launch blocks of 32 threads.";
   } else if (auto unguarded = find_read_after_store(seen, notes, sources)) {
     return *unguarded;
@@ -351,7 +352,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
     found.title = "a variable has no start value";
     found.cause = "A local variable is used before it has a value.";
     found.next =
-        "Give it one where it is declared: float sum = 0.0f; a fragment of sums gets it by "
+        "Give it a value where it is declared: float sum = 0.0f; for a fragment, call "
         "wmma::fill_fragment(sums, 0.0f).";
     return found;
   }
@@ -373,11 +374,11 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
       found = finding("E-unwritten-memory", found->seen);
       for (const auto& place : loads) found->seen += sources.quote(place.file, place.line);
       found->cause =
-          "A fragment is loaded from shared memory that nobody wrote: its leading dimension is "
-          "not the distance of two rows of the tile, or a part of the tile is not filled.";
+          "A fragment is loaded from shared memory that was never written: its leading dimension "
+          "is not the distance between two rows of the tile, or a part of the tile is not filled.";
       found->next =
-          "Compare the last argument of each of these lines with the declaration of its array, "
-          "in elements; then the loop that fills the tile.";
+          "Compare the last argument of each of these lines with the row length of its array, in "
+          "elements. Then check the loop that fills the tile.";
     }
   }
   if (!found) found = find_early_return(wrong, call.notes, sources, where);

@@ -116,7 +116,7 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
   if (!right) return std::nullopt;
   return finding("E-replay",
                  "In " + where + ": " + describe(shape, wrong.report) +
-                     " The same convolution is right when it is the first of a program.");
+                     " The same convolution is right as the first call of a new process.");
 }
 
 // Reads and writes before the beginning of an array hit mapped memory, unless the array follows a

@@ -31,8 +31,7 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
       return found;
     }
     case BuildProblem::Kind::kTakesTooLong:
-      return finding("E-build",
-                     file + ": the compiler did not come to an end; " + problem.message + ".");
+      return finding("E-build", file + ": the compiler did not finish: " + problem.message + ".");
     case BuildProblem::Kind::kRefused:
       return finding("E-build", printable_line(problem.message) + ".");
     case BuildProblem::Kind::kNoConvolution:

@@ -42,7 +42,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
     if (layer.call.copies > 0 || submission.device().device == Device::kCpu) {
       return finding(
           "E-timed-phase-empty",
-          "In " + layer.where + ": the output belongs to the input that only prolog could see.");
+          "In " + layer.where + ": the output is that of the input that only prolog could read.");
     }
     layer.exchanges = false;
     fill_in();
@@ -98,7 +98,7 @@ std::optional<Finding> judge_accuracy(const NetworkTask& task, const StageInfo& 
   const int allowed = stage.precision == Precision::kFp32 ? 0 : 1 + task.batch * kPerMille / 1000;
   if (other <= allowed) return std::nullopt;
   return finding("E-accuracy", std::to_string(other) + " of " + std::to_string(task.batch) +
-                                   " images get another class than they must; the first is image " +
+                                   " images get another class than expected; the first is image " +
                                    std::to_string(first_other) + ".");
 }
 

@@ -42,7 +42,7 @@ std::optional<Finding> find_copied_array(const WrongOutput& wrong, const SourceT
   for (const auto& place : sources.lines_with({"cudaMemcpyDeviceToHost"})) {
     found.seen += sources.quote(place.file, place.line);
   }
-  found.next = "Let the copy in that line begin at the array that the kernel writes.";
+  found.next = "In that line, copy from the array that the kernel writes.";
   return found;
 }
 
@@ -55,8 +55,8 @@ std::optional<Finding> find_shared_scalar(const SourceText& sources, const std::
     Finding found = finding("E-race", seen + sources.quote(place.file, place.line));
     found.cause = "`" + name + "` is one variable for all threads of the block: each thread " +
                   "overwrites what the others have stored in it.";
-    found.next = "Remove __shared__ there, so that each thread has its own; shared memory is for " +
-                 std::string("what one thread stores and others read.");
+    found.next = "Remove __shared__ there, so that each thread has its own. Shared memory is for " +
+                 std::string("values that one thread stores and others read.");
     return found;
   }
   return std::nullopt;
@@ -101,8 +101,8 @@ std::optional<Finding> find_two_row_lengths(const SourceText& sources, const std
     Finding found =
         finding("E-tile-rows", seen + sources.quote(declared.file, std::min(first, second)) +
                                    sources.quote(declared.file, std::max(first, second)));
-    found.cause = "One line takes rows of `" + one + "` elements in `" + array +
-                  "`, another one rows of `" + other + "`.";
+    found.cause = "One line uses rows of `" + one + "` elements in `" + array +
+                  "`, another line rows of `" + other + "`.";
     return found;
   }
   return std::nullopt;

@@ -41,7 +41,8 @@ std::optional<Finding> check_puzzle(Submission& submission, const StageInfo& sta
     auto found = run_case(submission, stage, test, kSeed).finding;
     submission.set_environment({});
     if (found) {
-      return finding("E-race", "Right in the usual order; with threads in reverse: " + found->seen);
+      return finding("E-race",
+                     "Right in the usual order. With threads in reverse order: " + found->seen);
     }
   }
   if (stage.id != "copy-back") return std::nullopt;  // the only one that allocates

@@ -40,16 +40,16 @@ std::optional<Question> ask_barrier(const KernelFacts& kernel, const SourceText&
   const std::string before = std::to_string(chosen->before);
   const std::string behind = std::to_string(chosen->behind);
   return Question{
-      .text = "Somebody removes this barrier. What can happen on a GPU?",
+      .text = "You remove this barrier. What can happen on a GPU?",
       .source = sources.quote(chosen->file, chosen->line),
       .choices = {"a thread reads an element of `" + name + "` before another one has written it",
                   "a thread writes an element of `" + name + "` while another one still reads it",
-                  "nothing: another barrier keeps them apart"},
+                  "nothing: another barrier separates them"},
       .answer = reads_first ? 1 : 0,
       .why = (reads_first ? "Line " + before + " reads elements that line " + behind +
                                 " of another thread writes next: "
                           : "Line " + before + " writes elements that line " + behind +
-                                " of another thread touches next: ") +
+                                " of another thread uses next: ") +
              grouped(chosen->elements) +
              " times in this convolution, with no other barrier "
              "between."};

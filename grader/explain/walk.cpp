@@ -41,7 +41,7 @@ std::string global_text(const AccessNote& note, const std::string& name) {
           " bytes side by side need " + short_number(needed) + ". ";
   constexpr double kStillGood = 1.6;  // a row may begin inside a sector
   if (note.most == 1 && lanes * note.bytes > 32.0) {
-    return text + "All lanes read the same place: one answer serves the warp.";
+    return text + "All lanes read the same address: one sector serves the warp.";
   }
   if (average <= kStillGood * needed) return text + "Coalesced.";
   if (average >= 0.9 * lanes) {
@@ -57,8 +57,8 @@ std::string access_text(const AccessNote& note, const std::string& name) {
   const double average = average_parts(note);
   if (note.space == "constant") {
     return quoted(name) + " in constant memory: one " + action + " asks for " + range_text(note) +
-           (note.most == 1 ? " word: one answer serves the warp."
-                           : " different words, which are answered one after the other.");
+           (note.most == 1 ? " word: one read serves the warp."
+                           : " different words, which are read one after the other.");
   }
   return quoted(name) + " in shared memory: one " + action + " takes " + range_text(note) +
          (note.most == 1
@@ -66,7 +66,7 @@ std::string access_text(const AccessNote& note, const std::string& name) {
               : " passes" +
                     (note.least == note.most ? std::string()
                                              : ", " + short_number(average) + " on average") +
-                    ": lanes meet in one bank, at different words.");
+                    ": several lanes use one bank, at different words.");
 }
 
 std::string lines_text(const KernelFacts& kernel, const SourceText& sources) {
@@ -88,14 +88,14 @@ std::string need_text(const BarrierNote& note) {
   const std::string name = quoted(note.variable == "dynamic" ? "shared memory" : note.variable);
   const std::string times = " (" + count_of(note.elements, "time") + ").";
   if (note.before_writes && !note.behind_writes) {
-    return "Line " + before + " writes " + name + ", and behind the barrier line " + behind +
+    return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
            " of another thread reads it" + times;
   }
   if (!note.before_writes) {
-    return "Line " + before + " reads " + name + ", and behind the barrier line " + behind +
-           " of another thread writes over it" + times;
+    return "Line " + before + " reads " + name + ", and after the barrier line " + behind +
+           " of another thread overwrites it" + times;
   }
-  return "Line " + before + " writes " + name + ", and behind the barrier line " + behind +
+  return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
          " of another thread writes the same element" + times;
 }
 
@@ -111,11 +111,10 @@ std::string barriers_text(const KernelFacts& kernel, const SourceText& sources) 
       if (named.variable == "dynamic") named.variable = sources.dynamic_shared(note.kernel);
       needs += paragraph("      ", need_text(named));
     }
-    text += needs.empty()
-                ? paragraph("      ",
-                            "No thread touches behind it what another one touched just before it: "
-                            "for this convolution it keeps nothing apart.")
-                : needs;
+    text += needs.empty() ? paragraph("      ",
+                                      "No thread uses after it what another thread used just "
+                                      "before it, so this convolution does not need it.")
+                          : needs;
   }
   return text;
 }
@@ -211,7 +210,7 @@ std::string next_text(const std::string& milestone, const StageFacts& facts,
     return each + " Shared memory is loaded " + short_number(shared_loads_per_product(facts)) +
            " times for each multiply-add. Milestone 4 lets a thread compute many outputs: a tile "
            "of 8 × 8 outputs in registers takes 16 loads for 64 multiply-adds, 0.25 for each; "
-           "tensor cores take whole tiles.";
+           "tensor cores multiply whole tiles.";
   }
   return each + " Shared memory is loaded " + short_number(shared_loads_per_product(facts)) +
          " times for each multiply-add. Compare these two numbers with those of your next stage.";
@@ -219,8 +218,8 @@ std::string next_text(const std::string& milestone, const StageFacts& facts,
 
 std::string walk_text(const CheckResult& check, const std::string& stage,
                       const std::vector<ConvShape>& layers) {
-  std::string text = paragraph(
-      "", "A stage on the CPU has no kernel to count in; these numbers come from its last check.");
+  std::string text =
+      paragraph("", "A stage on the CPU has no kernel. These numbers come from its last check.");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const ConvShape& layer = layers[i];
     text += "\n" + coloured("convolution " + std::to_string(i + 1), Colour::kStrong) + "  " +

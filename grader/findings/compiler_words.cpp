@@ -18,11 +18,11 @@ struct CompilerWords {
 
 constexpr CompilerWords kWords[] = {
     {"for array subscript", "The arrays are flat: one pair of brackets with one index.",
-     "Work the index out, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
+     "Compute the index, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
     {"subscripted value is not", "The arrays are flat: one pair of brackets with one index.",
-     "Work the index out, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
+     "Compute the index, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
     {"ConvShape::)() const", "out_height and out_width are functions of the shape.",
-     "Call them, with parentheses: shape.out_height()."},
+     "Call them with parentheses: shape.out_height()."},
     {"non-static member function 'virtual", "Your kernel has the name of a function of its class.",
      "Give the kernel another name: prolog, convolve, epilog, prepare, release and launch are "
      "functions of the class."},
@@ -32,25 +32,24 @@ constexpr CompilerWords kWords[] = {
     {"too few arguments", "The call gives fewer values than the function takes.",
      "Compare the call with the list of parameters."},
     {"non-static member function", "out_height and out_width are functions of the shape.",
-     "Call them, with parentheses: shape.out_height()."},
+     "Call them with parentheses: shape.out_height()."},
     {"cannot be used as a function", "A size of the shape is called like a function.",
      "Only out_height() and out_width() take parentheses; batch, height, kernel and the others are "
      "variables."},
     {"unterminated argument list", "A closing ) is missing where that macro is used.",
-     "Count the brackets in that line; cudaMalloc( … ) has its own pair inside the macro's."},
+     "Count the parentheses in that line. cudaMalloc( … ) needs its own pair inside the macro's "
+     "pair."},
     {"at end of input", "An opening { has no closing }.",
-     "Count the braces; an editor shows the partner of the one under the cursor."},
+     "Count the braces. An editor shows which { belongs to the } under the cursor."},
     {"expected '}'", "An opening { has no closing }.",
-     "Count the braces; an editor shows the partner of the one under the cursor."},
+     "Count the braces. An editor shows which { belongs to the } under the cursor."},
     {"was not declared in this scope",
-     "The name is misspelt, or was declared inside a block that has ended: a variable of a for "
-     "loop "
-     "lives to the end of the loop, and a ; right behind for (…) ends it.",
+     "The name is misspelt, or was declared inside a block that has ended. A variable of a for "
+     "loop exists until the loop ends, and a ; right after for (…) ends the loop.",
      "Compare the spelling with the line that declares the name, then the braces between."},
     {"undeclared identifier",
-     "The name is misspelt, or was declared inside a block that has ended: a variable of a for "
-     "loop "
-     "lives to the end of the loop, and a ; right behind for (…) ends it.",
+     "The name is misspelt, or was declared inside a block that has ended. A variable of a for "
+     "loop exists until the loop ends, and a ; right after for (…) ends the loop.",
      "Compare the spelling with the line that declares the name, then the braces between."},
     {"expected ';'", "A semicolon is missing, often at the end of the line before.",
      "End each statement with ; and check again."},

@@ -117,7 +117,7 @@ std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) 
   const bool unwritten = report.unwritten == report.wrong;
   return text + " The first: " + place_of(shape, first) + ": expected " + number(first.expected) +
          ", got " +
-         (unwritten ? "nothing: it still holds what the grader put there"
+         (unwritten ? "nothing: it still holds its value from before the call"
                     : number(static_cast<double>(first.got))) +
          ".";
 }

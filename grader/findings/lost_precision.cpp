@@ -55,7 +55,7 @@ std::string lost_in(const WrongOutput& wrong) {
         })) {
       return std::string("Every output is a number that ") +
              (std::string(type.name) == "half or TF32" ? "half" : type.name) +
-             " can hold: the sum, or what is stored, has that type.";
+             " can hold, so the sum or the stored value has that type.";
     }
   }
   for (const Type& type : kTypes) {
@@ -65,9 +65,11 @@ std::string lost_in(const WrongOutput& wrong) {
       return oracle::compare(s, in, w, output, wrong.tolerance).passed(s);
     };
     const std::string name = type.name;
-    if (fits(input.data(), weights.data())) return "Input and weights went through " + name + ".";
-    if (fits(input.data(), wrong.arrays.weights)) return "The input went through " + name + ".";
-    if (fits(wrong.arrays.input, weights.data())) return "The weights went through " + name + ".";
+    if (fits(input.data(), weights.data()))
+      return "Input and weights were rounded to " + name + ".";
+    if (fits(input.data(), wrong.arrays.weights)) return "The input was rounded to " + name + ".";
+    if (fits(wrong.arrays.input, weights.data()))
+      return "The weights were rounded to " + name + ".";
   }
   return {};
 }
@@ -89,9 +91,9 @@ std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::
   const std::string type = affordable ? lost_in(wrong) : std::string();
   if (!nearly && type.empty()) return std::nullopt;
   Finding found = finding(
-      "E-precision", seen + " All are nearly right: the largest error is " +
+      "E-precision", seen + " All are nearly right. The largest error is " +
                          std::to_string(static_cast<long long>(report.worst_ratio)) +
-                         " units of 2^-24 of the absolute products, where " +
+                         " · 2^-24 of the sum of absolute products; " +
                          std::to_string(static_cast<long long>(report.bound)) + " are allowed.");
   if (!type.empty()) found.cause = type;
   return found;

@@ -14,7 +14,7 @@ namespace convlab::grader {
 ///     - if (h >= shape.out_height() || w >= shape.out_width()) return;
 ///     + if (h > shape.out_height() || w > shape.out_width()) return;
 ///
-/// Lines with '-' and '+' are as with_changed_lines wants them. A line `// From im2col.cu` names
+/// Lines with '-' and '+' have the form of with_changed_lines. A line `// From im2col.cu` names
 /// another solution than that of the folder, m1.cpp, m2.cu, ….
 struct Mistake {
   std::string name{};               ///< "m2/no_guard"

@@ -14,7 +14,7 @@ struct ShownMistake {
   std::string printed{};
 };
 
-/// Renews the examples of docs/diagnoses.md: at the end of the section of each finding stands the
+/// Renews the examples of docs/diagnoses.md: the section of each finding ends with the
 /// first mistake that gets it, with its change and what the grader says.
 void update_page(const std::filesystem::path& page, std::vector<ShownMistake> shown);
 

@@ -53,7 +53,7 @@ void add(std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& terms
   std::transform(sums.begin(), sums.end(), terms.begin(), sums.begin(), std::plus<>());
 }
 
-/// What one thread has found. Ratios are relative to Σ|a||b| until they are reported.
+/// The findings of one thread. Ratios are relative to Σ|a||b| until they are reported.
 class Tally {
  public:
   Tally(const ConvShape& shape, const RowBound& bound) : shape_(shape), bound_(bound) {

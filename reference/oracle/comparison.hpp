@@ -13,7 +13,7 @@ namespace convlab::oracle {
 /// arithmetic produces. An element that still has them was never written.
 inline constexpr std::uint32_t kPoisonBits = 0x7fd5'aaaa;
 
-/// How an output may differ from the truth.
+/// How much an output may differ from the exact values.
 struct Tolerance {
   /// In units of 2^-24 · Σ|a||b|; 0 asks for equality.
   double bound = 0.0;

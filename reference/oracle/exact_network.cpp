@@ -95,7 +95,7 @@ Features pool(const PoolLayer& layer, const FeatureShape& in, const FeatureShape
   return output;
 }
 
-/// What all threads share: shapes of the layers and weights made ready.
+/// The data that all threads share: shapes of the layers and converted weights.
 struct Plan {
   explicit Plan(const Network& n) : network(n), shapes(n.preset().feature_shapes()) {
     const std::vector<ConvShape> convs = n.preset().conv_shapes(1);

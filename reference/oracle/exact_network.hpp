@@ -6,7 +6,7 @@
 
 namespace convlab::oracle {
 
-/// What a network answers for one image if everything is computed in double precision.
+/// The answer of a network for one image, computed in double precision.
 struct ExactPrediction {
   int predicted = 0;  ///< class of the largest logit
   /// False if another class may win when each layer errs by as much as fp32 allows. Such an image
@@ -16,7 +16,7 @@ struct ExactPrediction {
   std::vector<double> bounds;  ///< single precision stays within logit ± bound
 };
 
-/// The forward pass in double precision with an error bound beside every number.
+/// The forward pass in double precision with an error bound for every number.
 ///
 /// A layer passes on the error of its inputs and adds what single precision may add. For a
 /// convolution or a dense layer with inputs x ± e,

@@ -26,7 +26,7 @@ struct Expected {
 /// How many of the first `batch` images the network gets right.
 struct ExpectedCount {
   int correct = 0;    ///< by the predictions in double precision
-  int undecided = 0;  ///< images among them that may go either way
+  int undecided = 0;  ///< undecided images among them
 };
 
 ExpectedCount count(const Expected& expected, const std::vector<std::uint8_t>& labels, int batch);

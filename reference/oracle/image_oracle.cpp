@@ -50,7 +50,7 @@ ImageOracle::ImageOracle(const ConvShape& shape, const PreparedWeights& weights)
       row_values_(static_cast<std::size_t>(kMapBlock * padded_width_)),
       row_magnitudes_(row_values_.size()) {}
 
-// Columns behind the image keep the zeros of the constructor.
+// Columns after the image keep the zeros of the constructor.
 template <class Value, class Magnitude>
 void ImageOracle::fill(Value value, Magnitude magnitude) {
   const int stride = shape_.stride;
@@ -59,7 +59,7 @@ void ImageOracle::fill(Value value, Magnitude magnitude) {
     const std::int64_t row = line * row_pitch_;
     for (int column = 0; column < shape_.width; ++column, ++from) {
       const std::int64_t step = column / stride;
-      if (step >= phase_pitch_) continue;  // behind the last window that fits
+      if (step >= phase_pitch_) continue;  // after the last window that fits
       const auto to = static_cast<std::size_t>(row + column % stride * phase_pitch_ + step);
       value_planes_[to] = value(from);
       magnitude_planes_[to] = magnitude(from);

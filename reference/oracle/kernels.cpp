@@ -80,7 +80,7 @@ inline void convolve_block(const RowTask& task, int column) {
   }
 }
 
-// One value that is bad in any lane makes the whole row bad.
+// One wrong value in any lane makes the whole row wrong.
 inline bool any(Longs mask) {
   long long joined = 0;
   for (int lane = 0; lane < kLanes; ++lane) joined |= mask[lane];

@@ -11,7 +11,7 @@ namespace convlab::oracle {
 /// part of its result.
 inline constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 
-/// Receives the truth about one image: for each output element (out_channels × out_height ×
+/// Receives the exact values of one image: for each output element (out_channels × out_height ×
 /// out_width) the value Σ a·b and the magnitude Σ |a|·|b|, both accumulated in double precision.
 /// Called from several threads at once, in any order of images.
 using ImageVisitor = std::function<void(int image, std::span<const double> values,

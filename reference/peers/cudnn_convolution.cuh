@@ -31,7 +31,7 @@ enum class CudnnMath {
 /// products allows. Winograd's are left out of kFp32: they exceed the bound of single precision.
 class CudnnConvolution {
  public:
-  /// Tries all algorithms on arrays of its own. That takes a while and, for a moment, memory for a
+  /// Tries all algorithms on its own arrays. That takes a while and, for a moment, memory for a
   /// further copy of all three arrays.
   /// @throws EnvironmentError if cuDNN cannot do this shape
   CudnnConvolution(const ConvShape& shape, CudnnMath math) : CudnnConvolution() {

@@ -1,4 +1,4 @@
-// cuDNN with tensor cores, as stages beside those of milestone 4. (With floats alone it is the
+// cuDNN with tensor cores, as stages like those of milestone 4. (With floats alone it is the
 // stage cudnn of the ladder itself.)
 
 #include <cuda_fp16.h>

@@ -23,7 +23,7 @@ struct OnednnConvolution::Impl {
   memory output;
   std::unordered_map<int, memory> arguments;
 
-  // `plain` itself if it has the order that the primitive wants, otherwise a converted copy.
+  // `plain` itself if it has the order that the primitive needs, otherwise a converted copy.
   memory converted(memory& plain, const memory::desc& wanted) {
     if (plain.get_desc() == wanted) return plain;
     memory copy(wanted, engine);

@@ -236,7 +236,7 @@ std::string stage_table(const std::vector<Result>& results,
 
 namespace {
 
-// What stands between the words of a marker: files, then perhaps "stages:" and their names.
+// The text between the words of a marker: files, then perhaps "stages:" and their names.
 std::string table_for(const std::string& marker, bool is_sum,
                       const std::function<Result(const std::string& file)>& read) {
   std::istringstream words(marker);

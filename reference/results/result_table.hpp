@@ -28,7 +28,7 @@ std::string layer_table(const Result& result);
 /// stage that was not measured on a GPU is left out; where none was, a sentence says so.
 std::string stage_table(const std::vector<Result>& results, const std::vector<std::string>& stages);
 
-/// The page with every table made anew. A table stands between two lines; the first names the
+/// The page with every table made again. A table lies between two lines; the first names the
 /// result files and the kind of table: `results` for result_table or, with stages, stage_table;
 /// `layers` for layer_table.
 ///

@@ -1,4 +1,4 @@
-// Makes the tables of Markdown pages anew from result files.
+// Makes the tables of Markdown pages from result files.
 //
 //     build/bin/update_tables README.md
 //     build/bin/update_tables --check README.md docs/*.md     exit 1 if one is not up to date

@@ -14,7 +14,7 @@ struct Tensor {
   std::vector<float> gradient;
 };
 
-/// What one thread reuses from call to call.
+/// Memory that one thread reuses from call to call.
 struct Scratch {
   ShiftedConv::Scratch conv;
   std::vector<float> row;

@@ -39,7 +39,7 @@ class Model {
     bool whole_batch = false;
   };
 
-  /// What layer i reads and writes for the images from `image` on.
+  /// The arrays that layer i reads and writes for the images from `image` on.
   float* features(std::size_t i, int image) {
     return features_[i].data() + image * shapes_[i].size();
   }

@@ -28,7 +28,7 @@ class Optimizer {
 
   void step(double rate, double decay);
 
-  /// All that the next step depends on: per tensor m and, for adam, v; and the steps made.
+  /// The state that the next step depends on: per tensor m and, for adam, v; and the steps made.
   struct State {
     std::vector<std::vector<float>> moments;
     std::int64_t steps = 0;

@@ -7,7 +7,7 @@
 
 namespace convlab::training {
 
-/// Everything that decides the result of a training, besides preset and data.
+/// Everything that the result of a training depends on, except preset and data.
 struct Settings {
   int epochs = 8;
   int batch = 100;

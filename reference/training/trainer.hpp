@@ -12,14 +12,14 @@
 
 namespace convlab::training {
 
-/// How a training stands, within an epoch or at its end.
+/// The state of a training, within an epoch or at its end.
 struct Progress {
   int epoch = 0;   ///< from 1
   int epochs = 0;  ///< in all
   int images = 0;  ///< of this epoch that are done
   int epoch_images = 0;
-  double loss = 0;      ///< mean over these images, as they were met
-  double accuracy = 0;  ///< share of these images, as they were met
+  double loss = 0;      ///< mean over these images, when they were used
+  double accuracy = 0;  ///< share of these images, when they were used
 
   [[nodiscard]] bool epoch_done() const { return images == epoch_images; }
 };

@@ -69,7 +69,7 @@ TEST_CASE("gzip: a flipped bit never passes as the data") {
   for (std::size_t i = 10; i < whole.size(); ++i) {
     Bytes damaged = whole;
     damaged[i] ^= 0x10;
-    // The last byte of the deflate data may end in bits that mean nothing.
+    // The last byte of the deflate data may end in unused bits.
     try {
       if (gunzip(damaged, 1000, "test") == bytes) ++harmless;
     } catch (const EnvironmentError&) {

@@ -90,7 +90,7 @@ TEST_CASE("resize: the same with one thread and with many, and as it has always 
   CHECK(one == seven);
   const auto crc =
       crc32_z(0, reinterpret_cast<const Bytef*>(one.data()), one.size() * sizeof(float));
-  // Weights are trained on, and counts promised for, exactly these bits (little-endian floats).
+  // Trained weights and expected counts depend on exactly these bits (little-endian floats).
   CHECK(crc == 0x0562c8ab);
 }
 

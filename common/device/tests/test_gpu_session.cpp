@@ -1,4 +1,4 @@
-// What only a real GPU shows: its limits, its clock.
+// The limits and the clock of a real GPU.
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_limits.hpp"
 #include "common/testing/catch.hpp"

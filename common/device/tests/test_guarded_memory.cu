@@ -1,4 +1,4 @@
-// Reads beyond the end of an allocation, which a GPU forgives where its neighbour begins.
+// Reads beyond the end of an allocation. A GPU does not notice them if another allocation follows.
 #include <cuda_runtime.h>
 
 #include "common/device/guarded_memory.cuh"

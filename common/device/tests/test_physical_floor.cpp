@@ -34,7 +34,7 @@ TEST_CASE("physical floor: each input that a window covers and each output move 
 
   // Two positions of three pixels, one pixel skipped between them, the last two never reached.
   CHECK(compulsory_traffic({1, 1, 1, 9, 9, 3, 4}).read == 4 * (6 * 6 + 9));
-  // A stride of 2 leaves the last row and column of 6 to no window of 3.
+  // With stride 2 no window of 3 uses the last row and column of 6.
   CHECK(compulsory_traffic({1, 1, 1, 6, 6, 3, 2}).read == 4 * (5 * 5 + 9));
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("physical floor: the larger of memory and arithmetic, by precision") {
 
 TEST_CASE("physical floor: what the cache may hold is not counted as impossible") {
   const DeviceLimits gpu = large_gpu();
-  // 100 images stay in the cache, before and after: only the way out of the cache is left.
+  // 100 images stay in the cache before and after the call: only the reads from the cache count.
   const PhysicalFloor small = physical_floor(first(100), gpu);
   CHECK(small.impossible_ms == Approx(13.1992e6 / 32e12 * 1e3).epsilon(1e-4));
   CHECK(small.impossible_ms < small.memory_ms / 7);

@@ -1,4 +1,4 @@
-// What the test debugger_session stops in; its line numbers stand in CMakeLists.txt.
+// The test debugger_session stops in this program. CMakeLists.txt holds its line numbers.
 
 #include <cstdio>
 

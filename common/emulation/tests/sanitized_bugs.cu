@@ -15,13 +15,13 @@ __global__ void run(float* data, int bug, int last) {
   extern __shared__ float dynamic[];
   const int t = static_cast<int>(threadIdx.x);
   // Allocations of a program that reads 16 bytes at once end at a multiple of 16: only the address
-  // sanitizer sees who reads a little further. In others, any build does.
+  // sanitizer sees a read a little further. In others, any build does.
   const float4 four = *reinterpret_cast<const float4*>(data);
   float local[4] = {1, 2, 3, four.w};
   if (t < 30) tile[t] = other[t] = data[t];
   dynamic[t] = static_cast<float>(t);
   __syncthreads();
-  // Pointers, so that only the address sanitizer can know the bounds.
+  // Pointers: only the address sanitizer knows their bounds.
   const float* const first = tile;
   const float* const second = other;
   float value = first[29 - t % 30] + __shfl_xor_sync(0xffffffffU, dynamic[t], 1);

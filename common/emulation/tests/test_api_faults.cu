@@ -90,7 +90,7 @@ TEST_CASE("a refused launch names what is too large") {
     CHECK(reports.has("invalid launch of add launched at "));
     CHECK(reports.last().fault == EmulationFault::kLaunch);
   }
-  add<<<1, 1>>>(data, 1);  // the device goes on
+  add<<<1, 1>>>(data, 1);  // the device still works
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 

@@ -1,4 +1,4 @@
-// Threads of a block that do not meet: barriers, warp operations and their masks.
+// Threads of a block that do not reach the same barrier or warp operation; masks.
 
 #include "common/emulation/tests/fault_reports.hpp"
 

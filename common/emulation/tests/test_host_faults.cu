@@ -1,4 +1,4 @@
-// The host that uses memory of the device. Each case is a child process, for it ends.
+// The host uses device memory. Each case is a child process, because the fault ends it.
 
 #include <cstdlib>
 
@@ -42,7 +42,7 @@ TEST_CASE("the host may use memory that it shares with the device, up to its end
   CHECK(contains(text, wrong ? "signal 11" : "exit 0"));
 }
 
-// The sanitizers find it themselves and end the program.
+// The sanitizers find the fault themselves and end the program.
 #if !CONVLAB_ADDRESS_SANITIZER
 
 TEST_CASE("free() of a device pointer is told") {

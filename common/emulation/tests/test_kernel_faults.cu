@@ -1,4 +1,4 @@
-// Kernels that end before their end, or never: time limit, stack, assertions, launch bounds.
+// Kernels that end early or never: time limit, stack, assertions, launch bounds.
 
 // The optimised builds switch assertions off.
 #undef NDEBUG
@@ -109,7 +109,7 @@ TEST_CASE("launch bounds refuse a launch") {
     CHECK(reports.has("in kernel bounded_side<8>"));
     CHECK(reports.has(at_line(kBoundedLine)));
   }
-  write_index<<<4, 128>>>(data, 512);  // the device goes on
+  write_index<<<4, 128>>>(data, 512);  // the device still works
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 

@@ -301,7 +301,7 @@ TEST_CASE("default template arguments") {
   CHECK(numbers.value() == 7);
   with_default_value<5, 3><<<1, kCount, kCount * sizeof(int)>>>(numbers.data());
   CHECK(numbers.value() == 8);
-  // The permission is that of this kernel and no other's.
+  // The permission holds for this kernel only.
   constexpr int kMuch = 80 * 1024;
   REQUIRE(cudaFuncSetAttribute(with_default_value<6>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                kMuch) == cudaSuccess);

@@ -79,7 +79,7 @@ TEST_CASE("an index past the end of an allocation is an illegal access") {
     CHECK(record->kernel == "write_index");
     CHECK(record->file == "test_memory_faults.cu");
     CHECK(record->line == kWriteLine);
-    // The error is taken away, but the next call meets it again.
+    // The error is cleared, but the next call returns it again.
     CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
     CHECK(cudaGetLastError() == cudaSuccess);
     int* more = nullptr;

@@ -1,4 +1,4 @@
-// The lexer and the rewrite on their own. That the result compiles and runs is the matter of
+// The lexer and the rewrite alone. That the result compiles and runs is tested by
 // test_launch_forms.cu.
 
 #include <algorithm>

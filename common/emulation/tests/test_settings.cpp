@@ -15,7 +15,7 @@ using convlab::emulation::Order;
 using convlab::emulation::read_settings;
 using convlab::emulation::Settings;
 
-/// What is read while one variable has this value.
+/// The settings that are read while one variable has this value.
 Settings with(const char* variable, const std::string& value) {
   setenv(variable, value.c_str(), 1);
   struct Unset {

@@ -112,7 +112,7 @@ TEST_CASE("given file: every form of the interface computes the same") {
     if (correct < 0) correct = result.runs[0].accuracy->correct;
     CHECK(result.runs[0].accuracy->correct == correct);
   }
-  // Milestone 1 knows the truth.
+  // Milestone 1 gives the right values.
   const auto json = folder.path() / "m1.json";
   const CommandResult truth = run_command(
       "CONVLAB_DATA='" + folder.path().string() +

@@ -21,7 +21,7 @@ using namespace convlab;
 
 namespace {
 
-// Of processor time; who only waits gets three times as long.
+// Of processor time; a process that only waits gets three times as long.
 constexpr double kLimitS = 0.5;
 
 const ConvShape kShape{.batch = 2, .out_channels = 3, .height = 4, .width = 4, .kernel = 2};
@@ -231,7 +231,7 @@ TEST_CASE("serve: the limit is one of processor time: who waits longer than it i
   REQUIRE(reply);
   CHECK(reply->status == ServeStatus::kDone);
   CHECK(server.output(0) == 2.0F);
-  // Nothing of the limit is left for the next request.
+  // The next request has no time left of the limit.
   const auto next = server.ask({.token = 7, .stage = "count-up", .shape = kShape}, false);
   REQUIRE(next);
   CHECK(next->status == ServeStatus::kDone);

@@ -16,7 +16,7 @@ using namespace convlab;
 
 namespace {
 
-// What was called, in order.
+// The calls, in order.
 using Log = std::vector<std::string>;
 
 class LoggingConvolution final : public Convolution {

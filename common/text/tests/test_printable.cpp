@@ -33,7 +33,7 @@ TEST_CASE("printable: each byte that is no UTF-8 is replaced, and nothing after 
   CHECK(printable("\xc3") == "�");                 // cut off
   CHECK(printable("\xc0\xaf") == "��");            // too long a form of "/"
   CHECK(printable("\xed\xa0\x80") == "���");       // half a character of UTF-16
-  CHECK(printable("\xf4\x90\x80\x80") == "����");  // behind the last character
+  CHECK(printable("\xf4\x90\x80\x80") == "����");  // after the last character
   CHECK(printable("\xe2\x82"
                   "b") == "��b");
 }

@@ -15,7 +15,7 @@ using grader::Arrays;
 
 namespace {
 
-/// Where the loops stand.
+/// The phase that contains the loops.
 struct Place {
   int b, m, c, p, q, row, column;
 };

@@ -75,7 +75,7 @@ void read_rules(const std::string& text) {
   }
 }
 
-// A damaged archive is the fault of who made it, not of the machine.
+// A damaged archive is the author's fault, not the machine's.
 void read_archive(const std::filesystem::path& file, const std::string& bytes) {
   write_atomically(file, bytes);
   try {

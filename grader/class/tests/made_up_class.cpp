@@ -31,7 +31,7 @@ void write_archive(const fs::path& file, const std::vector<ArchiveEntry>& entrie
     ::archive_entry_set_size(entry, static_cast<la_int64_t>(each.text.size()));
     if (!each.link.empty()) ::archive_entry_set_symlink(entry, each.link.c_str());
     if (!each.hard_link.empty()) ::archive_entry_set_hardlink(entry, each.hard_link.c_str());
-    // A warning is about a name that cannot be converted, which is what some tests want.
+    // The only warning is about a name that cannot be converted. Some tests need such a name.
     good = good && ::archive_write_header(a, entry) >= ARCHIVE_WARN;
     if (!each.text.empty()) {
       good = good && ::archive_write_data(a, each.text.data(), each.text.size()) >= 0;
@@ -85,7 +85,7 @@ std::string text_of(const fs::path& exploits, const std::string& name) {
   return text;
 }
 
-// In turn each of the ways to break a grader's reading.
+// Takes each way to break a grader's reader in turn.
 void write_hostile(const fs::path& folder, const std::string& name, int turn) {
   const fs::path archive = folder / (name + ".tar.gz");
   const std::string place = kPlace;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of submissions, its database, and a script that stands for the grader.
+/// A folder of submissions, its database, and a script that replaces the grader.
 class MadeUpClass {
  public:
   explicit MadeUpClass(const std::string& script) {
@@ -88,7 +88,7 @@ TEST_CASE("grader class grade: every answer of the grader, each in a sentence") 
   CHECK(contains(run.output, "refused: Another kind."));
   CHECK(contains(run.output, "because of too much"));
   CHECK(contains(run.output, "1 graded, 1 refused and 2 stopped"));
-  // The machine's fault is tried again, and nothing else.
+  // Only a fault of the machine is tried again.
   write_atomically(made_up.grader(), "#!/bin/sh\ncp \"$PASSED\" \"$6\"\n");
   fs::permissions(made_up.grader(), fs::perms::owner_all);
   const FinishedProcess again = made_up.grade();
@@ -143,7 +143,7 @@ TEST_CASE("grader class grade: puzzles come to the check of their milestone, wit
 }
 
 TEST_CASE("grader class grade: killed at any moment it loses nothing and goes on") {
-  // What a run that nobody disturbs makes of it.
+  // The result of an undisturbed run.
   const std::string script =
       "sleep 0.0$(($$ % 5))\ncase $source in *bad*) exit 2 ;; esac\n" + std::string(kPasses);
   constexpr int kSubmissions = 30;
@@ -159,7 +159,7 @@ TEST_CASE("grader class grade: killed at any moment it loses nothing and goes on
     for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder)) {
       text.erase(at, folder.size());
     }
-    // When a file was written is no outcome.
+    // The time when a file was written is not part of the outcome.
     std::string kept;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kPlace = "milestones/m1_cpu_baseline/conv_forward.cpp";
 
-// What is said of an archive with these entries.
+// The message about an archive with these entries.
 std::string refusal(const std::vector<ArchiveEntry>& entries) {
   const convlab::testing::TemporaryFolder folder;
   const auto file = folder.path() / "a.tar.gz";

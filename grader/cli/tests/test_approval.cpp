@@ -1,6 +1,6 @@
-// What users read, compared with text files that a person has approved: grader/cli/tests/approved.
+// Compares what users read with text files that a person has approved: grader/cli/tests/approved.
 //
-// After a change that is meant, this writes them anew (look at the difference before you commit):
+// After an intended change, this writes them again (look at the difference before you commit):
 //
 //     CONVLAB_APPROVE=1 build/ci/tests/test_grader_program "approval*"
 
@@ -22,7 +22,7 @@ using grader::SmallCourse;
 
 namespace {
 
-// What differs from machine to machine and from day to day.
+// Replaces text that differs between machines or days.
 std::string neutral(std::string text, const SmallCourse& course) {
   const auto exchange = [&text](const std::string& pattern, const std::string& with) {
     text = std::regex_replace(text, std::regex(pattern), with);
@@ -52,7 +52,7 @@ void approve(const std::string& name, const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     CAPTURE(line);
-    // Paths are as long as they are.
+    // Lines with paths may be longer.
     if (line.find('/') == std::string::npos || line.find(' ', 2) != std::string::npos) {
       CHECK(grader::display_width(line) <= grader::kColumns);
     }
@@ -62,7 +62,7 @@ void approve(const std::string& name, const std::string& text) {
 }
 
 // Versions of CLI11 lay out help texts differently: with CLI11 2.3 the layout counts, with a later
-// one every word must be there, whatever its case and what stands around it: TEXT=fa23, TEXT
+// one every word must be there, whatever its case and the text around it: TEXT=fa23, TEXT
 // [fa23].
 [[maybe_unused]] void approve_words(const std::string& name, std::string text) {
   const auto lower = [](std::string& words) {

@@ -62,15 +62,15 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
         "Checking m1, the convolution on the CPU: the student's solution\n"
         "\n"
         "baseline  Your convolution on the CPU\n"
-        "  E-not-implemented  nothing is written yet, or that line is still there\n"
+        "  E-not-implemented  the exercise still has its not_implemented line\n"
         "    seen   milestones/m1_cpu_baseline/conv_forward.cpp still calls\n"
         "           convlab::not_implemented, which ends the program: write your code in\n"
         "           the place of that line, build, and run this again.\n"
-        "    cause  This is where everybody starts. The line ends the program, and\n"
-        "           nothing after it runs.\n"
-        "    next   Not begun: read the chapter beside it, and write your code in the\n"
-        "           place of the line; build/bin/grader hint and the milestone's name\n"
-        "           give one hint at a time. Written already: delete the line.\n"
+        "    cause  Every exercise begins with this call. It ends the program, so nothing\n"
+        "           after it runs.\n"
+        "    next   If you have not begun: read the chapter, and write your code in place\n"
+        "           of this line. build/bin/grader hint m1 (or m2 to m4) gives one hint\n"
+        "           at a time. If your code is written: delete the line.\n"
         "    more   docs/diagnoses.md#e-not-implemented\n"
         "\n"
         "NOT PASSED  ");
@@ -222,7 +222,7 @@ TEST_CASE("grader check: a GPU that the isolated program does not reach gives no
                  "No CUDA device answered: no CUDA-capable device is detected. So nothing was "
                  "checked."));
   CHECK_FALSE(std::filesystem::exists(json));
-  // Without a GPU the emulation is what was asked for, and is judged.
+  // Without a GPU the emulated run counts as requested, so it is judged.
   CHECK(run("without_gpu", "").exit_code == 1);
   std::filesystem::remove(json);
   const ProgramRun lost = run("loses_gpu", "");

@@ -132,7 +132,7 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   const ProgramRun run =
       run_program("grader", "plot " + file.string() + " --output " + plots.string());
   INFO(run.output);
-  if (std::system("command -v gnuplot >/dev/null") != 0) {  // then that is what must be said
+  if (std::system("command -v gnuplot >/dev/null") != 0) {  // then the message must say so
     CHECK(run.exit_code == 3);
     CHECK(contains(run.output, "gnuplot"));
     return;

@@ -37,12 +37,12 @@ TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results w
     CHECK(check.result.verdict == Verdict::kPassed);
     CHECK(check.cases == before.cases);
   }
-  // In the second half of a check: kill it as soon as it says what came last.
+  // In the second half of a check: kill it when it starts to print the network runs.
   course.shell(kCheck +
                " >out & pid=$!; until grep -q 'PASSED\\|network' out; do sleep 0.01; done; "
                "kill -9 $pid; wait $pid");
   CHECK(read_result(file).verdict == Verdict::kPassed);
-  // What was cut off disturbs nobody who comes later.
+  // The truncated file does not disturb later runs.
   CHECK(course.shell(kCheck).exit_code == 0);
   CHECK(course.grader("list").exit_code == 0);
 }
@@ -71,7 +71,7 @@ TEST_CASE("reliability: two graders at once do not disturb each other") {
                                          " >second & two=$!; wait $one; a=$?; wait $two; "
                                          "b=$?; cat first second; exit $((a + b))");
   INFO(run.out);
-  CHECK(run.exit_code == 0);  // and the two builds came one after the other
+  CHECK(run.exit_code == 0);  // and the two builds ran one after the other
   CHECK(read_result(course.build() / "results" / "m1-student.json").verdict == Verdict::kPassed);
   CHECK(contains(run.out, "PASSED"));
   CHECK_FALSE(contains(run.out, "E-"));
@@ -87,7 +87,7 @@ TEST_CASE("reliability: where nothing can be written, that is said, and nothing 
   REQUIRE(course.grader("check m1 --batches 1").exit_code == 1);
   const auto file = course.build() / "results" / "m1-student.json";
   const std::string before = read_text(file);
-  // A limit below the length of a result; what is printed goes through a pipe, which has none.
+  // The limit is below the length of a result. Output goes through a pipe, which has no limit.
   course.set_cmake("echo 'a.cpp:1:1: error: no'; exit 1");
   const CommandResult limited =
       course.shell("{ (ulimit -f 1; ./grader check m1); echo \"code $?\"; } | cat");

@@ -26,10 +26,10 @@ bool can_mount() {
 
 struct Disk {
   std::string options;
-  std::string reason;  ///< what the grader says of it
+  std::string reason;  ///< what the grader prints about it
 };
 
-// Filled to the brim before the command runs.
+// Filled completely before the command runs.
 const Disk kFull{"size=4k", "No space left on device; free some space, then run this again."};
 const Disk kReadOnly{
     "ro", "Read-only file system; name a folder that you may write to, or change its permissions."};
@@ -70,7 +70,7 @@ TEST_CASE("storage: a result that cannot be written is told, and an earlier one 
                "r.json: " + disk.reason);
     check_told(run_with(course, disk, "../results", "./grader check m1 --batches 1"),
                "m1-student.json: " + disk.reason);
-    // It goes on watching: the disk may have space again when the file is saved.
+    // It keeps watching: the disk may have space again when the file is saved.
     const CommandResult watched =
         run_with(course, disk, "../results", "./grader watch m1 --batches 1 --checks 1");
     INFO(watched.out);

@@ -144,7 +144,7 @@ TEST_CASE("grader check: a missing CMake or compiler is the environment's fault"
       "./grader check m1");
   CHECK(no_cmake.exit_code == 3);
   CHECK(contains(no_cmake.out, "CMake is not found; to install it: common/setup/lab setup"));
-  // What is printed is no evidence: a source can make a compiler print it.
+  // Printed text is no evidence: a source can make a compiler print it.
   course.set_cmake(
       "echo '/bin/sh: 1: /usr/bin/c++: not found'; echo 'No space left on device'; exit 1");
   CHECK(course.grader("check m1").exit_code == 1);

@@ -8,7 +8,7 @@
 namespace convlab::grader {
 namespace {
 
-// One kernel as a student may write it; the facts below are what counting it gives.
+// One kernel as a student may write it; the facts below are its counts.
 SourceText sources(const std::filesystem::path& folder) {
   const auto file = folder / "conv.cu";
   std::ofstream(file) << "__global__ void conv(const float* in, float* out) {\n"
@@ -80,7 +80,7 @@ TEST_CASE("explain: the walk says what each line, each barrier and each thread d
   CHECK(has(text, "4 to 6 sectors, 5.2 on average"));
   CHECK(has(text, "Not coalesced"));
   CHECK(has(text, "Line 3 writes `tile`"));
-  CHECK(has(text, "keeps nothing apart"));
+  CHECK(has(text, "does not need it"));
   CHECK(has(text, "512 of " + grouped(1024) + " threads store"));
 }
 

@@ -5,7 +5,7 @@ using namespace convlab::grader;
 
 namespace {
 
-/// An observer that writes down what it is told.
+/// An observer that records all reports.
 GradeObserver into(std::vector<std::string>& told) {
   return {
       .announce = [&](const std::string& what) { told.push_back("… " + what); },

@@ -59,7 +59,7 @@ TEST_CASE("check result: what is written is read back, and common/result reads i
   const CheckResult check = example();
   CHECK(parse_check_result(to_json(check), "text") == check);
   CHECK(parse_result(to_json(check), "text") == check.result);
-  // What m1 writes has no cases and findings.
+  // A result written by m1 has no cases and findings.
   CHECK(parse_check_result(to_json(check.result), "text").cases.empty());
 }
 

@@ -153,7 +153,7 @@ TEST_CASE("sandbox: is the first to be ended where memory is short, and stays so
 
 TEST_CASE("sandbox: takes no more memory than it may, of whatever kind") {
   constexpr std::int64_t kFew = std::int64_t{100} << 20;
-  // A process whose first thread has ended tells nothing of itself, only of its other threads.
+  // If the first thread of a process has ended, only its other threads show their state.
   for (const char* name : {"take-memory", "take-memory-in-second-thread"}) {
     CAPTURE(name);
     ChildProcess process(ESCAPE_PROGRAM, {name},

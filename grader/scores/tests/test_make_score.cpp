@@ -103,7 +103,7 @@ TEST_CASE("score: nothing runs, nothing is earned, and the finding is the reason
   const Score score = make_score(kRules, work_of(check), {});
   CHECK(score.earned() == 0);
   for (const int item : {0, 1}) CHECK(score.items[item].why == "E-no-program");
-  // A stage that was deleted is no stage that was not asked for.
+  // A deleted stage is not the same as a stage that was not requested.
   const CheckResult empty;
   CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "there is no such stage");
 }

@@ -4,7 +4,7 @@
 //     build/ci/tests/fuzz_channel --seconds 600    for ten minutes
 //
 // Each input goes three ways: through the decoders; to a process that serves, which must answer or
-// leave with an exit code, and never die of a signal; and, each fiftieth time, a hostile program
+// exit with an exit code, and never end by a signal; and, each fiftieth time, a hostile program
 // in its box answers the grader, which must call it a failure or a call, and never throw.
 #include <poll.h>
 #include <sys/mman.h>

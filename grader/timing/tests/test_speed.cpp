@@ -61,7 +61,7 @@ TEST_CASE("speed: bounds from few pairs hold the truth as often as they say") {
     for (int trial = 0; trial < kTrials; ++trial) {
       SpeedMeasure measure{.yours_ms = {{}}, .reference_ms = {{}}};
       for (std::size_t i = 0; i < pairs; ++i) {
-        // Mostly a little slower than at best, now and then much: the same for both.
+        // Usually a little slower than the best time, sometimes much slower: the same for both.
         const auto time = [&] { return 10.0 - std::log(1.0 - random.uniform()); };
         measure.yours_ms[0].push_back(time());
         measure.reference_ms[0].push_back(time());

@@ -9,7 +9,7 @@
 //     build/bin/grader plot build/m4.json build/peers.json
 //
 // The file is one of docs/results.md, so that tables and plots have a row for each contender.
-// Outputs are compared with the double-precision truth on the first images, in the class that a
+// Outputs are compared with the exact values of the first images, in the class that a
 // stage declares.
 
 #include <CLI/CLI.hpp>

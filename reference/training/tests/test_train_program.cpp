@@ -86,7 +86,7 @@ TEST_CASE("train: Ctrl-C leaves a checkpoint, from which the same weights come")
   const Workplace here;
   const std::string settings = " tiny.json --epochs 20 --batch 10 --augment ";
   REQUIRE(here.run("$train" + settings + "--output whole.clw") == 0);
-  // On a busy machine it may come to its end before it is interrupted; then once more.
+  // On a busy machine it may end before it is interrupted. Then the test tries again.
   int exit_code = 0;
   for (int attempt = 0; attempt < 20 && exit_code == 0; ++attempt) {
     fs::remove(here.path("cut.clw"));

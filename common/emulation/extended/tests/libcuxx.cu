@@ -58,7 +58,7 @@ __global__ void split(int* out) {
   out[t] = values[kThreads - 1 - t] + between;
 }
 
-/// Every second warp has a barrier of its own; each round one warp drops out of the block's.
+/// Every second warp has its own barrier. In each round one warp leaves the block's barrier.
 __global__ void parts(int* out) {
   __shared__ BlockBarrier odd;
   __shared__ BlockBarrier all;
@@ -147,7 +147,7 @@ const Register kBarrierCopies{"libcu++", "memcpy_async and a barrier", [] {
   return results_from(some_floats(kCount), copy_with_barrier, 1, kThreads, kCount);
 }};
 
-/// Sums tiles, the next of which is under way; each thread waits for its own copies.
+/// Sums a tile while the next one is copied. Each thread waits for its own copies.
 __global__ void thread_pipeline(const float* in, float* out, int tiles) {
   __shared__ float tile[2][kThreads];
   auto pipe = cuda::make_pipeline();

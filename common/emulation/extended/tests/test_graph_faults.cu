@@ -1,4 +1,4 @@
-// What goes wrong with graphs, untyped kernels and copies of boxes, next to clean twins.
+// Faults with graphs, untyped kernels and copies of boxes, each beside a right twin.
 
 #include <string>
 #include <vector>

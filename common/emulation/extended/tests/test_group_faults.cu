@@ -1,4 +1,4 @@
-// What goes wrong with fragments, groups and asynchronous copies, next to clean twins.
+// Faults with fragments, groups and asynchronous copies, each beside a right twin.
 
 #include <cooperative_groups.h>
 #include <cuda_fp16.h>
@@ -15,7 +15,7 @@ namespace {
 namespace cg = cooperative_groups;
 namespace wmma = nvcuda::wmma;
 
-/// Runs a launch, collects what is reported, and leaves a working device behind.
+/// Runs a launch, collects its reports, and leaves a working device.
 template <class Launch>
 std::string report_of(Launch launch, cudaError_t expected) {
   const convlab::emulation::Reports reports;
@@ -30,7 +30,7 @@ bool has(const std::string& text, const std::string& words) {
 
 // ---- fragments ----------------------------------------------------------------------------------
 
-/// @param lanes   how many lanes of the warp come to the load
+/// @param lanes   how many lanes of the warp reach the load
 /// @param offset  elements by which the address is off
 __global__ void load_fragment(int lanes, int offset, int leading) {
   __shared__ __align__(32) half tile[16 * 32];
@@ -90,7 +90,7 @@ std::vector<int> copied(bool wait) {
   int* data = nullptr;
   REQUIRE(cudaMalloc(&data, 64 * sizeof(int)) == cudaSuccess);
   REQUIRE(cudaMemcpy(data, numbers.data(), 128, cudaMemcpyHostToDevice) == cudaSuccess);
-  // Twice: what one block leaves unfinished must not reach the next one.
+  // Twice: unfinished work of one block must not affect the next one.
   copy_and_read<<<2, 32>>>(data, data + 32, wait);
   std::vector<int> result(32);
   REQUIRE(cudaMemcpy(result.data(), data + 32, 128, cudaMemcpyDeviceToHost) == cudaSuccess);

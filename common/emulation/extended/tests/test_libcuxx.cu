@@ -1,4 +1,4 @@
-// libcu++'s barriers, pipelines and atomics: clean uses, and what goes wrong with them.
+// libcu++'s barriers, pipelines and atomics: right uses and faults.
 
 #include <cooperative_groups.h>
 
@@ -50,7 +50,7 @@ Outcome run(Kernel kernel) {
 
 // ---- barriers -----------------------------------------------------------------------------------
 
-/// @tparam kComing  threads that come to the barrier; it expects kExpected
+/// @tparam kComing  threads that reach the barrier; it expects kExpected
 template <int kExpected, int kComing>
 __global__ void meet(const float* in, float* out) {
   __shared__ BlockBarrier barrier;
@@ -73,7 +73,7 @@ __global__ void copy_by_barrier(const float* in, float* out) {
   auto token = barrier.arrive();
   const float before = tile[kThreads - 1 - threadIdx.x];
   barrier.wait(std::move(token));
-  // Whoever comes last opens the barrier and has the copy at once.
+  // The last thread opens the barrier and can read the copy at once.
   const bool last = threadIdx.x == kThreads - 1;
   out[threadIdx.x] = std::isnan(before) || last ? tile[kThreads - 1 - threadIdx.x] : -1;
 }
@@ -138,7 +138,7 @@ __global__ void whole_block(const float* in, float* out) {
   out[threadIdx.x] = sum;
 }
 
-/// Warp 0 fetches, warp 1 sums up. With kReleases consumers give stages back.
+/// Warp 0 fetches, warp 1 sums up. With kReleases consumers release stages.
 template <bool kReleases>
 __global__ void two_warps(const float* in, float* out) {
   constexpr int kStages = 3;

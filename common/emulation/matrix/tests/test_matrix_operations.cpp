@@ -1,4 +1,4 @@
-// Fragments without a scheduler: the tests play the warp, lane by lane.
+// Fragments without a scheduler: the tests call each lane of the warp in turn.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -1,4 +1,4 @@
-// From the text of an asm statement to C++. That the calls do what a GPU does is the matter of
+// From the text of an asm statement to C++. That the calls do the same as a GPU is tested by
 // tests/features/inline_ptx.cu.
 
 #include <string>

@@ -150,7 +150,7 @@ BOTH(comparisons, "comparisons", kPairs, {
          (__hisnan(a) ? 4096U : 0U) | static_cast<unsigned>(__hisinf(a) + 1) << 13;
 })
 BOTH(negate_and_absolute_value, "negate and absolute value", kPatterns, {
-  // What becomes of a NaN's sign and payload is unspecified.
+  // CUDA does not specify a NaN's sign and payload.
   const auto value = F::of(i);
   return __hisnan(value) ? 0U : F::bits(__hneg(value)) | F::bits(__habs(value)) << 16;
 })

@@ -74,7 +74,7 @@ Json run_all(const std::string& filter) {
     Json result;
     try {
       const Bits bits = feature.own_process ? run_in_own_process(feature) : feature.run();
-      // A sanitizer ends the process that does what the feature is about.
+      // A sanitizer would end a process that runs this feature.
       if (feature.own_process && bits.empty() && CONVLAB_ADDRESS_SANITIZER) continue;
       if (feature.own_process && bits.empty()) throw std::runtime_error("its process said nothing");
       result["hash"] = hash(bits);

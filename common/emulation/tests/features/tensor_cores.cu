@@ -183,7 +183,7 @@ __global__ void show_lanes(const T* matrix, int leading, unsigned* lanes) {
   }
 }
 
-/// Which element of the matrix lies where. CUDA does not promise it; see fragment_layout.hpp.
+/// The place of each element of the matrix. CUDA does not promise it; see fragment_layout.hpp.
 template <class Use, int kM, int kN, int kK, class T>
 Bits lanes_of() {
   using Fragment = wmma::fragment<Use, kM, kN, kK, T, wmma::row_major>;

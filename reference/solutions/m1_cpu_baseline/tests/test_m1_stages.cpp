@@ -74,7 +74,7 @@ using RunConvolution = std::function<void(const ConvShape& shape, const float* i
                                           const float* weights, float* output)>;
 
 // Calls `run` on arrays with a fence on both sides and a poisoned output. Says where the first
-// wrong element is, and nothing when all is right.
+// wrong element is; empty if all are right.
 std::string first_fault(const std::string& name, const RunConvolution& run, const ConvShape& shape,
                         Values kind) {
   const std::vector<float> input = random_values(shape.input_size(), 1, kind);
