@@ -13,7 +13,7 @@
 #include "common/testing/contains.hpp"
 
 using namespace convlab;
-using testing::contains;
+using convlab::testing::contains;
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "grader/result/check_result.hpp"
 
 using namespace convlab;
-using testing::contains;
+using convlab::testing::contains;
 namespace fs = std::filesystem;
 
 namespace {

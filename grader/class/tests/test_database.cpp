@@ -13,7 +13,7 @@
 
 using namespace convlab;
 using namespace convlab::grader;
-using testing::contains;
+using convlab::testing::contains;
 using Access = ClassDatabase::Access;
 
 namespace {

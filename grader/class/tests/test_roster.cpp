@@ -10,7 +10,7 @@
 
 using namespace convlab;
 using namespace convlab::grader;
-using testing::contains;
+using convlab::testing::contains;
 
 namespace {
 

@@ -15,7 +15,7 @@ using namespace convlab;
 using namespace convlab::grader;
 using convlab::grader::testing::ArchiveEntry;
 using convlab::grader::testing::write_archive;
-using testing::contains;
+using convlab::testing::contains;
 
 namespace {
 

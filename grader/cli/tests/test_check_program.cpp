@@ -13,6 +13,7 @@
 using namespace convlab;
 using grader::ProgramRun;
 using grader::run_program;
+using convlab::testing::contains;
 using TestFolder = testing::TemporaryFolder;
 
 namespace {
@@ -274,7 +275,6 @@ TEST_CASE("grader check: stages that are checked at the same time are told in th
 #include "common/stage/device_convolution.cuh"
 
 using convlab::ConvShape;
-using testing::contains;
 
 __global__ void conv(float* y, const float* x, const float* w, ConvShape s, float factor) {
   const long long i = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;

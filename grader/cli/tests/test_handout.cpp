@@ -8,7 +8,7 @@
 #include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
-using testing::contains;
+using convlab::testing::contains;
 namespace fs = std::filesystem;
 
 namespace {

@@ -13,7 +13,7 @@
 using namespace convlab;
 using grader::ProgramRun;
 using grader::run_program;
-using testing::contains;
+using convlab::testing::contains;
 using TestFolder = testing::TemporaryFolder;
 
 namespace {

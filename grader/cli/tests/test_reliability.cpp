@@ -11,7 +11,7 @@
 using namespace convlab;
 using grader::SmallCourse;
 using testing::CommandResult;
-using testing::contains;
+using convlab::testing::contains;
 
 namespace {
 

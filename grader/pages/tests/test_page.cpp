@@ -6,7 +6,7 @@
 
 using namespace convlab;
 using namespace convlab::grader;
-using testing::contains;
+using convlab::testing::contains;
 
 namespace {
 

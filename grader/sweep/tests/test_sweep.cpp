@@ -13,7 +13,7 @@ namespace {
 
 using namespace convlab;
 using namespace convlab::grader;
-using testing::contains;
+using convlab::testing::contains;
 
 const SweepSpace kSpace{
     .stage = "tuned",
