@@ -8,7 +8,7 @@ namespace convlab::grader {
 
 /// A typical mistake: a few lines of a right solution, changed. A file of the corpus is
 ///
-///     // What     The threads without an output are not kept from reading.
+///     // What     Threads without an output read, too.
 ///     // Finding  E-outside
 ///     // Says     conv_forward_kernel; `input`; Thread (
 ///     - if (h >= shape.out_height() || w >= shape.out_width()) return;
