@@ -11,9 +11,9 @@
 #include "grader/result/check_result.hpp"
 
 using namespace convlab;
+using convlab::testing::contains;
 using grader::ProgramRun;
 using grader::run_program;
-using convlab::testing::contains;
 using TestFolder = testing::TemporaryFolder;
 
 namespace {

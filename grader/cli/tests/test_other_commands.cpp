@@ -11,9 +11,9 @@
 #include "grader/cli/tests/program.hpp"
 
 using namespace convlab;
+using convlab::testing::contains;
 using grader::ProgramRun;
 using grader::run_program;
-using convlab::testing::contains;
 using TestFolder = testing::TemporaryFolder;
 
 namespace {

@@ -10,9 +10,9 @@
 #include "grader/cli/tests/small_course.hpp"
 
 using namespace convlab;
+using convlab::testing::contains;
 using grader::SmallCourse;
 using testing::CommandResult;
-using convlab::testing::contains;
 
 namespace {
 

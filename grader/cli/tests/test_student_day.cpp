@@ -9,9 +9,9 @@
 #include "grader/result/check_result.hpp"
 
 using namespace convlab;
+using convlab::testing::contains;
 using grader::SmallCourse;
 using testing::CommandResult;
-using convlab::testing::contains;
 
 namespace {
 
