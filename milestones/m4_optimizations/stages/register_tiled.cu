@@ -45,7 +45,6 @@ class RegisterTiled : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<RegisterTiled> stage("register-tiled",
-                                                "Your product with tiles in registers");
+const convlab::LadderStage<RegisterTiled> stage("register-tiled", "Your tiles in registers");
 
 }  // namespace

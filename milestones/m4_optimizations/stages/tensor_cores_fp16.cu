@@ -66,7 +66,6 @@ class TensorCoresFp16 : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<TensorCoresFp16> stage("tensor-cores-fp16",
-                                                  "Your product on tensor cores");
+const convlab::LadderStage<TensorCoresFp16> stage("tensor-cores-fp16", "Your tensor cores");
 
 }  // namespace

