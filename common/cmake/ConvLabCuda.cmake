@@ -140,6 +140,8 @@ target_compile_options(
             -Wno-unknown-pragmas
             # clang warns if it does not follow an #pragma unroll.
             $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>
+            # A kernel as handed out uses none of its parameters.
+            -Wno-unused-parameter
             -Wno-conversion
             -Wno-shadow
             # threadIdx is unsigned, the sizes of most kernels are not.

@@ -9,7 +9,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -59,8 +58,8 @@ inline int* device_integers(int count) {
 }
 
 /// A line of the test's own file, as reports name it.
-inline std::string at_line(int line, std::source_location here = std::source_location::current()) {
-  return std::filesystem::path(here.file_name()).filename().string() + ":" + std::to_string(line);
+inline std::string at_line(int line, const char* file = __builtin_FILE()) {
+  return std::filesystem::path(file).filename().string() + ":" + std::to_string(line);
 }
 
 /// What a child process writes to standard error, and then how it ended: "exit 0" or "signal 11".
