@@ -171,7 +171,9 @@ TEST_CASE("grader check: the reference passes at 100 and 1000 with exact counts"
                       json.string());
   INFO(run.output);
   CHECK(run.exit_code == 0);
-  CHECK(longest_line(run.output.substr(0, run.output.find("PASSED"))) <= 80);
+  // The first line names the program, wherever it was built, and stays one line.
+  const std::size_t second = run.output.find('\n');
+  CHECK(longest_line(run.output.substr(second, run.output.find("PASSED") - second)) <= 80);
   const grader::CheckResult check = grader::read_check_result(json);
   CHECK(check.result.verdict == Verdict::kPassed);
   REQUIRE(check.result.runs.size() == 2);
