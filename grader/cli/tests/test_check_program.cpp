@@ -35,6 +35,12 @@ Checked check(const std::string& submission, const std::string& options) {
   return checked;
 }
 
+// Between the first line, which names the program wherever it was built, and the verdict.
+std::string report_of(const std::string& output) {
+  const std::size_t begin = output.find('\n');
+  return output.substr(begin, output.find("PASSED") - begin);
+}
+
 int longest_line(const std::string& text) {
   int longest = 0;
   int width = 0;
@@ -171,9 +177,7 @@ TEST_CASE("grader check: the reference passes at 100 and 1000 with exact counts"
                       json.string());
   INFO(run.output);
   CHECK(run.exit_code == 0);
-  // The first line names the program, wherever it was built, and stays one line.
-  const std::size_t second = run.output.find('\n');
-  CHECK(longest_line(run.output.substr(second, run.output.find("PASSED") - second)) <= 80);
+  CHECK(longest_line(report_of(run.output)) <= 80);
   const grader::CheckResult check = grader::read_check_result(json);
   CHECK(check.result.verdict == Verdict::kPassed);
   REQUIRE(check.result.runs.size() == 2);
@@ -195,7 +199,7 @@ TEST_CASE("grader check: points, with the speed beside the reference in the same
   INFO(run.output);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.output, "  item                     points       yours   reference  why\n"));
-  CHECK(longest_line(run.output.substr(0, run.output.find("PASSED"))) <= 80);
+  CHECK(longest_line(report_of(run.output)) <= 80);
   const grader::CheckResult check = grader::read_check_result(json);
   REQUIRE(check.score);
   CHECK(check.score->earned() > 60);
