@@ -232,3 +232,15 @@ TEST_CASE("run in steps: empty calls, another input and convolve, as they are as
     CHECK(times.samples.size() == 1);
   }
 }
+
+TEST_CASE("ladder: a listed stage gets its place, another one goes to the end") {
+  const Stage half = ladder_stage("half", "Your halves");
+  CHECK(half.title == "Your halves");
+  CHECK(half.baseline == "restrict-unroll");
+  CHECK(half.precision == Precision::kFp16Sums);
+  CHECK(half.needs.major == 7);
+  const Stage own = ladder_stage("my-idea", "Mine");
+  CHECK(own.baseline.empty());
+  CHECK(own.precision == Precision::kFp32);
+  CHECK(own.order > ladder_stage("cudnn", "the last").order);
+}

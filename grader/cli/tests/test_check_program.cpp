@@ -116,10 +116,7 @@ TEST_CASE("grader check: a mismatch says where, what was expected and what came"
   CHECK(contains(checked.run.output, "In case 'kernel 3' (B=1 M=1 C=1 H=6 W=6 K=3 S=1): "));
   CHECK(contains(checked.run.output, "image b=0, map m=0, row h=0"));
   CHECK(contains(checked.run.output, "expected "));
-  // The first and the last line hold paths.
-  const std::size_t second = checked.run.output.find('\n');
-  CHECK(longest_line(checked.run.output.substr(
-            second, checked.run.output.find("NOT PASSED") - second)) <= 80);
+  CHECK(longest_line(report_of(checked.run.output)) <= 80);
   // The same seed, the same numbers.
   const Checked again = check("transposed_weights", "--batches 100 --seed 7");
   CHECK(again.check.findings == checked.check.findings);
