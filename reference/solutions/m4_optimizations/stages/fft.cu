@@ -103,6 +103,25 @@ __global__ void multiply(Complex* products, const Complex* inputs, const Complex
   }
 }
 
+// blank (images, pixels): where an output sees only zeros, whatever the map. grid: pixels, images.
+__global__ void find_blank(bool* blank, const float* input, ConvShape shape) {
+  const int pixels = shape.out_height() * shape.out_width();
+  const int pixel = blockIdx.x * kThreads + threadIdx.x;
+  if (pixel >= pixels) return;
+  const float* window = input + blockIdx.y * shape.input_image_size() +
+                        pixel / shape.out_width() * shape.stride * shape.width +
+                        pixel % shape.out_width() * shape.stride;
+  bool zeros = true;
+  for (int c = 0; c < shape.in_channels; ++c) {
+    for (int p = 0; p < shape.kernel; ++p) {
+      for (int q = 0; q < shape.kernel; ++q) {
+        zeros = zeros && window[(c * shape.height + p) * shape.width + q] == 0.0f;
+      }
+    }
+  }
+  blank[std::int64_t{blockIdx.y} * pixels + pixel] = zeros;
+}
+
 // One output by its definition.
 __device__ double direct_sum(const float* image, const float* weights, const ConvShape& shape,
                              int h, int w) {
@@ -118,16 +137,18 @@ __device__ double direct_sum(const float* image, const float* weights, const Con
   return sum;
 }
 
-// A block takes one map of one image: its largest output says how large the noise may be. What is
-// hardly larger than the noise, as windows of zeros are, it sums directly.
+// A block takes one map of one image: its largest output says how large the noise may be. Outputs
+// of blank windows are 0; others that are hardly larger than the noise are summed directly.
 __global__ void crop(float* output, const double* planes, const float* input, const float* weights,
-                     ConvShape shape, Plane plane) {
+                     const bool* blank, ConvShape shape, Plane plane) {
   __shared__ double largest[kThreads];
   const double* from = planes + std::int64_t{blockIdx.x} * plane.numbers();
-  const float* image = input + blockIdx.x / shape.out_channels * shape.input_image_size();
+  const std::int64_t which = blockIdx.x / shape.out_channels;
+  const float* image = input + which * shape.input_image_size();
   const float* filter =
       weights + static_cast<std::int64_t>(blockIdx.x % shape.out_channels) * shape.taps();
   const int pixels = shape.out_height() * shape.out_width();
+  blank += which * pixels;
   const auto row = [&](int pixel) { return pixel / shape.out_width() * shape.stride; };
   const auto column = [&](int pixel) { return pixel % shape.out_width() * shape.stride; };
   const auto value = [&](int pixel) {  // cuFFT leaves the scaling to its caller
@@ -145,8 +166,10 @@ __global__ void crop(float* output, const double* planes, const float* input, co
   __syncthreads();
   const double small = largest[0] * kSmall;
   for (int i = threadIdx.x; i < pixels; i += kThreads) {
-    double exact = value(i);
-    if (fabs(exact) <= small) exact = direct_sum(image, filter, shape, row(i), column(i));
+    double exact = blank[i] ? 0.0 : value(i);
+    if (!blank[i] && fabs(exact) <= small) {
+      exact = direct_sum(image, filter, shape, row(i), column(i));
+    }
     output[std::int64_t{blockIdx.x} * pixels + i] = static_cast<float>(exact);
   }
 }
@@ -208,6 +231,8 @@ class Fft final : public convlab::SlicedConvolution {
     input_spectra_ = convlab::DeviceBuffer<double>(2 * inputs * plane_.frequencies());
     output_spectra_ = convlab::DeviceBuffer<double>(2 * outputs * plane_.frequencies());
     weight_spectra_ = convlab::DeviceBuffer<double>(2 * weights * plane_.frequencies());
+    blank_ = convlab::DeviceBuffer<bool>(std::int64_t{images_at_once_} * all.out_height() *
+                                         all.out_width());
     // The last slice may be smaller; what it leaves over is transformed and not used.
     CONVLAB_CUDA_CHECK(cudaMemset(numbers_.data(), 0, numbers_.bytes()));
     CONVLAB_CUDA_CHECK(cudaMemset(output_spectra_.data(), 0, output_spectra_.bytes()));
@@ -221,6 +246,7 @@ class Fft final : public convlab::SlicedConvolution {
     weight_plan_.destroy();
     output_plan_.destroy();
     numbers_ = {};
+    blank_ = {};
     input_spectra_ = {};
     output_spectra_ = {};
     weight_spectra_ = {};
@@ -250,13 +276,18 @@ class Fft final : public convlab::SlicedConvolution {
                                  complex(weight_spectra_), slice, plane_.frequencies());
     CONVLAB_CUDA_CHECK_LAUNCH(grid, kThreads, 0);
     output_plan_.back(complex(output_spectra_), numbers_.data());
+    const int pixels = slice.out_height() * slice.out_width();
+    const dim3 outputs((pixels + kThreads - 1) / kThreads, slice.batch);
+    find_blank<<<outputs, kThreads>>>(blank_.data(), input, slice);
+    CONVLAB_CUDA_CHECK_LAUNCH(outputs, kThreads, 0);
     const unsigned maps = static_cast<unsigned>(slice.batch) * slice.out_channels;
-    crop<<<maps, kThreads>>>(output, numbers_.data(), input, weights, slice, plane_);
+    crop<<<maps, kThreads>>>(output, numbers_.data(), input, weights, blank_.data(), slice, plane_);
     CONVLAB_CUDA_CHECK_LAUNCH(maps, kThreads, 0);
   }
 
   Plane plane_;
   convlab::DeviceBuffer<double> numbers_;  // before the transforms and after those back
+  convlab::DeviceBuffer<bool> blank_;
   convlab::DeviceBuffer<double> input_spectra_;
   convlab::DeviceBuffer<double> output_spectra_;
   convlab::DeviceBuffer<double> weight_spectra_;
