@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,14 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty())
     return CLI::ExtrasError(unknown).what();
   return sentence(error);
+}
+
+/// CLI11 would take the word after "--stages=" for the value.
+void refuse_missing_values(int argc, const char* const* argv) {
+  for (const std::string word : std::span(argv, static_cast<std::size_t>(argc)))
+    if (word.starts_with("--") && word.find('=') + 1 == word.size())
+      throw UsageError("There is no value after " + word + "; write it without a space, or leave " +
+                       word.substr(0, word.size() - 1) + " out.");
 }
 
 /// "grader check" for a mistake in the arguments of its subcommand.
@@ -56,6 +65,7 @@ int run_program(CLI::App& app, int argc, const char* const* argv,
   };
   ExitCode exit_code = ExitCode::kEnvironment;
   try {
+    refuse_missing_values(argc, argv);
     app.parse(argc, argv);
     exit_code = body();
   } catch (const CLI::CallForHelp&) {
