@@ -35,7 +35,7 @@ set format "%g"
 set grid lc rgb pale lt 1
 set errorbars 0.6
 # What lies behind a label must not be read as a part of it.
-set style textbox opaque noborder margins 0.2,0.1 fillcolor rgb "white"
+set style textbox opaque noborder margins 0.2,0.4 fillcolor rgb "white"
 set key noautotitle at screen 0.985,0.975 right top horizontal maxrows 1 \
     Left reverse samplen 1 textcolor rgb ink
 set tmargin at screen 0.865
