@@ -61,7 +61,8 @@ namespace {
 constexpr std::int64_t kBandFloats = 32 << 10;
 constexpr int kStripFloats = 1 << 10;  // of sums: in the first-level cache
 
-// With fewer channels, many windows have only one pixel that is not black, and their error is too // large.
+// With fewer channels, many windows have only one pixel that is not black, and their error is too
+// large.
 constexpr int kFewestChannels = 4;
 
 // The left factor of a product: an input row, or a sum or difference of input rows.

@@ -40,7 +40,7 @@ namespace {
 // A slice of the unrolled input: in the second-level cache, or most of it in the first.
 constexpr std::int64_t kSliceFloats = 32 << 10;
 
-// Output pixels per slice: a multiple of every tile width.
+// Output pixels per slice: a multiple of the width of the widest tile.
 int slice_width(const ConvShape& shape) {
   const std::int64_t pixels = std::int64_t{shape.out_height()} * shape.out_width();
   const std::int64_t fitting = std::min(kSliceFloats / shape.taps(), pixels);

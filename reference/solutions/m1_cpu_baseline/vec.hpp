@@ -24,7 +24,7 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 32;
 #else
 inline constexpr int kLanes = 4;
-inline constexpr int kRegisters = 14;  // of 16: without fused multiply-add, products need registers, too
+inline constexpr int kRegisters = 14;  // of 16: without fused multiply-add products need some, too
 #endif
 
 /// kLanes floats in one register. GCC and clang compile +, - and * on it to one instruction, on
