@@ -99,7 +99,8 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
     }
     Finding refused = *emulated.refused;
     refused.title = "it should not compile";
-    refused.cause = "nvcc accepts this line; the compiler for the emulated device names the mistake in it.";
+    refused.cause =
+        "nvcc accepts this line; the compiler for the emulated device names the mistake in it.";
     refused.next = "Change this line, then check again.";
     refused.seen += "\nOn the GPU a kernel then accesses memory outside its arrays (E-outside).";
     return refused;

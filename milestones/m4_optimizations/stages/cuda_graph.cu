@@ -4,8 +4,8 @@
 //          not matter; at 100 the kernels of per-layer run for only 10 to 20 µs. The launches are
 //          the same each time: record them once as a graph, prepare it once, and launch the whole
 //          graph with one call.
-// Picture  per-layer     submit copy of the weights, submit kernel       two ways to the GPU
-//          cuda-graph    submit graph { copy of the weights → kernel }   one
+// Picture  per-layer     launch copy of the weights, launch kernel       two calls
+//          cuda-graph    launch graph { copy of the weights → kernel }   one call
 //
 // Cost     recording and preparing the graph take some 10 to 100 microseconds, in the prolog: a
 //          graph holds sizes and pointers, not the data. Layer time includes this, op time does

@@ -1,7 +1,7 @@
 // Input unrolling and a matrix multiplication in shared memory.
 //
 // Idea     Write the window of every output as a column of a matrix. Then the convolution is one
-//          matrix product, and everything that is known about fast matrix products applies.
+//          matrix product, and all known methods for fast matrix products apply.
 // Picture
 //                 taps                    columns = images · out_height · out_width
 //              ┌────────┐              ┌──────────────────────────┐

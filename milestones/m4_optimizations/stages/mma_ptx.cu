@@ -7,10 +7,12 @@
 //          known order, so they can be stored as they are.
 // Picture  mma.sync.m16n8k16, lane = 4·r + t:
 //
-//              A 16×16, halves     four registers: rows r, r + 8, then the same 8 columns further;
-//                                  columns 2·t and 2·t + 1
-//              B 16×8, halves      two registers: rows 2·t and 2·t + 1, then 8 rows further; column
-//              r C, D 16×8, floats   four registers: row r columns 2·t, 2·t + 1; row r + 8 the same
+//              A 16×16, halves     four registers: columns 2·t and 2·t + 1 of row r, then of row
+//                                  r + 8; then the same two 8 columns further
+//              B 16×8, halves      two registers: rows 2·t and 2·t + 1 of column r; then the same 8
+//                                  rows further
+//              C, D 16×8, floats   four registers: columns 2·t and 2·t + 1 of row r, then of row
+//                                  r + 8
 //
 //          ldmatrix.x4: lane i gives the address of row i % 8 (8 halves, 16 bytes) of matrix i / 8;
 //          each lane gets elements 2·t and 2·t + 1 of row r of each of the four matrices.

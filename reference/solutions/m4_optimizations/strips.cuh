@@ -144,7 +144,7 @@ inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
                               std::int64_t row_bytes, int map_blocks) {
   constexpr int kMostBlocks = 2;                 // on a multiprocessor
   constexpr std::int64_t kReservedBytes = 1024;  // by CUDA, for each block
-  constexpr int kLowestStrip = 8;                // a lower strip loads many more rows than it computes
+  constexpr int kLowestStrip = 8;  // a lower strip loads many more rows than it computes
   const DeviceRoom room = DeviceRoom::of_current();
   const int rows = shape.out_height();
   const int lowest = std::min(kLowestStrip, rows);

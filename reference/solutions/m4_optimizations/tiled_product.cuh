@@ -28,7 +28,7 @@ template <int TileMaps, class LoadInput>
 __device__ void add_products(float (&sum)[TileMaps / kThreadRows], const float* weights, int maps,
                              int taps, LoadInput load_input) {
   constexpr int kMapsPerThread = TileMaps / kThreadRows;
-  __shared__ float weight_tile[kTileTaps][TileMaps];  // (taps, maps): the maps of a thread lie side by side
+  __shared__ float weight_tile[kTileTaps][TileMaps];  // (taps, maps)
   __shared__ InputTile input_tile;                    // (taps, columns)
   const int x = threadIdx.x;
   const int y = threadIdx.y;
