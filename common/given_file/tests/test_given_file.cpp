@@ -177,17 +177,24 @@ TEST_CASE("given file: the last bytes of an allocation are its last, and vectors
     const char* index;
     const char* words;
   };
+  const char* const whole = "float4 v = *reinterpret_cast<const float4*>(x + from)";
+  const char* const by_member = "const float4& v = *reinterpret_cast<const float4*>(x + from)";
+  // A build with sanitizers has UndefinedBehaviorSanitizer's own words.
+  const char* const misaligned =
+      CONVLAB_ADDRESS_SANITIZER
+          ? "misaligned address 0x"
+          : "misaligned address: a float4 must lie at a multiple of 16 bytes, and this address is "
+            "12 beyond one";
   // The second allocation has no multiple of 16 bytes. A float4 may be compiled to four floats.
-  for (const Row& row :
-       {Row{"straight.cu", "float4 v = *reinterpret_cast<const float4*>(x + from)", "4", ""},
-        Row{"crooked.cu", "float4 v = *reinterpret_cast<const float4*>(x + from)", "3",
-            // A build with sanitizers has UndefinedBehaviorSanitizer's own words.
-            CONVLAB_ADDRESS_SANITIZER ? "misaligned address 0x"
-                                      : "misaligned address: a float4 must lie at a multiple of 16 "
-                                        "bytes, and this address is 12 beyond one"},
-        Row{"inside.cu", "float2 v = {x[from], x[from]}", "8", ""},
-        Row{"beyond.cu", "float2 v = {x[from], x[from]}", "9",
-            "0 bytes past the end of allocation 1 of 36 bytes"}}) {
+  std::vector<Row> rows = {{"straight.cu", whole, "4", ""},
+                           {"member.cu", by_member, "3", misaligned},
+                           {"inside.cu", "float2 v = {x[from], x[from]}", "8", ""},
+                           {"beyond.cu", "float2 v = {x[from], x[from]}", "9",
+                            "0 bytes past the end of allocation 1 of 36 bytes"}};
+#ifndef __clang__  // does not check a copy of a whole float4 (docs/emulation.md)
+  rows.push_back({"crooked.cu", whole, "3", misaligned});
+#endif
+  for (const Row& row : rows) {
     const auto file = folder.path() / row.name;
     std::ofstream(file) << read_text(kSources + "with_stride.cu")
                         << "__global__ void load(float* y, const float* x, int from) {\n  "

@@ -113,10 +113,10 @@ __global__ void find_blank(bool* blank, const float* input, ConvShape shape) {
                         pixel / shape.out_width() * shape.stride * shape.width +
                         pixel % shape.out_width() * shape.stride;
   bool zeros = true;
-  for (int c = 0; c < shape.in_channels; ++c) {
-    for (int p = 0; p < shape.kernel; ++p) {
+  for (int c = 0; c < shape.in_channels && zeros; ++c) {
+    for (int p = 0; p < shape.kernel && zeros; ++p) {
       for (int q = 0; q < shape.kernel; ++q) {
-        zeros = zeros && window[(c * shape.height + p) * shape.width + q] == 0.0f;
+        zeros &= window[(c * shape.height + p) * shape.width + q] == 0.0f;
       }
     }
   }
