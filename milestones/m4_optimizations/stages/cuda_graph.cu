@@ -30,8 +30,7 @@ using convlab::ConvShape;
 
 class CudaGraph : public convlab::Convolution {
  public:
-  /// Allocates, copies in, and records what convolve is to launch. Fill in: about 25 lines. The
-  /// calls:
+  /// Allocates, copies in, and records what convolve launches. Fill in: about 25 lines. The calls:
   ///
   ///     cudaStreamCreate(&stream);
   ///     cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);

@@ -28,11 +28,11 @@ using convlab::ConvShape;
 
 /// persistent with two buffers for images. Fill in: about 20 lines more than there. The calls:
 ///
-///     __pipeline_memcpy_async(to, from, bytes);  // 4, 8 or 16 bytes, both aligned to as many
-///     __pipeline_commit();                       // the copies so far are a group
-///     __pipeline_wait_prior(1);                  // until all groups but the newest are there
+///     __pipeline_memcpy_async(to, from, bytes); // 4, 8 or 16 bytes, addresses aligned to them
+///     __pipeline_commit(); // the copies so far are a group __pipeline_wait_prior(1); // until all
+///     groups but the newest have arrived
 ///
-/// They wait for the copies of this thread; __syncthreads() makes those of the others visible.
+/// They wait only for the copies of this thread; __syncthreads() makes those of the others visible.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 

@@ -44,13 +44,13 @@ class Fft : public convlab::DeviceConvolution {
   /// Pads, transforms, multiplies, transforms back and crops some images at a time.
   /// Fill in: about 25 lines.
   ///
-  /// The calls, each of which returns whether it went well:
+  /// Each call returns a status; check it:
   ///
   ///     cufftPlanMany(&plan_, 2, sizes, nullptr, 1, 0, nullptr, 1, 0, CUFFT_D2Z, planes);
-  ///     cufftExecD2Z(plan_, numbers, spectra);   // and CUFFT_Z2D, cufftExecZ2D for the way back
+  ///     cufftExecD2Z(plan_, numbers, spectra); // and CUFFT_Z2D, cufftExecZ2D to transform back
   ///
-  /// A plane of rows × columns numbers has rows × (columns / 2 + 1) frequencies. The way back
-  /// leaves every number rows · columns times too large.
+  /// A plane of rows × columns numbers has rows × (columns / 2 + 1) frequencies. After transforming
+  /// back, every number is rows · columns times too large.
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // Your code replaces this line.
@@ -67,7 +67,7 @@ const convlab::LadderStage<Fft> stage("fft", "Your convolution by Fourier transf
 
 namespace {
 
-// Without a GPU or without the library there is nothing to call.
+// Without a GPU or the library the stage is left out.
 const convlab::StageLeftOut stage(
     "fft", "it calls NVIDIA's library cuFFT, which needs a GPU; this program was built without it");
 

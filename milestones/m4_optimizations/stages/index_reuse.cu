@@ -27,14 +27,14 @@ namespace {
 
 using convlab::ConvShape;
 
-/// fused-gemm's product, with offsets from tables. Fill in: about 40 lines, most of them
-/// fused-gemm's; add the two tables to its parameters.
+/// The product of fused-gemm, with offsets from tables. Fill in: about 40 lines, most of them from
+/// fused-gemm; add the two tables to its parameters.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 
 class IndexReuse : public convlab::DeviceConvolution {
-  /// Computes both tables on the host and copies them: about 15 lines. Here shape() tells the
-  /// sizes. The tables may be made here because they depend on the sizes alone, not on the data.
+  /// Computes both tables on the host and copies them: about 15 lines. shape() has the sizes. The
+  /// tables belong here because they depend only on the sizes, not on the data.
   void prepare() override {}
 
   /// Frees them.

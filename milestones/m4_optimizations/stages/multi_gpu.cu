@@ -30,8 +30,8 @@ using convlab::ConvShape;
 
 class MultiGpu : public convlab::Convolution {
  public:
-  /// Gives each GPU its images and all weights. Fill in: about 25 lines. cudaGetDeviceCount says
-  /// how many there are; cudaSetDevice chooses the one that the following calls mean.
+  /// Gives each GPU its images and all weights. Fill in: about 25 lines. cudaGetDeviceCount gives
+  /// their number; cudaSetDevice chooses the GPU for the following calls.
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     // Your code replaces this line.
@@ -46,7 +46,7 @@ class MultiGpu : public convlab::Convolution {
   void epilog() override {}
 
  private:
-  /// What one GPU has of the work.
+  /// The part of one GPU.
   struct Part {
     int device = 0;
     ConvShape shape;  // batch: its images

@@ -34,8 +34,8 @@ __global__ void conv_forward_kernel(float* output, const float* input, const flo
                                     ConvShape shape) {}
 
 class PerLayer : public convlab::DeviceConvolution {
-  /// Chooses the kernel by the shape: the network's two, and one that serves all others. About 15
-  /// lines; all pointers are to device memory.
+  /// Chooses the kernel by the shape: one for each convolution of the network, and a general one.
+  /// About 15 lines; all pointers are to device memory.
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // Your code replaces this line.

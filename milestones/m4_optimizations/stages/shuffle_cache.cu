@@ -37,7 +37,7 @@ __global__ void conv_forward_kernel(float* output, const float* input, const flo
                                     ConvShape shape) {}
 
 class ShuffleCache : public convlab::DeviceConvolution {
-  /// Launches the kernel, or a general one where the stride is not 1: about 12 lines.
+  /// Launches the kernel, or a general one if the stride is not 1: about 12 lines.
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // Your code replaces this line.

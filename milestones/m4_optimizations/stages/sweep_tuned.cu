@@ -26,7 +26,7 @@ namespace {
 
 using convlab::ConvShape;
 
-/// The kernel of thread-coarsening as a template, so that many points can be tried. Fill in: about
+/// The kernel of thread-coarsening as a template, so that you can try many points. Fill in: about
 /// 35 lines, nearly all of them from there.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}

@@ -38,17 +38,17 @@ namespace {
 
 using convlab::ConvShape;
 
-/// Two columns of some rows and maps for a thread. Fill in: about 60 lines, and a kernel of about
-/// 20 lines that transforms the weights.
+/// A thread computes two columns of some rows and maps. Fill in: about 60 lines, and a kernel of
+/// about 20 lines that transforms the weights.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 
 class Winograd : public convlab::DeviceConvolution {
-  /// Allocates room for the transformed weights: 1 line.
+  /// Allocates memory for the transformed weights: 1 line.
   void prepare() override {}
   void release() override {}
 
-  /// Transforms the weights, then convolves; a general kernel where the stride is not 1: 20 lines.
+  /// Transforms the weights, then convolves; a general kernel if the stride is not 1: 20 lines.
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // Your code replaces this line.
