@@ -43,8 +43,8 @@ using convlab::ConvShape;
 ///     convlab::multiply_add(sums, left, right);          // 16 × 8 sums
 ///     convlab::block_store(global, shared, bytes);       // stores an image in one piece
 ///
-/// matrix_fragments.cuh says which thread holds which element. Begin with the first layer: weights
-/// in registers, float4 stores. Other shapes use a simple kernel.
+/// common/device/matrix_fragments.cuh says which thread holds which element. Begin with the first
+/// layer: weights in registers, float4 stores. Other shapes use a simple kernel.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 
