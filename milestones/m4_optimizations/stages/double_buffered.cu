@@ -28,9 +28,9 @@ using convlab::ConvShape;
 
 /// persistent with two buffers for images. Fill in: about 20 lines more than there. The calls:
 ///
-///     __pipeline_memcpy_async(to, from, bytes); // 4, 8 or 16 bytes, addresses aligned to them
-///     __pipeline_commit(); // the copies so far are a group __pipeline_wait_prior(1); // until all
-///     groups but the newest have arrived
+///     __pipeline_memcpy_async(to, from, bytes);  // 4, 8 or 16 bytes, addresses aligned to them
+///     __pipeline_commit();                       // the copies so far are a group
+///     __pipeline_wait_prior(1);                  // until all groups but the newest have arrived
 ///
 /// They wait only for the copies of this thread; __syncthreads() makes those of the others visible.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,

@@ -47,7 +47,7 @@ class Fft : public convlab::DeviceConvolution {
   /// Each call returns a status; check it:
   ///
   ///     cufftPlanMany(&plan_, 2, sizes, nullptr, 1, 0, nullptr, 1, 0, CUFFT_D2Z, planes);
-  ///     cufftExecD2Z(plan_, numbers, spectra); // and CUFFT_Z2D, cufftExecZ2D to transform back
+  ///     cufftExecD2Z(plan_, numbers, spectra);   // and CUFFT_Z2D, cufftExecZ2D to transform back
   ///
   /// A plane of rows × columns numbers has rows × (columns / 2 + 1) frequencies. After transforming
   /// back, every number is rows · columns times too large.

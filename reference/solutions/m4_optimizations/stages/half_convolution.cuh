@@ -5,9 +5,9 @@
 // One channel. A block computes one strip of output rows of one image, a warp 16 columns of it. The
 // input rows of a strip lie together in memory, so one bulk copy loads them.
 //
-//     left (16, 16 k) 4 maps × 2 output rows × 2 parities; k: 2 input rows × 8 taps right (16 k, 8)
-//     8 pairs of columns: one load for each input row, kept as long as it is used sums (16, 8) a
-//     thread holds four neighbouring columns: one store of 16 bytes
+//     left   (16, 16 k)  4 maps × 2 output rows × 2 parities; k: 2 input rows × 8 taps
+//     right  (16 k, 8)   8 pairs of columns: one load for each input row, kept while it is used
+//     sums   (16, 8)     a thread holds four neighbouring columns: one store of 16 bytes
 //
 // Several channels. A block computes one image after the other; all weights stay in registers.
 //

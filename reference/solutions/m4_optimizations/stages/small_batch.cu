@@ -8,7 +8,7 @@
 //
 //              prepare   all that does not depend on the data: attributes, and the launch itself,
 //                        captured as a graph
-//              launch    one call, which submits the graph
+//              launch    one call, which launches the graph
 //
 // Cost     a few microseconds more in the prolog
 // Expect   no gain at 10 000 images, where the queue of roofline helps; some microseconds at few
