@@ -15,7 +15,7 @@ struct Rung {
   ComputeCapability needs{};
 };
 
-// The stages of milestone 4 as they are handed out.
+// The stages of milestone 4 in the hand-out.
 constexpr Rung kLadder[] = {
     {"im2col-gemm", 110, "baseline"},
     {"fused-gemm", 120, "im2col-gemm"},

@@ -26,7 +26,7 @@ bool all_right(Submission& submission, const StageInfo& stage,
   });
 }
 
-// Runs the cases with warps in lockstep. Empty if one is wrong, or if no lane relies on another.
+// Runs the cases with warps in lockstep. Nothing if a case is wrong or no lane relies on another.
 std::optional<Luck> find_warp_sync(const std::filesystem::path& program, const StageInfo& stage,
                                    const std::vector<ElementCase>& cases, std::uint64_t seed,
                                    std::vector<std::string> environment) {
@@ -60,7 +60,7 @@ std::optional<Luck> find_warp_sync(const std::filesystem::path& program, const S
   return Luck{warp_sync_finding(*told, where), program, environment};
 }
 
-// None if it does not answer.
+// Null if the program does not answer.
 std::unique_ptr<Submission> start(const EmulatedProgram& emulated, const SourceText& sources) {
   auto submission = std::make_unique<Submission>(emulated.program);
   submission->set_sources(sources);
@@ -99,19 +99,20 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
     }
     Finding refused = *emulated.refused;
     refused.title = "it should not compile";
-    refused.cause = "nvcc takes this line; the compiler for the emulated device names its mistake.";
+    refused.cause =
+        "nvcc accepts this line; the compiler for the emulated device names the mistake in it.";
     refused.next = "Change this line, then check again.";
-    refused.seen += "\nOn the GPU a kernel then touches memory that is not its own (E-outside).";
+    refused.seen += "\nOn the GPU a kernel then accesses memory outside its arrays (E-outside).";
     return refused;
   }
   const auto submission = start(emulated, sources);
   if (!submission) return std::nullopt;
-  // Few images are quick, and mostly enough.
+  // Few images are quick and usually enough.
   auto closer = run_case(*submission, stage, with_few_images({test}).front(), seed).finding;
   if (!closer) closer = run_case(*submission, stage, test, seed).finding;
   if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return std::nullopt;
   closer->seen +=
-      "\nSeen on the emulated device, which ran the case again; the GPU says " + found.id + ".";
+      "\nSeen on the emulated device, which ran the case again; the GPU reported " + found.id + ".";
   return closer;
 }
 
@@ -136,8 +137,8 @@ std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& so
 
 namespace {
 
-// The lines that declare a variable before a parallel loop and change it inside; nothing if there
-// are none.
+// The lines that declare a variable before a parallel loop and change it inside. Nothing if there
+// are no such lines.
 std::optional<Finding> name_shared_variable(const SourceText& sources, const std::string& seen) {
   static const std::regex declares(R"(^(?:float|double|int|auto)\s+(\w+)\s*(=[^;]*)?;)");
   constexpr int kNear = 40;
@@ -187,10 +188,10 @@ std::optional<Finding> find_shared_variable(const std::function<std::filesystem:
     const std::string seen = "Compiled without optimisation: " + wrong->seen;
     if (auto named = name_shared_variable(sources, seen)) return named;
     Finding found = finding("E-race", seen);
-    found.title = "right with optimisation only";
+    found.title = "right only with optimisation";
     found.cause =
-        "Threads of OpenMP change a variable that all of them share, or one has no value.";
-    found.next = "Declare each variable inside the loop that uses it, with a start value.";
+        "OpenMP threads change a variable that they share, or a variable has no start value.";
+    found.next = "Declare each variable inside the loop that uses it, and give it a start value.";
     return found;
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Weights in constant memory: as many maps at a time as fit.
+// Weights in constant memory, as many maps at a time as fit.
 
 #include <cuda_runtime.h>
 
@@ -13,11 +13,11 @@
 
 namespace convlab {
 
-constexpr int kConstantBytes = 64 << 10;  // all that there is
+constexpr int kConstantBytes = 64 << 10;  // all of it
 
-/// How many maps have room for their weights.
+/// How many maps fit with their weights.
 /// @tparam Number  the type of a weight there
-/// @param step  maps that a thread reads at a time: the answer is a multiple of it, perhaps 0
+/// @param step  maps that a thread reads at a time; the result is a multiple of it, perhaps 0
 template <class Number>
 int maps_in_constant_memory(const ConvShape& shape, int step) {
   return kConstantBytes / static_cast<int>(sizeof(Number)) / shape.taps() / step * step;

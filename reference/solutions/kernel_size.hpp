@@ -4,8 +4,8 @@
 
 namespace convlab {
 
-/// What `choose` returns for the kernel size as a constant, which can be a template argument: 3, 5
-/// or 7, and 0 for any other. The networks of the course have kernels 5 and 7.
+/// Calls `choose` with the kernel size as a constant, which can be a template argument: 3, 5 or 7,
+/// or 0 for any other. The networks of the course have kernels 5 and 7.
 ///
 ///     kernel = for_kernel_size(shape.kernel, [](auto size) { return conv_forward<size()>; });
 template <class Choose>

@@ -1,17 +1,17 @@
-// The input channels in parallel, their sums added up by atomics.
+// The input channels in parallel, their sums added by atomics.
 //
-// Idea     Each channel's part of an output gets a thread of its own, as in channel-reduction-tree,
-//          but the threads need not be in one block: each adds its part to the output with an
-//          atomic operation, which the second-level cache carries out.
+// Idea     Each channel's part of an output gets its own thread, as in channel-reduction-tree, but
+//          the threads need not be in one block: each adds its part to the output with an atomic
+//          operation, which the second-level cache performs.
 // Picture  grid.y counts maps × channels:
 //
 //              block (…, m · C + c, b):  output[b][m][…]  +=  part of channel c
 //
-// Cost     C atomic additions for each output instead of one store, and the output must be zero
-//          first: it is written once more, 1 GB in the first convolution at 10 000 images.
+// Cost     C atomic additions for each output instead of one store. The output must be zero first,
+//          so it is written once more: 1 GB in the first convolution at 10 000 images.
 // Expect   slower than the tree and than the baseline at large batches. The order of the additions
-//          differs from run to run, and so does the last bit of the result. With one channel
-//          nothing is left to add, and a plain store does it.
+//          differs from run to run, and so does the last bit of the result. With one channel a
+//          plain store is enough.
 // Run      cmake --build --preset lab --target m4
 //          build/bin/m4 100 --stage channel-reduction-atomics
 //          build/bin/grader check m4 --stage channel-reduction-atomics

@@ -1,7 +1,7 @@
-// The input channels in parallel, their sums added up by a tree.
+// The input channels in parallel, their sums added by a tree.
 //
-// Idea     The baseline has a thread for every output. A sum over C channels has more to offer:
-//          give each channel a thread of its own, and add up their partial sums in shared memory.
+// Idea     The baseline has a thread for every output. A sum over C channels allows more threads:
+//          give each channel its own thread, and add the partial sums in shared memory.
 // Picture  a block of 256 threads, C = 4: 64 pixels × 4 slices of channels
 //
 //              slice 0   a a a a …        a+c  a+c …        a+c+b+d …  → output
@@ -9,11 +9,11 @@
 //              slice 2   c c c c …
 //              slice 3   d d d d …        log2(4) = 2 steps, a barrier before each
 //
-// Cost     the same loads and multiply-adds as the baseline; besides, for each output and slice a
-//          store and a load in shared memory, and log2(slices) barriers.
-// Expect   no gain at large batches, where there are threads enough without it: 18.5 million
-//          outputs at 1 000 images. A gain where the outputs are too few to fill the GPU. With one
-//          channel it is the baseline.
+// Cost     the same loads and multiply-adds as the baseline. In addition, for each output and slice
+//          a store and a load in shared memory, and log2(slices) barriers.
+// Expect   no gain at large batches, which have enough threads anyway: 18.5 million outputs at
+//          1 000 images. A gain if the outputs are too few to fill the GPU. With one channel it is
+//          the baseline.
 // Run      cmake --build --preset lab --target m4
 //          build/bin/m4 100 --stage channel-reduction-tree
 //          build/bin/grader check m4 --stage channel-reduction-tree

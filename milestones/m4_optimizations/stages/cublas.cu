@@ -27,15 +27,15 @@ namespace {
 
 using convlab::ConvShape;
 
-/// Fill in: about 30 lines, with your kernel that unrolls. The calls, each of which returns whether
-/// it went well:
+/// Fill in: about 30 lines, with your kernel that unrolls. Each call returns a status; check it:
 ///
 ///     cublasCreate(&handle_);                                    // in prepare
 ///     cublasSgemmStridedBatched(handle_, CUBLAS_OP_N, CUBLAS_OP_N, pixels, maps, taps, &one,
 ///                               unrolled, pixels, taps · pixels, weights, taps, 0, &zero,
 ///                               output, pixels, maps · pixels, images);
 ///
-/// A distance of 0 between the matrices of two images says that all share one: the weights.
+/// A distance of 0 between the matrices of two images says that all images share one matrix, the
+/// weights.
 class Cublas : public convlab::DeviceConvolution {
   void prepare() override {}
   void release() override {}
@@ -56,7 +56,7 @@ const convlab::LadderStage<Cublas> stage("cublas", "Your calls of cuBLAS");
 
 namespace {
 
-// Without a GPU or without the library there is nothing to call.
+// Without a GPU or the library the stage is left out.
 const convlab::StageLeftOut stage(
     "cublas",
     "it calls NVIDIA's library cuBLAS, which needs a GPU; this program was built without it");

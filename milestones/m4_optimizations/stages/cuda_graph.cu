@@ -1,17 +1,18 @@
-// All work of a convolution submitted as one graph.
+// All work of a convolution launched as one graph.
 //
-// Idea     A launch costs some microseconds on its way from the program to the GPU. At 10 000
-//          images nobody notices; at 100 the kernels of per-layer run for 10 to 20 of them. What is
-//          submitted is the same each time: record it once as a graph, check and prepare it once,
-//          and submit the whole graph with one call.
-// Picture  per-layer     submit copy of the weights, submit kernel       two ways to the GPU
-//          cuda-graph    submit graph { copy of the weights → kernel }   one
+// Idea     A launch takes some microseconds from the program to the GPU. At 10 000 images that does
+//          not matter; at 100 the kernels of per-layer run for only 10 to 20 µs. The launches are
+//          the same each time: record them once as a graph, prepare it once, and launch the whole
+//          graph with one call.
+// Picture  per-layer     launch copy of the weights, launch kernel       two calls
+//          cuda-graph    launch graph { copy of the weights → kernel }   one call
 //
-// Cost     recording and preparing the graph, some 10 to 100 microseconds, in the prolog: it knows
-//          sizes and pointers, not the data. Layer time pays for it, op time does not.
+// Cost     recording and preparing the graph take some 10 to 100 microseconds, in the prolog: a
+//          graph holds sizes and pointers, not the data. Layer time includes this, op time does
+//          not.
 // Expect   some microseconds less at small batches, most for the first convolution, whose weights
-//          are copied to constant memory before its kernel; nothing at large batches. Graphs pay
-//          with dozens of small kernels: a whole network, not one layer.
+//          are copied to constant memory before its kernel. No gain at large batches. Graphs pay
+//          for dozens of small kernels: a whole network, not one layer.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage cuda-graph
 //          build/bin/grader check m4 --stage cuda-graph
 // Read     docs/ladder/cuda-graph.md
@@ -29,8 +30,7 @@ using convlab::ConvShape;
 
 class CudaGraph : public convlab::Convolution {
  public:
-  /// Allocates, copies in, and records what convolve is to launch. Fill in: about 25 lines. The
-  /// calls:
+  /// Allocates, copies in, and records what convolve launches. Fill in: about 25 lines. The calls:
   ///
   ///     cudaStreamCreate(&stream);
   ///     cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);

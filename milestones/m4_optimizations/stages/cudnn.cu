@@ -1,12 +1,12 @@
 // The library's convolution.
 //
-// Idea     The quick way: cuDNN has the convolution itself, in several algorithms, and a search
-//          that times them on your shape. The rest of your ladder is compared with it.
-// Picture  four descriptions (input, weights, output, convolution), then one call.
-// Cost     the search takes a while; it belongs into prepare, where the layer time sees it and the
-//          op time does not.
-// Expect   good where libraries are tuned: many channels. A first layer of one channel is another
-//          matter.
+// Idea     cuDNN has several algorithms for the convolution, and a search that times them on your
+//          shape. The rest of your ladder is compared with it.
+// Picture  four descriptors (input, weights, output, convolution), then one call.
+// Cost     the search takes a while. Put it into prepare: then layer time includes it, and op time
+//          does not.
+// Expect   fast for many channels, for which libraries are tuned; slow for a first layer of one
+//          channel.
 // Run      cmake --build --preset lab --target m4
 //          build/bin/m4 100 --stage cudnn       (a GPU and cuDNN)
 // Read     docs/ladder/cudnn.md
@@ -24,7 +24,7 @@ namespace {
 
 using convlab::ConvShape;
 
-/// Fill in: about 40 lines in all. The calls, each of which returns whether it went well:
+/// Fill in: about 40 lines in all. Each call returns a status; check it:
 ///
 ///     cudnnSetTensor4dDescriptor, cudnnSetFilter4dDescriptor, cudnnSetConvolution2dDescriptor with
 ///     CUDNN_CROSS_CORRELATION, cudnnSetConvolutionMathType with CUDNN_FMA_MATH (no TF32),
@@ -50,7 +50,7 @@ const convlab::LadderStage<Cudnn> stage("cudnn", "Your calls of cuDNN");
 
 namespace {
 
-// Without a GPU or without the library there is nothing to call.
+// Without a GPU or the library the stage is left out.
 const convlab::StageLeftOut stage(
     "cudnn",
     "it calls NVIDIA's library cuDNN, which needs a GPU; this program was built without it");

@@ -1,6 +1,6 @@
 // The convolution as a product of Fourier transforms, by cuFFT.
 //
-// Idea     Sliding a window over an image is a plain product of their Fourier transforms, frequency
+// Idea     Sliding a window over an image becomes a product of their Fourier transforms, frequency
 //          by frequency. A transform of N points costs about N · log N operations, whatever the
 //          size of the window.
 // Picture  image b, channel c → transform X[b][c] ┐
@@ -13,12 +13,12 @@
 //          passes through memory six times, in double precision: 1.4 MB and 1.2 MB for an image
 //          where the direct method moves 132 KB and 100 KB. At 4.3 TB/s that is 3.3 ms and 2.7 ms
 //          for 10 000.
-// Expect   slower than per-layer: fewer operations, and memory is the limit. Windows of 7 × 7 are
-//          too small; the method wins where they are several times as large. Accuracy: a transform
-//          mixes all pixels of an image, so each output gets an error as large as the largest one
-//          deserves. Where a window sees only zeros, the output is noise and not 0. In single
-//          precision that noise breaks the bound of every precision class, so the transforms are
-//          double, and what is below their noise counts as zero.
+// Expect   slower than per-layer: it has fewer operations, but memory is the limit. The method wins
+//          if windows are several times as large as 7 × 7. Accuracy: a transform mixes all pixels
+//          of an image, so each output gets an error as large as that of the largest one. A window
+//          of zeros gives noise and not 0. In single precision that noise breaks the bound of every
+//          precision class, so the transforms are double, and outputs that are tiny compared with
+//          the largest are computed directly.
 // Run      cmake --build --preset lab && build/bin/m4 100 --stage fft
 //          build/bin/grader check m4 --stage fft
 // Read     docs/ladder/fft.md
@@ -44,13 +44,13 @@ class Fft : public convlab::DeviceConvolution {
   /// Pads, transforms, multiplies, transforms back and crops some images at a time.
   /// Fill in: about 25 lines.
   ///
-  /// The calls, each of which returns whether it went well:
+  /// Each call returns a status; check it:
   ///
   ///     cufftPlanMany(&plan_, 2, sizes, nullptr, 1, 0, nullptr, 1, 0, CUFFT_D2Z, planes);
-  ///     cufftExecD2Z(plan_, numbers, spectra);   // and CUFFT_Z2D, cufftExecZ2D for the way back
+  ///     cufftExecD2Z(plan_, numbers, spectra);   // and CUFFT_Z2D, cufftExecZ2D to transform back
   ///
-  /// A plane of rows × columns numbers has rows × (columns / 2 + 1) frequencies. The way back
-  /// leaves every number rows · columns times too large.
+  /// A plane of rows × columns numbers has rows × (columns / 2 + 1) frequencies. After transforming
+  /// back, every number is rows · columns times too large.
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // Your code replaces this line.
@@ -67,7 +67,7 @@ const convlab::LadderStage<Fft> stage("fft", "Your convolution by Fourier transf
 
 namespace {
 
-// Without a GPU or without the library there is nothing to call.
+// Without a GPU or the library the stage is left out.
 const convlab::StageLeftOut stage(
     "fft", "it calls NVIDIA's library cuFFT, which needs a GPU; this program was built without it");
 

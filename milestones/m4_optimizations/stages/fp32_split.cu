@@ -1,15 +1,17 @@
 // Single precision from half-precision tensor cores.
 //
-// Idea     A float has 24 bits, a half 11: a float is almost two halves. Three products of halves
-//          replace one of floats, and tensor cores do 15 times as many of them as the other cores.
+// Idea     A float has 24 bits, a half has 11: two halves hold almost a float. Three products of
+//          halves replace one of floats, and tensor cores do 15 times as many products as the other
+//          cores.
 // Picture      value = high + low      high: the nearest half; low: the nearest half of the rest
 //              a · b ≈ high·high + (high·low + low·high)
 //
-//          Halves reach from 2^-24 to 65504. A power of two, chosen by the largest value, moves the
-//          data to where nothing overflows and little is lost; multiply by its inverse at the end.
-// Cost     three matrix operations instead of one, twice the registers for both factors.
-// Expect   the first layer still near the copy: tensor cores were idle there. The second one
-//          limited by them. Tensor cores cut off what does not fit when they add: sum the
+//          Halves reach from 2^-24 to 65504. Multiply the data by a power of two, chosen by the
+//          largest value, so that nothing overflows and few bits are lost. Multiply by its inverse
+//          at the end.
+// Cost     three matrix operations instead of one, and twice the registers for both factors.
+// Expect   the first layer is still near the time of a copy, because tensor cores were idle there.
+//          They limit the second layer. Tensor cores cut off bits when they add: sum the
 //          corrections apart from the main products, and test with positive data.
 // Run      cmake --build --preset lab && build/bin/m4 10000 --stage fp32-split
 //          build/bin/grader check m4 --stage fp32-split
@@ -27,12 +29,12 @@ namespace {
 using convlab::ConvShape;
 
 /// Your kernel of roofline with three products. Fill in: about 40 lines more than there: the
-/// largest value of a strip (__shfl_xor_sync, then shared memory), the split, two sums. Interleave
-/// the high and low halves of two neighbours in the place of the floats: one 64-bit load then
-/// brings both.
+/// largest value of a strip (__shfl_xor_sync, then shared memory), the split, two sums. Store the
+/// high and low halves of two neighbours in place of the two floats: one 64-bit load then brings
+/// all four.
 ///
 /// On compute capability 9.0, common/device/warpgroup_multiply.cuh has operations that are nearly
-/// twice as fast for the second layer: about 200 lines, if you want to know how far it goes.
+/// twice as fast for the second layer. With them the stage takes about 200 lines more.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 

@@ -1,15 +1,15 @@
 // Arithmetic in half precision, one number at a time.
 //
-// Idea     A half has 16 bits: half the bytes, half the registers. Convert inputs and weights where
-//          they are loaded and let products and sums be halves as well. Take your fastest kernel of
-//          floats, change the types, and ask what it bought.
+// Idea     A half has 16 bits: half the bytes of a float. Convert inputs and weights when they are
+//          loaded, and use halves for products and sums, too. Take your fastest kernel of floats,
+//          change the types, and see what it gains.
 // Picture  sign 1 bit, exponent 5 bits, fraction 10 bits: 11 significant bits, numbers from 6e-8 to
 //          65504. Between 2048 and 4096 neighbours are 2 apart: 2048 + 1 is 2048.
-// Cost     __hfma takes the same place in the same pipeline as a multiply-add of floats, so nothing
-//          is saved in arithmetic; each input load gets a conversion.
+// Cost     __hfma takes as long as a multiply-add of floats, in the same pipeline, so arithmetic
+//          gains nothing. Each input load needs a conversion.
 // Expect   about the time of your kernel of floats. The gain is in the next stage, half2. Products
-//          and sums are rounded to 11 bits: the stage says so with its precision (fp16-sums), whose
-//          bound is far wider than that of rounded inputs alone.
+//          and sums are rounded to 11 bits, so the precision class is fp16-sums. Its bound is far
+//          wider than that of rounded inputs alone.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage half
 //          build/bin/grader check m4 --stage half
 // Read     docs/ladder/half.md

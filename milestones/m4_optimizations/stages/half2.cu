@@ -1,9 +1,9 @@
 // Arithmetic in half precision, two numbers at a time.
 //
 // Idea     A register of 32 bits holds two halves, and __hfma2 multiplies and adds both in the time
-//          of one float. The question of the stage is which two numbers to pair. Two neighbouring
-//          columns need every input twice, once as the left and once as the right one of a pair.
-//          Two maps take the same input: look at what that does to loads and to weights.
+//          of one float. Which two numbers do you pair? Two neighbouring columns need every input
+//          twice, as the left and as the right one of a pair. Two maps use the same input: what
+//          does that change for loads and weights?
 // Picture  one step of a thread, maps m and m + 1:
 //
 //              input      ( x       , x         )
@@ -12,8 +12,8 @@
 //
 // Cost     half of the arithmetic instructions of restrict-unroll and of half, if the weights of
 //          two maps lie side by side, so that one load of 32 bits brings both.
-// Expect   up to twice the speed of half where arithmetic limits; less in a first layer, where
-//          memory and loads do. Precision class fp16-sums.
+// Expect   up to twice the speed of half if arithmetic is the limit; less in a first layer, where
+//          memory and loads are. Precision class fp16-sums.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage half2
 //          build/bin/grader check m4 --stage half2
 // Read     docs/ladder/half2.md
@@ -27,7 +27,7 @@ namespace {
 
 using convlab::ConvShape;
 
-/// Your kernel of half with pairs. Fill in: about 45 lines, and 10 for a kernel that lays the
+/// Your kernel of half with pairs. Fill in: about 45 lines, and 10 for a kernel that stores the
 /// weights of two maps side by side. The pieces:
 ///
 ///     half2 both = __float2half2_rn(value);             // (value, value)
@@ -35,12 +35,12 @@ using convlab::ConvShape;
 ///     sum = __hfma2(both, pair, sum);
 ///     float even = __low2float(sum), odd = __high2float(sum);
 ///
-/// An odd number of maps has a last pair of which one half is not stored.
+/// If the number of maps is odd, do not store the second half of the last pair.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 
 class Half2 : public convlab::DeviceConvolution {
-  /// Allocates room for the paired weights, if you keep them. Fill in: about 2 lines.
+  /// Allocates memory for the paired weights, if you keep them. Fill in: about 2 lines.
   void prepare() override {}
 
   /// Launches the kernels; all pointers are to device memory. Fill in: about 15 lines. The weights

@@ -1,20 +1,20 @@
 // Input unrolling and a matrix multiplication in shared memory.
 //
 // Idea     Write the window of every output as a column of a matrix. Then the convolution is one
-//          matrix product, and everything that is known about fast matrix products applies.
+//          matrix product, and all known methods for fast matrix products apply.
 // Picture
 //                 taps                    columns = images · out_height · out_width
 //              ┌────────┐              ┌──────────────────────────┐
 //     maps     │weights │   ×   taps   │ unrolled input           │   =   output, maps × columns
 //              └────────┘              └──────────────────────────┘
 //
-//          taps is in_channels · K · K. The weights already lie in memory as this matrix; the
-//          product gives, for every image, its maps one after the other, as the output wants them.
+//          taps is in_channels · K · K. The weights already lie in memory as this matrix. The
+//          output stores one image after the other, each with all its maps.
 // Cost     the unrolled input is K·K times as large as the input: 12.5 GB for the first convolution
-//          of the default network at 10 000 images, more elements than an int counts. Therefore
-//          work in slices: unroll some images, multiply, go on with the next ones.
-// Expect   writing and reading the unrolled matrix costs more than it saves where there are few
-//          maps. It is a step on the way to fused-gemm, which does without the matrix.
+//          of the default network at 10 000 images, more elements than an int counts. So work in
+//          slices: unroll some images, multiply, then unroll the next ones.
+// Expect   with few maps, writing and reading the unrolled matrix costs more than it saves. The
+//          stage is a step to fused-gemm, which needs no matrix.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage im2col-gemm
 //          build/bin/grader check m4 --stage im2col-gemm
 
@@ -40,9 +40,9 @@ __global__ void multiply(float* output, const float* weights, const float* unrol
                          int taps, std::int64_t columns, int pixels) {}
 
 class Im2colGemm : public convlab::DeviceConvolution {
-  /// Chooses how many images make a slice of at most workspace_bytes() bytes, and allocates it:
-  /// about 5 lines. Here shape() tells the sizes. The grader also tries a device with so little
-  /// memory that a batch of 11 images takes several slices.
+  /// Chooses the number of images in a slice of at most workspace_bytes() bytes, and allocates the
+  /// slice: about 5 lines. shape() has the sizes. The grader also tests with so little memory that
+  /// a batch of 11 images takes several slices.
   void prepare() override {}
 
   /// Unrolls and multiplies slice after slice; all pointers are to device memory: about 15 lines.

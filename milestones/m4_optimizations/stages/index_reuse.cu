@@ -1,18 +1,19 @@
 // The indices of fused-gemm, computed once.
 //
-// Idea     fused-gemm computes where each element of its tiles comes from: a block divides for
-//          every tap, a thread divides a 64-bit column number by the pixels of an image. None of
-//          this depends on the data, and it is the same for every image. Put it into two tables
-//          when the sizes are known, and let a block stay within one image.
+// Idea     fused-gemm computes the address of each element of its tiles: a block divides for every
+//          tap, a thread divides a 64-bit column number by the pixels of an image. The results do
+//          not depend on the data and are the same for every image. Store them in two tables when
+//          the sizes are known, and let a block stay within one image.
 // Picture  unrolled[t][i] of image b lies at
 //
 //              input + b · image_size + tap_offset[t] + pixel_offset[i]
 //                                       └ taps ints ┘   └ pixels ints ┘
 //
 // Cost     one load of 4 bytes for a thread's pixel and one for each tap of the block, both from
-//          the caches; no division but one of the block's number. The product is fused-gemm's: two
-//          loads from shared memory for each multiply-add of a thread that computes one map.
-// Expect   a gain where the index weighs much against the product, so more in the first convolution
+//          the caches; the only division is that of the block's number. The product is that of
+//          fused-gemm: two loads from shared memory for each multiply-add if a thread computes one
+//          map.
+// Expect   a gain if index arithmetic is a large part of the work, so more in the first convolution
 //          (49 taps for a column) than in the second (196).
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage index-reuse
 //          build/bin/grader check m4 --stage index-reuse
@@ -26,14 +27,14 @@ namespace {
 
 using convlab::ConvShape;
 
-/// fused-gemm's product, with offsets from tables. Fill in: about 40 lines, most of them
-/// fused-gemm's; add the two tables to its parameters.
+/// The product of fused-gemm, with offsets from tables. Fill in: about 40 lines, most of them from
+/// fused-gemm; add the two tables to its parameters.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 
 class IndexReuse : public convlab::DeviceConvolution {
-  /// Computes both tables on the host and copies them: about 15 lines. Here shape() tells the
-  /// sizes. The tables may be made here because they depend on the sizes alone, not on the data.
+  /// Computes both tables on the host and copies them: about 15 lines. shape() has the sizes. The
+  /// tables belong here because they depend only on the sizes, not on the data.
   void prepare() override {}
 
   /// Frees them.

@@ -1,16 +1,18 @@
 // Tensor cores by their own instructions: registers instead of fragments.
 //
-// Idea     WMMA hides which thread holds which element, and that costs: operands must lie in shared
-//          memory in rows of one distance, and sums must go through shared memory to get out. The
-//          instructions below it, written as inline PTX, say where everything is. ldmatrix takes an
-//          address for each row, so rows may overlap; mma.sync leaves the sums in registers in a
-//          known order, so they can be stored as they are.
+// Idea     WMMA hides which thread holds which element. So operands must lie in shared memory with
+//          a fixed distance between rows, and sums must pass through shared memory. The
+//          instructions below WMMA, written as inline PTX, define where each element lies. ldmatrix
+//          takes an address for each row, so rows may overlap; mma.sync leaves the sums in
+//          registers in a known order, so they can be stored directly.
 // Picture  mma.sync.m16n8k16, lane = 4·r + t:
 //
-//              A 16×16, halves     four registers: rows r, r + 8, then the same 8 columns further;
-//                                  columns 2·t and 2·t + 1
-//              B 16×8, halves      two registers: rows 2·t and 2·t + 1, then 8 rows further; column
-//              r C, D 16×8, floats   four registers: row r columns 2·t, 2·t + 1; row r + 8 the same
+//              A 16×16, halves     four registers: columns 2·t and 2·t + 1 of row r, then of row
+//                                  r + 8; then the same two 8 columns further
+//              B 16×8, halves      two registers: rows 2·t and 2·t + 1 of column r; then the same 8
+//                                  rows further
+//              C, D 16×8, floats   four registers: columns 2·t and 2·t + 1 of row r, then of row
+//                                  r + 8
 //
 //          ldmatrix.x4: lane i gives the address of row i % 8 (8 halves, 16 bytes) of matrix i / 8;
 //          each lane gets elements 2·t and 2·t + 1 of row r of each of the four matrices.
@@ -20,10 +22,11 @@
 //              chunk 1 | chunk 2          once, because rows may overlap
 //              chunk 2 | chunk 3
 //
-// Cost     shared memory: one store for an input. Count what ldmatrix moves for each operation (512
-//          bytes for four matrices), and choose how many windows and maps a warp holds.
-// Expect   faster than WMMA where shared memory limits it. Look out for bank conflicts: eight rows
-//          of 16 bytes should lie in different banks.
+// Cost     shared memory: one store for an input. Count the bytes that ldmatrix loads for each
+//          operation (512 bytes for four matrices), and choose how many windows and maps a warp
+//          holds.
+// Expect   faster than WMMA if shared memory is the limit. Avoid bank conflicts: eight rows of 16
+//          bytes should lie in different banks.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage mma-ptx
 //          build/bin/grader check m4 --stage mma-ptx
 // Read     docs/ladder/mma-ptx.md
@@ -37,8 +40,8 @@ namespace {
 
 using convlab::ConvShape;
 
-/// One product of a warp, as an example of inline PTX: outputs, inputs, and "+" for what is both.
-/// Instructions of 8.0 do not exist on older GPUs, for which the workbook may be built, too.
+/// One product of a warp, as an example of inline PTX: outputs, inputs, and "+" for operands that
+/// are both. It needs capability 8.0, and the workbook may also be built for older GPUs.
 __device__ inline void multiply_add(float (&sum)[4], const unsigned (&a)[4],
                                     const unsigned (&b)[2]) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -56,7 +59,8 @@ __device__ inline void multiply_add(float (&sum)[4], const unsigned (&a)[4],
 ///
 ///     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
 ///
-/// with the address of this lane's row, an unsigned, from __cvta_generic_to_shared(pointer).
+/// where %4 is the address of this lane's row as an unsigned, from
+/// __cvta_generic_to_shared(pointer).
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 

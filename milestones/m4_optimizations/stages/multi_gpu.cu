@@ -1,15 +1,16 @@
-// The batch split over all GPUs that are there.
+// The batch split over all GPUs of the machine.
 //
-// Idea     No image needs another one. Give each of N GPUs an N-th of the batch, with a copy of the
-//          weights; nothing has to be exchanged.
+// Idea     No image needs another one. Give each of N GPUs an N-th of the batch and a copy of the
+//          weights; the GPUs exchange nothing.
 // Picture  2 GPUs, 5 images:    GPU 0   weights | images 0 1 2
 //                               GPU 1   weights | images 3 4
 //
-// Cost     each GPU has its own path to the host's memory, if the host's memory and threads keep
-//          up; a thread of the host for each GPU, so that their copies go side by side. Launching
-//          on N GPUs and waiting for each of them costs some 10 microseconds.
+// Cost     one host thread for each GPU, so that their copies run at the same time; each GPU has
+//          its own path to host memory, if memory and threads of the host keep up. Launching on N
+//          GPUs and waiting for each takes some 10 microseconds.
 // Expect   op time divided by the number of GPUs at large batches, a loss at small ones; layer time
-//          divided by less, because all share the host's memory. With one GPU it is per-layer.
+//          falls by less, because all GPUs share the host's memory. With one GPU the stage is
+//          per-layer.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage multi-gpu
 //          build/bin/grader check m4 --stage multi-gpu
 // Read     docs/ladder/multi-gpu.md
@@ -29,8 +30,8 @@ using convlab::ConvShape;
 
 class MultiGpu : public convlab::Convolution {
  public:
-  /// Gives each GPU its images and all weights. Fill in: about 25 lines. cudaGetDeviceCount says
-  /// how many there are; cudaSetDevice chooses the one that the following calls mean.
+  /// Gives each GPU its images and all weights. Fill in: about 25 lines. cudaGetDeviceCount gives
+  /// their number; cudaSetDevice chooses the GPU for the following calls.
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     // Your code replaces this line.
@@ -45,7 +46,7 @@ class MultiGpu : public convlab::Convolution {
   void epilog() override {}
 
  private:
-  /// What one GPU has of the work.
+  /// The part of one GPU.
   struct Part {
     int device = 0;
     ConvShape shape;  // batch: its images

@@ -1,10 +1,10 @@
-// A kernel of its own for each convolution, with all sizes known at compile time.
+// One kernel for each convolution, with all sizes known at compile time.
 //
-// Idea     The two convolutions of the network want different tiles: 1 channel, 4 maps and 80×80
-//          outputs, or 4 channels, 16 maps and 34×34. With every size in the type the compiler
-//          turns divisions into multiplications and addresses into constants, and the tile can be
-//          cut so that no output is computed in vain. A thread keeps Rows × 4 sums: an input that
-//          it has loaded serves up to 7 rows and 4 maps.
+// Idea     The two convolutions of the network need different tiles: 1 channel, 4 maps and 80×80
+//          outputs, or 4 channels, 16 maps and 34×34. If the compiler knows every size, it turns
+//          divisions into multiplications and addresses into constants, and the tiles can divide
+//          the output evenly. A thread keeps Rows × 4 sums: a loaded input serves up to 7 rows and
+//          4 maps.
 // Picture  one thread: a column of the window is loaded, then used for all rows at once
 //
 //              q ↓
@@ -34,8 +34,8 @@ __global__ void conv_forward_kernel(float* output, const float* input, const flo
                                     ConvShape shape) {}
 
 class PerLayer : public convlab::DeviceConvolution {
-  /// Chooses the kernel by the shape: the network's two, and one that serves all others. About 15
-  /// lines; all pointers are to device memory.
+  /// Chooses the kernel by the shape: one for each convolution of the network, and a general one.
+  /// About 15 lines; all pointers are to device memory.
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     // Your code replaces this line.

@@ -1,9 +1,9 @@
-// As many blocks as fit, each convolves image after image.
+// As many blocks as fit; each convolves image after image.
 //
-// Idea     An ordinary launch starts a block for every tile: at 10 000 images hundreds of
-//          thousands, and each loads the weights anew, computes its place and ends. Start only as
-//          many blocks as the multiprocessors hold at once. A block loads the weights into shared
-//          memory once and then takes an image, convolves it, takes the next.
+// Idea     An ordinary launch starts a block for every tile: at 10 000 images tens of thousands.
+//          Each loads the weights again, computes its place and ends. Start only as many blocks as
+//          the multiprocessors hold at once. A block loads the weights into shared memory once,
+//          then convolves one image after the other.
 // Picture  3 blocks, 8 images:
 //
 //              block 0   weights | image 0 | image 3 | image 6
@@ -13,8 +13,8 @@
 //          shared memory of a block: the whole image (29 or 26 KB) and all weights (0.8 or 12.5 KB)
 // Cost     each input element leaves global memory exactly once, and so does each weight for a
 //          block. Inside, a thread reads 14 inputs and 7 times 4 weights for 224 multiply-adds.
-// Expect   the same order as per-layer. What is new and bad: a block computes nothing while it
-//          loads. Other blocks of the multiprocessor fill the gap, or double-buffered does.
+// Expect   about as fast as per-layer. But a block computes nothing while it loads. Other blocks of
+//          the multiprocessor may fill the gap; double-buffered does.
 // Run      cmake --build --preset lab && build/bin/m4 100 --stage persistent
 //          build/bin/grader check m4 --stage persistent
 // Read     docs/ladder/persistent.md

@@ -1,9 +1,8 @@
 // The matrix product with tiles in shared memory and in registers.
 //
-// Idea     In fused-gemm every multiply-add fetches both of its factors from shared memory, and
-//          each element of the input tile is written there first although one map after the other
-//          only reads it. Keep the three matrices where they are used: the weights, which all
-//          threads want, in shared memory; a tile of the input and a tile of the sums in the
+// Idea     In fused-gemm every multiply-add loads both factors from shared memory, and each input
+//          element is first stored there. Keep each matrix where it is used: the weights, which all
+//          threads need, in shared memory; a tile of the input and a tile of the sums in the
 //          registers of the one thread that uses them.
 // Picture  one thread, one tap, Maps = 16, Columns = 4:
 //
@@ -15,7 +14,7 @@
 //              shared  …
 //
 // Cost     per tap 4 input loads and 4 loads of 16 bytes for 64 multiply-adds, 8 for each load;
-//          fused-gemm: a half. Nothing is stored to shared memory but the weights, once.
+//          fused-gemm: a half. Only the weights are stored in shared memory, once.
 // Expect   four to five times as fast as fused-gemm; the second convolution comes near the
 //          arithmetic limit, the first, with 4 maps, stays limited by its loads.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage register-tiled

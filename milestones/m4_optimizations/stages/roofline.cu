@@ -1,23 +1,26 @@
 // At the roofline: tensor cores that are as fast as a copy of the data.
 //
-// Idea     A convolution must read its input once and write its output once. A copy of as many
-//          bytes is the floor (docs/performance.md); tensor cores do the products in a fraction of
-//          that time, if nothing is unrolled, and every element is loaded, converted and stored
-//          once.
+// Idea     A convolution must read its input once and write its output once. The time to copy as
+//          many bytes is the floor (docs/performance.md). Tensor cores compute the products in a
+//          fraction of that time, if nothing is unrolled and every element is loaded, converted and
+//          stored once.
 // Picture  one column of the right factor stands for two output columns, which share 8 inputs:
 //
 //              input columns    2n   2n+1  2n+2  2n+3  2n+4  2n+5  2n+6  2n+7
 //              output 2n        w0   w1    w2    w3    w4    w5    w6    0
 //              output 2n + 1    0    w0    w1    w2    w3    w4    w5    w6
 //
-//          So two neighbouring halves are always one aligned load, and the shift lies in the
-//          weights. First layer:  left factor = 4 maps × 2 output rows × 2 parities, by 2 input
-//          rows × 8 taps Second layer: left factor = 16 maps of one parity, by 2 channels × 8 taps;
-//          one input row
-//                        serves 7 output rows, whose sums roll through the registers
+//          So two neighbouring halves are always one aligned load; only the weights are shifted.
+//
+//              first layer    left factor: 4 maps × 2 output rows × 2 parities,
+//                             by 2 input rows × 8 taps
+//              second layer   left factor: 16 maps of one parity, by 2 channels × 8 taps; one
+//                             input row serves 7 output rows, whose sums stay in registers
+//
 // Cost     one of eight products is with a zero; one load and one store of each element.
-// Expect   the first version at twice the copy. Then look: are stores 16 bytes wide in the machine
-//          code? Do rows that begin in the middle of a 32-byte sector leave one by one?
+// Expect   the first version takes twice the time of the copy. Then check the machine code: are
+//          stores 16 bytes wide? Is each row stored alone, although rows begin in the middle of a
+//          32-byte sector?
 // Run      cmake --build --preset lab && build/bin/m4 10000 --stage roofline
 //          build/bin/grader check m4 --stage roofline
 
@@ -35,14 +38,13 @@ using convlab::ConvShape;
 
 /// One layer on tensor cores. Fill in: about 90 lines for each of the two layers. The pieces:
 ///
-///     convlab::BlockLoad load;                       // in shared memory: a bulk copy, awaited
-///     convlab::round_to_halves(first, second)        // two floats → one register
-///     convlab::multiply_add(sums, left, right);      // 16 × 8 sums; who holds what:
-///     matrix_fragments.cuh convlab::block_store(global, shared, bytes);   // an image leaves in
-///     one piece
+///     convlab::BlockLoad load;                           // in shared memory: a bulk copy
+///     convlab::round_to_halves(first, second)            // two floats → one register
+///     convlab::multiply_add(sums, left, right);          // 16 × 8 sums
+///     convlab::block_store(global, shared, bytes);       // stores an image in one piece
 ///
-/// Begin with the first layer, weights in registers, float4 stores; other shapes take a simple
-/// kernel.
+/// common/device/matrix_fragments.cuh says which thread holds which element. Begin with the first
+/// layer: weights in registers, float4 stores. Other shapes use a simple kernel.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 

@@ -1,25 +1,25 @@
 // Copies and kernels at the same time.
 //
-// Idea     A user of the layer waits for the copies: at 10 000 images the input takes tens of
-//          milliseconds to the GPU and the output longer back, the kernel two. The copy engines of
-//          the GPU work in both directions at once, and beside the multiprocessors. Cut the batch
-//          into chunks and let chunk i + 1 travel in while chunk i is computed and chunk i - 1
-//          travels out.
-// Picture  3 streams, each with buffers of its own, used in turn:
+// Idea     A user of the layer waits for the copies: at 10 000 images the copy to the GPU takes
+//          tens of milliseconds, the copy back takes longer, and the kernel takes two. The copy
+//          engines of the GPU copy in both directions at once, while the multiprocessors compute.
+//          Cut the batch into chunks: copy chunk i + 1 in while chunk i is computed and chunk i - 1
+//          is copied out.
+// Picture  up to 8 lanes, each a host thread with its own stream and buffers:
 //
-//              stream 0   in 0 | kernel 0 | out 0 |        in 3 | kernel 3 | out 3
-//              stream 1          in 1     | kernel 1 | out 1 |        in 4 | …
-//              stream 2                     in 2     | kernel 2 | out 2 | …
+//              lane 0   copy | in 0 | kernel 0 | out 0 | copy |   copy | in 3 | …
+//              lane 1     copy | in 1 | kernel 1 | out 1 | copy |   …
+//              lane 2       copy | in 2 | kernel 2 | out 2 | copy | …
 //
-//          A copy is asynchronous only from or to pinned memory. The arrays of a caller are not
-//          pinned, and pinning them would cost time for each of their pages. So each stream has a
-//          pinned buffer for its input and one for its output, and several threads of the host
-//          copy between them and the caller's arrays.
-// Cost     every byte is copied once more, by the host, which has memory bandwidth to spare; the
-//          device needs memory for 3 chunks, not for the batch: any card will do.
-// Expect   layer time: the longer direction alone, instead of in + kernel + out. Op time: as long,
-//          because here all of the work, copies too, is in convolve. So this stage is judged by its
-//          layer time, and loses by its op time.
+//          A copy is asynchronous only from or to pinned memory. The caller's arrays are not
+//          pinned, and pinning them would take time for each of their pages. So each lane has a
+//          pinned buffer for its input and one for its output, and its thread copies between them
+//          and the caller's arrays. While one lane waits for the GPU, the others copy.
+// Cost     the host copies every byte once more; it has enough memory bandwidth. The device needs
+//          memory for a few chunks only, so a small GPU is enough.
+// Expect   layer time: that of the longer direction, instead of in + kernel + out. Op time: the
+//          same, because convolve contains all the work, also the copies. So judge this stage by
+//          its layer time.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage streams
 //          build/bin/grader check m4 --stage streams
 // Read     docs/ladder/streams.md

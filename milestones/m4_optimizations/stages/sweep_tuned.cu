@@ -1,9 +1,9 @@
 // The best point of a parameter sweep, for each convolution.
 //
-// Idea     thread-coarsening chose 4 maps, 4 pixels and blocks of 128 threads by a guess. More maps
-//          or pixels mean fewer loads for each multiply-add, but more registers, fewer warps, and
-//          threads without work at the edges. Nobody can count all that: try every point on the
-//          machine and keep the best, for each convolution apart.
+// Idea     thread-coarsening guessed 4 maps, 4 pixels and blocks of 128 threads. More maps or
+//          pixels mean fewer loads for each multiply-add, but more registers, fewer warps, and
+//          threads without work at the edges. Nobody can compute the best point: try every point on
+//          the machine and keep the best one for each convolution.
 // Picture  the points: maps of a thread × pixels of a thread × threads of a block
 //
 //              maps     1  2  4  8  16          (16 only where there are as many)
@@ -11,7 +11,7 @@
 //              block    64  128  256
 //
 // Cost     loads for each multiply-add: (maps + pixels) / (maps · pixels), from 2 down to a
-//          quarter. The sweep itself costs a few hundred calls, once for each model of GPU.
+//          quarter. The sweep itself takes a few hundred calls, once for each GPU model.
 // Expect   faster than thread-coarsening, with different points for the two convolutions: few maps
 //          and many pixels for the first, many maps for the second.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage sweep-tuned
@@ -26,7 +26,7 @@ namespace {
 
 using convlab::ConvShape;
 
-/// The kernel of thread-coarsening as a template, so that many points can be tried. Fill in: about
+/// The kernel of thread-coarsening as a template, so that you can try many points. Fill in: about
 /// 35 lines, nearly all of them from there.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}

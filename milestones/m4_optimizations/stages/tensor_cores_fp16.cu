@@ -1,9 +1,9 @@
 // Tensor cores, half precision.
 //
 // Idea     A tensor core multiplies two small matrices of halves in one operation of a whole warp,
-//          and adds up in single precision. fused-gemm already is a matrix product: feed it to
-//          them. That is the first half of the work. The second half is to find out what limits
-//          then: not the products, but filling the tile, where every input is stored K·K times.
+//          and adds in single precision. First compute the matrix product of fused-gemm on them.
+//          Then find the new limit: not the products, but filling the tile, where every input is
+//          stored K·K times.
 // Picture  one operation of one warp (WMMA), here 16×16×16:
 //
 //              weights             input tile            sums
@@ -11,8 +11,8 @@
 //              halves              halves                floats, spread over the 32 threads
 //
 //          8×32×16 is the same for eight maps and 32 columns. Maps and taps that do not fill a
-//          matrix are padded with zeros. An input tile that stores every input only twice has as
-//          its columns windows of 16 neighbouring inputs, each for 8 neighbouring outputs:
+//          matrix are padded with zeros. To store every input only twice, let the columns of the
+//          input tile be windows of 16 neighbouring inputs, each for 8 neighbouring outputs:
 //
 //              weights of one map, one kernel row           windows of one input row
 //              w0 w1 w2 w3 w4 w5 w6 0  0  0  0 …               x0  x8  x16 …
@@ -20,12 +20,11 @@
 //              …                                       ×       …
 //              0  0  0  0  0  0  0  w0 w1 w2 w3 …              x15 x23 x31 …
 //
-// Cost     windows: 7 of 16 products are with weights, the others with zeros, and tensor cores have
-//          arithmetic to spare. Filling the tile: 49 stores of an input become 2.
+// Cost     windows: 7 of 16 products are with weights, the others with zeros; tensor cores are fast
+//          enough for that. Filling the tile: 2 stores of an input instead of 49.
 // Expect   in the first form a gain that grows with the number of maps, in the second one several
-//          times as much. The inputs are rounded to 11 bits, so the result is less exact: the stage
-//          says so with its precision, and the grader then allows the error that such inputs cause,
-//          no more.
+//          times as much. The inputs are rounded to 11 bits, so the result is less exact. The
+//          precision class says so, and the grader allows only the error that such inputs cause.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage tensor-cores-fp16
 //          build/bin/grader check m4 --stage tensor-cores-fp16
 // Read     docs/ladder/tensor-cores-fp16.md
@@ -51,8 +50,8 @@ using namespace nvcuda;
 ///     wmma::mma_sync(sum, left, right, sum);
 ///     wmma::store_matrix_sync(sums, sum, row_length, wmma::mem_row_major);
 ///
-/// All 32 threads of a warp must make these calls together. With windows: another 80 lines, and
-/// this kernel stays for strides and for kernels that do not fit.
+/// All 32 threads of a warp must make these calls together. With windows: another 80 lines; keep
+/// this kernel for strides above 1 and for kernel sizes that do not fit.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 

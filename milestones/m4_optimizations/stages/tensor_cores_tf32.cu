@@ -1,22 +1,22 @@
 // Tensor cores, TF32.
 //
 // Idea     TF32 is a float of which tensor cores use 10 bits of the fraction: the range of single
-//          precision, the exactness of half. There is nothing to convert to another size and
-//          nothing that could overflow. The price: operations are 16×16×8, half as deep, and take
-//          as long; and every element has four bytes.
+//          precision, the exactness of half. No element changes its size, and nothing overflows.
+//          But operations are 16×16×8, half as deep, and take as long, and every element has four
+//          bytes.
 // Picture  one operation of one warp (WMMA), 16×16×8:
 //
 //              weights            input tile           sums
 //              16 maps × 8 taps × 8 taps × 16 columns → 16 maps × 16 columns
 //              floats, rounded    floats, rounded      floats
 //
-//          A fragment of precision::tf32 keeps floats. Each must be rounded by __float_to_tf32,
-//          when it is stored into the tile or in the fragment; one that is not loses its low bits.
+//          A fragment of precision::tf32 keeps floats. Round each by __float_to_tf32, either when
+//          you store it into the tile or in the fragment. Otherwise its low bits are cut off.
 // Cost     twice the operations of half precision, twice the bytes through shared memory. With
 //          windows of 16 inputs (see tensor-cores-fp16) the two halves of a window are chunks of 8,
 //          and the right half is the left half of the next window: every input is stored once.
-// Expect   slower than half precision where products or shared memory limit, the same where memory
-//          does.
+// Expect   slower than half precision if products or shared memory are the limit, as fast if memory
+//          is.
 // Run      cmake --build --preset lab --target m4 && build/bin/m4 100 --stage tensor-cores-tf32
 //          build/bin/grader check m4 --stage tensor-cores-tf32
 // Read     docs/ladder/tensor-cores-tf32.md

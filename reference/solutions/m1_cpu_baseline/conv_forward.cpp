@@ -1,11 +1,11 @@
 // Seven loops, one thread.
 //
-// Idea     The definition, written down. Four loops name an output, three sum up its products.
+// Idea     The definition as code. Four loops pick an output, three sum its products.
 // Picture  for b · for m · for h · for w        one output each
 //              for c · for p · for q            its in_channels · kernel² products
-// Cost     in_channels · kernel² multiply-adds per output, each waiting for the one before it,
-//          because all add to the same `sum`: the adder's latency of 2 to 4 cycles sets the pace,
-//          and 15 of the 16 lanes of a vector unit stay empty.
+// Cost     in_channels · kernel² multiply-adds per output. Each waits for the one before it,
+//          because all add to the same `sum`: each addition waits 2 to 4 cycles, and 15 of the 16
+//          lanes of a vector unit stay empty.
 // Expect   around 1 % of what one core can do, 4 milliseconds per image. The compiler must keep the
 //          order of the additions, because another order rounds differently.
 // Run      build/bin/m1 100 --solution reference --stage baseline

@@ -1,16 +1,17 @@
 // Fewer multiplications: Winograd's short filters, along the columns.
 //
-// Idea     Two outputs, one below the other, of a column of three weights cost six multiplications.
-//          Winograd does it with four, by sums and differences of inputs and of weights:
+// Idea     Two outputs, one below the other, of a filter with a column of three weights take six
+//          multiplications. Winograd's method takes four, with sums and differences of inputs and
+//          of weights:
 //
 //              m1 = (d0 - d2) · g0                    y0 = d0·g0 + d1·g1 + d2·g2 = m1 + m2 + m3
 //              m2 = (d1 + d2) · (g0 + g1 + g2)/2      y1 = d1·g0 + d2·g1 + d3·g2 = m2 - m3 - m4
 //              m3 = (d2 - d1) · (g0 - g1 + g2)/2
 //              m4 = (d1 - d3) · g2
 //
-//          The rows of a kernel are threes and single rows: 7 = 3 + 3 + 1. Each d is a whole row of
-//          pixels and each g a row of weights, so every m is a sum that map-lanes can compute, and
-//          its tile (map_tile.hpp) does. y0 and y1 are made once, from the sums over all channels.
+//          The rows of a kernel are groups of three and single rows: 7 = 3 + 3 + 1. Each d is a
+//          whole row of pixels and each g a row of weights, so the tile of map-lanes (map_tile.hpp)
+//          can compute every m. y0 and y1 are computed once, from the sums over all channels.
 // Picture  rows of the input that a pair of output rows needs, and rows of products for them
 //
 //              kernel 7     d0 d1 d2 d3 d4 d5 d6 d7      upper      m1, m1, d6·g6     → y0
@@ -19,19 +20,18 @@
 //                                             d6 d7      opposite   m3, m3            → y0, -y1
 //
 // Cost     10 of 14 multiply-adds, 8 of 10 with kernel 5. Three planes of sums and differences
-//          beside the rows, made once for all maps: 3 additions for a pixel.
-//          Accuracy: m1 adds d2·g0 to y0, and m2 and m3 take it back. Where the weight that belongs
-//          to d2 is small and the rest of the window is black, the rounding error of the large
-//          product is large beside the result. Windows of zeros stay exactly zero, for y0 uses d0
-//          to d2 alone. For products of matrices it is proved that an error bound for each element
-//          costs all the multiplications (W. Miller, 1975).
-//          With one channel and a trained network the error reached 5 500 units of
-//          2^-24 · Σ|a||b|, where 32 are allowed. A window of four and more channels is hardly ever
-//          black but for one pixel (docs/performance.md has the figures). So layers of fewer than
-//          four channels go the way of per-layer, and so do small batches, which would not earn the
-//          sums of weights.
+//          besides the rows, computed once for all maps: 3 additions for a pixel. Accuracy: m1
+//          subtracts d2·g0 from y0, and m2 and m3 add it again. If the weight of d2 is small and
+//          the rest of the window is black, the rounding error of the large product is large
+//          compared with the result. Windows of zeros give exactly zero, because y0 uses only d0 to
+//          d2. For matrix products W. Miller proved (1975) that an error bound for each element
+//          needs all multiplications. With one channel and a trained network the error reached
+//          5 500 units of 2^-24 · Σ|a||b|, where 32 are allowed. A window of four and more channels
+//          rarely has only one pixel that is not black (docs/performance.md has the figures). So
+//          layers with fewer than four channels run per-layer. So do small batches, where the sums
+//          of weights would take longer than they save.
 // Expect   0.8 of the time of map-lanes in layers with many channels, because sums, differences and
-//          stores remain; nothing in first layers.
+//          stores remain; no gain in first layers.
 // Run      build/bin/m1 1000 --solution reference --stage fewer-products
 // Source   S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast
 //          Algorithms for Convolutional Neural Networks, 2016.
@@ -61,14 +61,14 @@ namespace {
 constexpr std::int64_t kBandFloats = 32 << 10;
 constexpr int kStripFloats = 1 << 10;  // of sums: in the first-level cache
 
-// With fewer, windows that are black but for one pixel are common, and the error too large for
-// them.
+// With fewer channels, many windows have only one pixel that is not black, and their error is too
+// large.
 constexpr int kFewestChannels = 4;
 
-// What is multiplied: an input row, or a sum or difference of input rows.
+// The left factor of a product: an input row, or a sum or difference of input rows.
 enum Plane { kRow, kMinusSecond, kPlusNext, kNextMinus, kPlanes };
 
-// Where products are added up. With rows y0 and y1 of a pair of output rows,
+// The four sums of products. With rows y0 and y1 of a pair of output rows,
 // y0 = upper + both + opposite and y1 = lower + both - opposite.
 enum Sum { kUpper, kLower, kBoth, kOpposite, kSums };
 
@@ -83,8 +83,8 @@ struct RowProduct {
 
 using RowProducts = std::array<std::vector<RowProduct>, kSums>;
 
-// The kernel's rows: filters of three taps, and at least the last row by itself. Objects end at the
-// last row of many windows, and a product that is not taken apart is as exact as ever.
+// The kernel's rows: filters of three taps, and at least the last row by itself. Objects often end
+// at the last row of a window, and a plain product has no additional error.
 RowProducts split_kernel(int kernel) {
   RowProducts products;
   int tap = 0;
@@ -137,7 +137,7 @@ Term make_term(const ConvShape& shape, const MapTiling& tiling, const PhasePlane
     for (std::ptrdiff_t c = 0; c < shape.in_channels; ++c) {
       const float* const window = weights + (m * shape.in_channels + c) * kernel * kernel;
       for (const RowProduct& product : products) {
-        // A factor of zero stands where the kernel may have no row.
+        // With a factor of zero the kernel may not have this row.
         std::array<const float*, 3> rows;
         for (std::size_t i = 0; i < 3; ++i) {
           const bool used = product.factors[i] != 0.0f;
@@ -155,7 +155,7 @@ Term make_term(const ConvShape& shape, const MapTiling& tiling, const PhasePlane
   return term;
 }
 
-// Makes all planes from rows that lie `pitch` apart.
+// Computes all planes from rows that lie `pitch` apart.
 // @param rows  `count` floats: the first plane, or an image
 void make_planes(const float* rows, std::ptrdiff_t count, std::ptrdiff_t pitch, float* planes,
                  std::ptrdiff_t plane_size) {
@@ -179,10 +179,10 @@ void make_planes(const float* rows, std::ptrdiff_t count, std::ptrdiff_t pitch, 
   }
 }
 
-// Where the four sums of a tile go, pixels × maps each.
+// The four sums of a tile, pixels × maps each.
 using Targets = std::array<float*, kSums>;
 
-// Makes y0 of `upper` and y1 of `lower`.
+// Computes y0 in place of `upper` and y1 in place of `lower`.
 void finish_tile(const Targets& sums, std::ptrdiff_t count) {
   for (std::ptrdiff_t i = 0; i < count; i += kLanes) {
     const Vec sum = load(sums[kBoth] + i);
@@ -192,8 +192,8 @@ void finish_tile(const Targets& sums, std::ptrdiff_t count) {
   }
 }
 
-// Whether the multiply-adds that are saved take longer than the sums of weights, which every call
-// makes anew.
+// Whether the saved multiply-adds take longer than the sums of weights, which every call computes
+// again.
 bool gains(const ConvShape& shape) {
   if (shape.stride > 1 || shape.in_channels < kFewestChannels || shape.kernel < 2) return false;
   constexpr double kCyclesPerWeight = 10.0;

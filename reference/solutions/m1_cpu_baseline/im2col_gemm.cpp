@@ -13,11 +13,11 @@
 //              [ w w w ]           [ y y y y y y y y ]      maps × pixels: a piece of the output,
 //              [ w w w ]           [ y y y y y y y y ]      in its final layout
 //
-//          The product runs in tiles of the size of the registers (register_tile.hpp).
+//          The product runs in tiles that fill the registers (register_tile.hpp).
 // Cost     each pixel is copied kernel² times, once for every tap that uses it, and read again by
 //          each group of maps: with 4 maps the copy costs as much as the product.
-// Expect   tens of times faster than threads alone, because a matrix product has no odd sizes: only
-//          the last tile wastes lanes. The more maps share the copy, the better.
+// Expect   tens of times as fast as threads alone: in a matrix product only the last tile wastes
+//          lanes. More maps share the cost of the copy.
 // Run      build/bin/m1 1000 --solution reference --stage im2col-gemm
 
 #include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
@@ -40,7 +40,7 @@ namespace {
 // A slice of the unrolled input: in the second-level cache, or most of it in the first.
 constexpr std::int64_t kSliceFloats = 32 << 10;
 
-// Output pixels per slice: whole tiles, whatever the tile.
+// Output pixels per slice: a multiple of the width of the widest tile.
 int slice_width(const ConvShape& shape) {
   const std::int64_t pixels = std::int64_t{shape.out_height()} * shape.out_width();
   const std::int64_t fitting = std::min(kSliceFloats / shape.taps(), pixels);
@@ -54,7 +54,7 @@ int slice_width(const ConvShape& shape) {
 void unroll(const ConvShape& shape, const float* image, std::int64_t first, int count, int pitch,
             float* slice) {
   const int out_width = shape.out_width();
-  // In pieces that end with a row of the output or with the slice.
+  // Each piece ends with a row of the output or with the slice.
   for (int done = 0; done < count;) {
     const std::int64_t h = (first + done) / out_width;
     const int w = static_cast<int>((first + done) % out_width);

@@ -1,26 +1,26 @@
 // Vectors of output maps.
 //
-// Idea     The other axis: one pixel times the weights of 16 output maps also adds to 16 sums. Load
-//          a vector of weights and spread a pixel over its lanes. Then rows of any length waste no
-//          lane, and 16 maps fill the vector exactly. In return the weights of the maps must lie
-//          side by side, and the finished sums lie so, too: blocks of 16 pixels × 16 maps are
-//          transposed in registers before they are stored.
+// Idea     The lanes of a vector are 16 output maps: one pixel times the weights of 16 maps adds to
+//          16 sums. Load a vector of weights and copy the pixel into every lane. Then rows of any
+//          length waste no lane, and 16 maps fill the vector exactly. The weights of the maps must
+//          lie side by side. So do the finished sums: blocks of 16 pixels × 16 maps are transposed
+//          in registers before they are stored.
 // Picture  weights [m][k] → [k][m]        sums [pixel][m] → output [m][pixel]
 //
 //              one tap:   pixels   x0   x1   x2  …  x16      17 pixels of a row of 34
 //              w[m0…m15]            +    +    +  …   +       17 multiply-adds for 1 + 17 loads
 //
-//          Loads and multiply-adds are then equally many, and both units start two in a cycle. So
-//          a kernel row is taken at once: 7 vectors of weights stay in registers, and a pixel that
-//          was loaded is multiplied by all of them, 119 multiply-adds for 7 + 23 loads. With other
-//          kernels than 5 and 7 a tile takes two vectors of maps instead.
+//          This takes as many loads as multiply-adds, and a processor starts two of each in a
+//          cycle. So a tile processes a whole kernel row: 7 vectors of weights stay in registers,
+//          and each pixel is multiplied by all of them, 119 multiply-adds for 7 + 23 loads. For
+//          kernels other than 5 and 7 a tile has two vectors of maps instead.
 //
-// Cost     lanes without a map: none of 16, 32 or 64 maps, but 12 of 16 with the 4 maps of the
+// Cost     lanes without a map: none with 16, 32 or 64 maps, but 12 of 16 with the 4 maps of the
 //          first layer. Transposing 16 × 16 sums takes 64 shuffles; one tile has 17 · 196
 //          multiply-adds.
-// Expect   faster than vectors of pixels where maps fill the lanes and pixels do not: a fifth with
-//          the 34 columns of the second layer, twice with the 8 of network fa16. Three times slower
-//          in the first layer, whose 4 maps leave 12 lanes idle.
+// Expect   faster than vectors of pixels where maps fill the lanes and pixels do not: by a fifth
+//          with the 34 columns of the second layer, twice as fast with the 8 columns of network
+//          fa16. Three times slower in the first layer, whose 4 maps leave 12 lanes idle.
 // Run      build/bin/m1 1000 --solution reference --stage map-lanes
 
 #include "reference/solutions/m1_cpu_baseline/map_lanes.hpp"
@@ -42,7 +42,7 @@
 namespace convlab {
 namespace {
 
-// The input of a band in the first-level cache, and the sums of a strip of it beside them.
+// The input of a band and the sums of a strip: both fit in the first-level cache.
 constexpr std::int64_t kBandFloats = 8 << 10;
 constexpr int kStripFloats = 2 << 10;
 

@@ -14,8 +14,8 @@ namespace convlab {
 
 // Tiles of pixels × output maps, the maps in the lanes of a vector; map_lanes.cpp has the picture.
 
-// Vectors of maps in one tile; pixels beside them, so that sums, weights and one pixel fill the
-// registers.
+// The most vectors of maps in one tile, and the most pixels with them: sums, weights and one pixel
+// fill the registers.
 inline constexpr int kMaxVecs = 2;
 constexpr int max_pixels(int vecs) {
   return (kRegisters - vecs - 2) / vecs;
@@ -34,8 +34,8 @@ void multiply_map_tile(int taps, const float* pixels, const std::ptrdiff_t* offs
   tile.store_to(sums, kWidth);
 }
 
-/// The same for kernels of kKernel columns and stride 1, where neighbouring pixels share what they
-/// read: a pixel that was spread over the lanes is multiplied by the weights of all columns.
+/// The same for kernels of kKernel columns and stride 1, where neighbouring outputs read the same
+/// pixels: each pixel is broadcast once and multiplied by the weights of all columns.
 template <int kKernel, int kPixels>
 void multiply_map_rows(int taps, const float* pixels, const std::ptrdiff_t* offsets,
                        const float* weights, float* sums) {
@@ -90,7 +90,7 @@ struct MapTiling {
   int vecs;    // of maps
   int pixels;  // of a row; the last tile of a row ends with the row and overlaps the one before
   int tiles_per_row;
-  int groups;  // of vecs · kLanes maps; the lanes behind the last map multiply zeros
+  int groups;  // of vecs · kLanes maps; the lanes beyond the last map multiply zeros
   MultiplyMapTile multiply;
 
   explicit MapTiling(const ConvShape& shape)
@@ -128,7 +128,7 @@ Vec interleave(const Vec& a, const Vec& b, std::integer_sequence<int, kLane...>)
   return __builtin_shufflevector(a, b, (kFirst + kLane / 2 + kLane % 2 * kLanes)...);
 }
 
-// kLanes × kLanes: after interleaving row i with row i + kLanes / 2, log2(kLanes) times, rows have
+// kLanes × kLanes: interleave row i with row i + kLanes / 2, log2(kLanes) times; then rows have
 // become columns.
 inline void transpose(Vec (&rows)[kLanes]) {
   constexpr std::make_integer_sequence<int, kLanes> kAllLanes;
@@ -146,7 +146,7 @@ inline void transpose(Vec (&rows)[kLanes]) {
 }
 
 /// Transposes sums, count × pitch, into rows of output maps.
-/// @param maps    of the pitch that exist
+/// @param maps    the first maps of the pitch, which exist
 /// @param output  maps rows, map_size floats apart
 inline void store_transposed(const float* sums, int count, int pitch, int maps, float* output,
                              std::ptrdiff_t map_size) {

@@ -1,14 +1,13 @@
 // Seven loops on all cores.
 //
 // Idea     No output depends on another one, so any split of the outer loops is right. Each thread
-//          takes the next free map of the next image, which also keeps the cores evenly busy when
-//          one of them is slowed down by something else.
+//          takes the next free map. So all cores stay busy, even if one of them is slower.
 // Picture  core 0   (b0,m0) (b0,m2) (b0,m3) …
 //          core 1   (b0,m1)    (b1,m0)     …
 // Cost     the multiply-adds of the baseline, divided by the cores; starting the threads takes
 //          microseconds, once per layer.
-// Expect   as many times faster as there are cores, no more: each core still adds one product at
-//          a time. No less either, because the threads share only data that they read.
+// Expect   faster by the number of cores, no more: each core still adds one product at a time. No
+//          less either, because the threads share only data that they read.
 // Run      build/bin/m1 1000 --solution reference --stage openmp
 
 #include <cstdint>

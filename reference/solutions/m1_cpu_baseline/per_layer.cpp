@@ -6,10 +6,10 @@
 // Picture  default network     vectorized   map-lanes   im2col-gemm
 //              op1, 4 maps        31 *         120          79          cycles per 16 outputs
 //              op2, 16 maps      132           104 *       180
-// Cost     three formulas per layer: nothing.
-// Expect   the better of its parts in each layer; a library does the same with many more parts.
-//          The constants were fitted on one core of two processors (Zen 5 and a Xeon, both with
-//          AVX-512), so another part must be clearly cheaper than vectorized, which stores its
+// Cost     three formulas per layer, which take no time.
+// Expect   the fastest of its three parts in each layer; a library does the same with many more
+//          parts. The constants were fitted on one core of two processors (Zen 5 and a Xeon, both
+//          with AVX-512), so another part must be clearly cheaper than vectorized, which stores its
 //          outputs in order.
 // Run      build/bin/m1 1000 --solution reference --stage per-layer
 
@@ -48,7 +48,7 @@ double im2col_cost(const ConvShape& shape) {
   return arithmetic(shape) / 0.9 + shape.taps() * copy_per_tap / shape.out_channels;
 }
 
-// What another part must gain by the estimate to be taken instead of vectorized.
+// The estimated gain from which another part replaces vectorized.
 constexpr double kClearly = 1.12;
 
 const CpuStage stage({.id = "per-layer",

@@ -23,9 +23,10 @@ namespace convlab {
 ///     s t u v w x        g i k   h j l
 ///                        s u w   t v x
 ///
-/// In its plane a tap's pixels are neighbours, and output (h, w) finds the pixel of tap (c, p, q)
-/// at h · pitch + w plus an offset of that tap alone: offsets(). Every kernel and stride becomes
-/// the same loop over offsets. With stride 1 the one plane of a channel is the channel.
+/// The pixels of a tap are neighbours in its plane. For output (h, w) the pixel of tap (c, p, q)
+/// lies at h · pitch + w plus an offset that depends only on the tap: offsets(). So one loop over
+/// offsets serves every kernel and stride. With stride 1 each channel has one plane, the channel
+/// itself.
 class PhasePlanes {
  public:
   /// Bands of `band_rows` output rows of images of this shape.
@@ -46,7 +47,7 @@ class PhasePlanes {
   }
 
   /// Rows of a band whose planes hold about `floats` numbers. Fewer if some threads would get no
-  /// band, and never more than the output has.
+  /// band; at most the rows of the output.
   static int band_rows(const ConvShape& shape, std::int64_t floats, int threads) {
     const PhasePlanes one_row(shape, 1);
     const std::int64_t per_row = one_row.size() / one_row.rows_;
@@ -62,12 +63,12 @@ class PhasePlanes {
   /// Floats of all planes.
   [[nodiscard]] std::ptrdiff_t size() const { return plane(shape_.in_channels, 0, 0); }
 
-  /// Whether the planes of a band would be a copy of the image, number by number: stride 1 and one
-  /// band. Then the image itself serves.
+  /// Whether the planes of a band would equal the image: stride 1 and one band. Then the image
+  /// itself is used.
   [[nodiscard]] bool equal_image() const { return shape_.stride == 1 && rows_ == shape_.height; }
 
-  /// Copies what output rows first_row to first_row + band_rows - 1 read; rows below the output
-  /// are left out.
+  /// Copies the input of output rows first_row to first_row + band_rows - 1, except rows below the
+  /// output.
   /// @param image   in_channels × height × width
   /// @param planes  size() floats, all of them written
   void pack(const float* image, int first_row, float* planes) const {
@@ -76,7 +77,7 @@ class PhasePlanes {
       const float* const channel = image + std::int64_t{c} * shape_.height * shape_.width;
       for (int i = 0; i < phases_; ++i) {
         for (int j = 0; j < phases_; ++j) {
-          // Planes of the later phases have one column less where the width does not divide.
+          // If the width is not a multiple of the stride, the later phases have one column less.
           const int columns = std::min(pitch_, (shape_.width - 1 - j) / stride + 1);
           float* row = planes + plane(c, i, j);
           for (int r = 0; r < rows_; ++r, row += pitch_) {
@@ -104,7 +105,7 @@ class PhasePlanes {
   }
 
   ConvShape shape_;
-  int phases_;  // planes per channel along each axis: phases that no tap reads are left out
+  int phases_;  // planes per channel along each axis, without phases that no tap reads
   int rows_;
   int pitch_;
   std::vector<std::ptrdiff_t> offsets_;

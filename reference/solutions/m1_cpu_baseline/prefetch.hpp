@@ -8,15 +8,15 @@
 
 namespace convlab {
 
-// Memory answers after hundreds of cycles. Who asks for a cache line that long before it is needed
-// does not wait; the multiplications of a tile last about as long.
+// Memory answers after hundreds of cycles. The multiplications of a tile take about as long. So a
+// prefetch one tile ahead avoids the wait.
 
 /// Floats in a cache line.
 inline constexpr std::ptrdiff_t kLineFloats = 16;
 
-/// Asks for the lines of output that are stored next, those of some maps at each step: a core has
-/// some 16 lines under way at once, and waits if it asks for more. A line has to come from memory
-/// before a part of it can be changed.
+/// Prefetches the lines of output that are stored next, those of some maps at each step: a core can
+/// have about 16 lines in flight and waits if it requests more. A line must come from memory before
+/// a part of it can be changed.
 class NextOutput {
  public:
   /// @param output  `maps` rows of `count` floats, `map_size` floats apart
@@ -44,17 +44,17 @@ class NextOutput {
   int map_ = 0;
 };
 
-/// Brings what a thread packs next into the second-level cache, a few lines at each step of what
-/// it computes now.
+/// Prefetches the input of a thread's next item into the second-level cache, a few lines at each
+/// step of the current one.
 class NextInput {
  public:
-  /// @param item   of batch · bands, the one after this of the same thread; past the end: nothing
+  /// @param item   the thread's next one of batch · bands; past the end: no prefetch
   /// @param steps  how often advance is called
   NextInput(const ConvShape& shape, const float* input, std::int64_t item, int bands, int steps) {
     const std::int64_t image_size = shape.input_image_size();
     if (item >= std::int64_t{shape.batch} * bands) return;
-    // What a band reads overlaps its neighbours; equal parts of the image are enough, for the
-    // other bands ask for the rest.
+    // The inputs of neighbouring bands overlap. Equal parts of the image are enough, because the
+    // other bands prefetch the rest.
     next_ = input + item / bands * image_size + item % bands * image_size / bands;
     end_ = input + item / bands * image_size + (item % bands + 1) * image_size / bands;
     floats_per_step_ = (end_ - next_ + steps - 1) / steps;

@@ -10,8 +10,8 @@
 
 namespace convlab {
 
-// A register tile: `maps` output maps × `tile_vecs(maps)` vectors of pixels, all of whose sums stay
-// in registers from the first product to the last. Per tap it reads one vector of pixels for each
+// A register tile: `maps` output maps × `tile_vecs(maps)` vectors of pixels, whose sums all stay in
+// registers from the first product to the last. Per tap it reads one vector of pixels for each
 // column and one weight for each row, and multiplies every row with every column:
 //
 //                 x[0]  x[1]  x[2]  x[3]  x[4]      5 vectors of pixels
@@ -23,7 +23,7 @@ namespace convlab {
 /// The most output maps in one tile.
 inline constexpr int kMaxMaps = kRegisters == 32 ? 6 : 4;
 
-/// Vectors of pixels beside so many maps: sums, pixels and one weight fill the registers.
+/// Vectors of pixels for so many maps: sums, pixels and one weight fill the registers.
 constexpr int tile_vecs(int maps) {
   constexpr std::array<int, 7> k32Registers = {0, 8, 8, 8, 5, 4, 4};
   constexpr std::array<int, 5> k16Registers = {0, 6, 5, 3, 3};
@@ -32,7 +32,7 @@ constexpr int tile_vecs(int maps) {
   return kRegisters == 32 ? k32Registers[i] : kRegisters == 16 ? k16Registers[i] : kFewer[i];
 }
 
-/// Floats in the longest row of any tile: how far a tile may read behind the last pixel.
+/// Floats in the longest row of any tile: how far a tile may read past the last pixel.
 inline constexpr int kMaxTileWidth = 8 * kLanes;
 
 /// Sums one tile over all taps.
@@ -57,11 +57,11 @@ inline MultiplyTile multiply_tile_for(int maps) {
   return kTable[static_cast<std::size_t>(maps - 1)];
 }
 
-/// Output maps that go through one tile together.
+/// Output maps that one tile computes together.
 struct MapGroup {
   int first = 0;
   int maps = 0;
-  std::vector<float> weights;  // taps × maps: in the order in which a tile reads them
+  std::vector<float> weights;  // taps × maps, in the order in which a tile reads them
 
   [[nodiscard]] int tile_width() const { return tile_vecs(maps) * kLanes; }
 };

@@ -24,14 +24,14 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 32;
 #else
 inline constexpr int kLanes = 4;
-inline constexpr int kRegisters = 14;  // of 16: without a fused multiply-add products need some too
+inline constexpr int kRegisters = 14;  // of 16: without fused multiply-add products need some, too
 #endif
 
 /// kLanes floats in one register. GCC and clang compile +, - and * on it to one instruction, on
 /// every architecture.
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float)), may_alias));
 
-/// The same, but anywhere in memory.
+/// The same, without alignment.
 typedef float UnalignedVec
     __attribute__((vector_size(kLanes * sizeof(float)), may_alias, aligned(sizeof(float))));
 
@@ -43,15 +43,15 @@ inline void store(float* to, const Vec& vec) {
   *reinterpret_cast<UnalignedVec*>(to) = vec;
 }
 
-/// `value` in every lane. Subtracting a zero changes no float, so the compiler drops it; adding
-/// one would turn -0 into +0 and has to stay.
+/// `value` in every lane. Subtracting zero changes no float, so the compiler removes it. Adding
+/// zero would turn -0 into +0, so the compiler could not remove it.
 inline Vec broadcast(float value) {
   return value - Vec{};
 }
 
-/// Makes the compiler hold `vec` in a register. Without it GCC reads a value that is used four
-/// times from memory four times, as an operand of each multiply-add; where the address is not a
-/// multiple of the vector's size each of these reads takes two cache lines.
+/// Makes the compiler keep `vec` in a register. Otherwise GCC reads a value that four multiply-adds
+/// use four times from memory, as an operand of each. If the address is not a multiple of the
+/// vector's size, each of these reads takes two cache lines.
 inline void keep_in_register([[maybe_unused]] Vec& vec) {
 #if defined(__x86_64__)
   asm("" : "+v"(vec));
@@ -101,7 +101,8 @@ struct SumTile {
   }
 };
 
-/// {function_of(1), …, function_of(kCount)}, the numbers as constants: tiles of every size.
+/// {function_of(1), …, function_of(kCount)}, with the numbers as constants: one function for each
+/// size of a tile.
 template <int kCount, class FunctionOf>
 constexpr auto table_of_sizes(FunctionOf function_of) {
   return [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {

@@ -4,18 +4,20 @@
 //          of an output row are such sums: the same weight times neighbouring pixels of the input.
 //          One vector per weight would spend more time on loads than on sums, so a tile of several
 //          output maps × several vectors stays in registers over all taps (register_tile.hpp): each
-//          pixel loaded serves all maps of the tile, each weight all its vectors.
-// Picture  out_width 34, kernel 7: rows are 40 pixels apart in the input. A tile takes pixels in a
-//          line, over the ends of rows; what lies right of column 34 is garbage and never copied.
+//          loaded pixel serves all maps of the tile, and each weight all its vectors.
+// Picture  out_width 34, kernel 7: rows are 40 pixels apart in the input. A tile takes pixels in
+//          one line, across the ends of rows; the sums right of column 34 are garbage and never
+//          copied.
 //
 //              0        16        32  |   40                       80
 //              |==== row 0 ===========|xxx|==== row 1 =========|xxx|== row 2 …
 //              |------------------- tile of 4 maps × 5 vectors ---|--------- next tile …
 //
-// Cost     lanes that hold garbage: (kernel - 1) / width of all, 7 to 15 % in the default network;
-//          a row that is a multiple of the tile is taken alone and has none. A copy of the input
-//          in bands that fit the first-level cache, which takes the stride out (phase_planes.hpp);
-//          none where the copy would equal the image and no tile reads past it.
+// Cost     lanes that hold garbage: (kernel - 1) / width of all, 7 to 15 % in the default network.
+//          A row whose width is a multiple of the tile is computed alone and has none. A copy of
+//          the input in bands that fit the first-level cache, which removes the stride
+//          (phase_planes.hpp). There is no copy if it would equal the image and no tile reads past
+//          it.
 // Expect   most of the processor's peak. Per tap a tile of 4 × 5 does 20 multiply-adds, 10 cycles;
 //          its 9 loads, 5 of them across a border of cache lines, take 7: arithmetic is the limit.
 // Run      build/bin/m1 1000 --solution reference --stage vectorized
@@ -42,7 +44,7 @@ namespace {
 // The input of a band: most of a first-level cache of 32 or 48 kB.
 constexpr std::int64_t kBandFloats = 8 << 10;
 
-// The sums of a band, still with the garbage between its rows.
+// The sums of a band, with the garbage between its rows.
 struct Scratch {
   float* sums;
   std::ptrdiff_t map_pitch;
@@ -52,7 +54,7 @@ bool rows_fill_tiles(const ConvShape& shape, const MapGroup& group) {
   return shape.out_width() % group.tile_width() == 0;
 }
 
-// Every row by itself, straight into the output.
+// Computes each row alone, directly into the output.
 void convolve_rows(const ConvShape& shape, const PhasePlanes& planes, const float* pixels,
                    const MapGroup& group, int rows, NextInput& next_input, float* output) {
   const MultiplyTile multiply = multiply_tile_for(group.maps);
@@ -66,7 +68,7 @@ void convolve_rows(const ConvShape& shape, const PhasePlanes& planes, const floa
   }
 }
 
-// All rows as one line of pixels into `scratch`; from there the rows go to the output.
+// Computes all rows as one line of pixels into `scratch`, and copies the rows to the output.
 void convolve_line(const ConvShape& shape, const PhasePlanes& planes, const float* pixels,
                    const MapGroup& group, int rows, Scratch scratch, NextInput& next_input,
                    float* output) {
@@ -90,7 +92,7 @@ void convolve_line(const ConvShape& shape, const PhasePlanes& planes, const floa
     multiply(shape.taps(), pixels + i, planes.offsets(), group.weights.data(), scratch.sums + i,
              scratch.map_pitch);
     // One tile late, because a load that overlaps two unfinished stores waits for both. Not all at
-    // the end, because a few stores complete during the next tile's sums; many would delay it.
+    // the end: a few stores complete during the sums of the next tile, many would delay it.
     copy_rows_before(i);
   }
   copy_rows_before(length);
@@ -112,7 +114,7 @@ void convolve_pixel_lanes(const ConvShape& shape, const float* input, const floa
   const PhasePlanes planes(shape, band_rows);
   const std::vector<MapGroup> groups = group_maps(shape, weights);
 
-  // Rows by themselves never read past the last pixel.
+  // A row that is computed alone never reads past the last pixel.
   const bool in_place =
       planes.equal_image() && std::all_of(groups.begin(), groups.end(), [&](const MapGroup& group) {
         return rows_fill_tiles(shape, group);

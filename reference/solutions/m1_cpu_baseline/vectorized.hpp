@@ -4,8 +4,8 @@
 
 namespace convlab {
 
-/// Forward convolution with the lanes of a vector along the pixels of an output row; every kernel
-/// and stride. Arrays as in ConvShape.
+/// Forward convolution with the lanes of a vector along the pixels of an output row; any kernel and
+/// stride. Arrays as in ConvShape.
 void convolve_pixel_lanes(const ConvShape& shape, const float* input, const float* weights,
                           float* output);
 

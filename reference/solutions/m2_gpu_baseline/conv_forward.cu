@@ -1,7 +1,7 @@
 // The GPU baseline: one thread computes one output.
 //
-// Idea     The seven loops of milestone 1 have four that are independent: image, map, row, column.
-//          Give every combination a thread of its own; the three loops over the window stay.
+// Idea     Four of the seven loops of milestone 1 are independent: image, map, row, column. Give
+//          every combination its own thread; the three loops over the window stay.
 // Picture  A block is 256 neighbouring outputs of one map, row after row. grid.x covers the outputs
 //          of a map, grid.y the maps, grid.z the images:
 //
@@ -10,8 +10,8 @@
 //
 // Cost     each thread loads taps inputs and taps weights from global memory: two loads for one
 //          multiply-add. Neighbouring threads load neighbouring inputs (coalesced) and the same
-//          weight (broadcast); what they share comes from the caches, not from DRAM.
-// Expect   the load units are the limit, far from both the memory's and the arithmetic's.
+//          weight (broadcast); the caches serve what they share, not DRAM.
+// Expect   the load units are the limit, long before memory and arithmetic.
 // Run      build/bin/m2 1000 --solution reference
 //          build/bin/grader check m2 --solution reference
 
@@ -28,7 +28,8 @@ namespace {
 using convlab::ConvShape;
 
 constexpr int kBlockSize = 256;
-// The hardware's limit on grid.y and grid.z. A launch beyond it fails, so the images go round.
+// The hardware's limit on grid.y and grid.z. A larger launch fails, so a block may process several
+// images.
 constexpr int kMaxGridZ = 65535;
 
 __global__ void conv_forward(float* output, const float* input, const float* weights,
@@ -41,8 +42,8 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
   const int m = blockIdx.y;
 
   for (int b = blockIdx.z; b < shape.batch; b += gridDim.z) {
-    // Offsets of a whole image need 64 bits, those inside one image do not. Pointers that walk save
-    // the arithmetic of indices: the loads are the limit, so every instruction beside them counts.
+    // Offsets of whole images need 64 bits, offsets inside an image do not. Moving pointers saves
+    // index arithmetic: the load units are the limit, so every other instruction counts.
     const float* window =
         input + b * shape.input_image_size() + h * shape.stride * shape.width + w * shape.stride;
     const float* weight = weights + m * shape.taps();

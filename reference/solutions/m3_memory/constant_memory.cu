@@ -1,17 +1,17 @@
 // Weights in constant memory.
 //
-// Idea     At every step all threads of a warp need the same weight. Constant memory has a cache of
-//          its own that hands one value to a whole warp, so it takes the weights off the load
-//          units.
-// Picture  64 KiB of constant memory, as many whole maps of weights as fit:
+// Idea     At every step all threads of a warp need the same weight. Constant memory has its own
+//          cache, which gives one value to a whole warp, so the load units need not load the
+//          weights.
+// Picture  64 KiB of constant memory hold the weights of as many whole maps as fit:
 //
 //              | map 0: C·K·K | map 1 | map 2 | … |          one launch per such group of maps
 //
 // Cost     half of the baseline's loads leave global memory; a copy of the weights, device to
 //          device, precedes each launch and counts as op time.
-// Expect   a gain on old GPUs. Today it loses: a constant whose address is computed in the loop is
-//          loaded by its own slow path, and the first-level cache was already good at broadcasts.
-//          Constants pay when the compiler knows their addresses: see restrict-unroll.
+// Expect   a gain on old GPUs, a loss today: a constant whose address is computed in the loop is
+//          loaded by its own slow path, and the first-level cache is good at broadcasts. Constants
+//          pay if the compiler knows their addresses: see restrict-unroll.
 // Run      build/bin/m3 1000 --stage constant-memory --solution reference
 
 #include <cuda_runtime.h>

@@ -10,11 +10,11 @@
 //              i [K × K window ] i i i . . .    →     o X o o o o o
 //              i i i i i i i i i i i . . .            o o o o o o o
 //
-// Cost     global loads per output: K·K → ((16+K-1)/16)² ≈ 1.9 for K = 7. The loads of the inner
-//          loop stay, they only come from shared memory; each channel costs two barriers.
-// Expect   little: on today's GPUs the first-level cache already caught the re-reads, and shared
-//          memory is the same SRAM behind the same load units. The out_width of 34 leaves most of
-//          the last 16-wide tile idle.
+// Cost     global loads per output: K·K → ((16+K-1)/16)² ≈ 1.9 for K = 7. The inner loop has as
+//          many loads as before, but from shared memory; each channel costs two barriers.
+// Expect   little: on today's GPUs the first-level cache already serves the repeated loads, and
+//          shared memory is the same SRAM behind the same load units. The out_width of 34 leaves
+//          most of the last 16-wide tile idle.
 // Run      build/bin/m3 1000 --stage tiled-shared --solution reference
 
 #include <cuda_runtime.h>
@@ -54,7 +54,7 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
           tile[y * edge + x] = inside ? plane[row * shape.width + column] : 0.0f;
         }
       }
-      __syncthreads();  // the tile is complete before anybody reads it
+      __syncthreads();  // the tile is complete before any thread reads it
       const float* weight = weights + (m * shape.in_channels + c) * shape.kernel * shape.kernel;
       for (int p = 0; p < shape.kernel; ++p) {
         const float* row = tile + (threadIdx.y * shape.stride + p) * edge;
@@ -62,9 +62,9 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
           sum += row[threadIdx.x * shape.stride + q] * *weight++;
         }
       }
-      __syncthreads();  // everybody is done before the next channel overwrites it
+      __syncthreads();  // all threads are done before the next channel overwrites it
     }
-    // Only now: a thread outside the output still had to load its part and meet the barriers.
+    // Not earlier: a thread outside the output also loads its part and waits at the barriers.
     if (h < shape.out_height() && w < shape.out_width()) {
       output[b * shape.output_image_size() + (m * shape.out_height() + h) * shape.out_width() + w] =
           sum;

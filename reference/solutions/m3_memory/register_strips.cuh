@@ -1,7 +1,7 @@
 #pragma once
 
 // Strips of outputs in registers, weights in constant memory: the kernel of restrict-unroll. The
-// stage half runs it with halves, and shuffle-cache gets its inputs in another way.
+// stage half runs it with halves; shuffle-cache uses its parts and gets its inputs by shuffles.
 
 #include <cuda_runtime.h>
 
@@ -22,7 +22,7 @@ constexpr int kRows = 4;
 // (maps of the group, taps), of any type
 static __constant__ float constant_weights[kConstantBytes / sizeof(float)];
 
-/// How floats are multiplied and added. Another type of numbers has the same members.
+/// How floats are multiplied and added. Another number type needs the same members.
 struct FloatArithmetic {
   using Number = float;
   static __device__ float number(float value) { return value; }
@@ -30,7 +30,7 @@ struct FloatArithmetic {
   static __device__ float multiply_add(float a, float b, float sum) { return sum + a * b; }
 };
 
-/// What an input in row y and column q of a strip's window adds to its sums.
+/// Adds the products of the input in row y and column q of a strip's window to the sums.
 /// @param weight  of the first map and this channel; maps lie `taps` apart
 template <class Arithmetic, int KernelSize, class Number>
 __device__ void add_pixel(Number (&sum)[kMaps][kRows], Number pixel, const Number* weight, int taps,
@@ -66,7 +66,7 @@ __device__ void store_strip(float* output, const ConvShape& shape, int b, int fi
   }
 }
 
-/// KernelSize is the shape's, with stride 1; or 0: any kernel and stride, one output after the
+/// KernelSize is the shape's, with stride 1; or 0 for any kernel and stride: one output after the
 /// other, nothing unrolled. first_map and maps as in store_strip.
 template <class Arithmetic, int KernelSize>
 static __global__ void conv_forward(float* __restrict__ output, const float* __restrict__ input,
@@ -92,7 +92,7 @@ static __global__ void conv_forward(float* __restrict__ output, const float* __r
             constants + (group * shape.in_channels + c) * KernelSize * KernelSize;
 #pragma unroll
         for (int y = 0; y < kInputRows; ++y) {
-          // The last strip may hang over the image; what it would add there is never stored.
+          // The last strip may reach below the image; its sums there are never stored.
           const bool inside = first_h + y < shape.height;
 #pragma unroll
           for (int q = 0; q < KernelSize; ++q) {

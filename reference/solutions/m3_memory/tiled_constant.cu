@@ -1,11 +1,10 @@
 // Input tile in shared memory, weights in constant memory, four maps for each thread.
 //
-// Idea     tiled-shared loads a tile of inputs anew for each map; constant-memory loads each weight
-//          by an instruction of its own. Put together as they are, nothing gets better: a
-//          multiply-add still loads an input and a weight. So let a thread compute the same pixel
-//          of four maps: an input that it has read from the tile serves all four. And let the
-//          weights of these four maps lie side by side, so that one constant load of 16 bytes
-//          brings all of them.
+// Idea     tiled-shared loads the tile of inputs again for each map; constant-memory loads each
+//          weight with one instruction. Together they gain nothing: a multiply-add still loads an
+//          input and a weight. So let a thread compute the same pixel of four maps: an input from
+//          the tile then serves all four. Store the weights of these four maps side by side, so
+//          that one constant load of 16 bytes brings all of them.
 // Picture  one thread, one tap:
 //
 //              tile of inputs (shared)      i ──▶  sum of map m      += i · four.x
@@ -16,11 +15,11 @@
 // Cost     one load from shared and one from constant memory for four multiply-adds, where
 //          tiled-shared has two loads for one; a tile is loaded once for four maps; two barriers
 //          for each channel; a kernel that orders the weights, and their copy, before each launch.
-// Expect   faster than each of its parts. But constant memory is not free even when all threads of
-//          a warp want the same word: a multiprocessor keeps few constants at hand, and behind it
-//          the 16 or so multiprocessors of a cluster (GPC) share a cache that answers one request
-//          in two cycles. With the weights in their usual order, nearly every other multiply-add
-//          of the second layer went there: 119 ms on an H200. The chapter has the counters.
+// Expect   faster than each of its parts. But constant memory costs time even if all threads of a
+//          warp read the same word: a multiprocessor caches few constants, and the 16 or so
+//          multiprocessors of a cluster (GPC) share the next cache, which answers one request in
+//          two cycles. With the weights in their usual order, nearly every second multiply-add of
+//          the second layer went there: 119 ms on an H200. The chapter has the counters.
 // Run      build/bin/m3 1000 --stage tiled-constant --solution reference
 
 #include <cuda_runtime.h>
@@ -82,7 +81,7 @@ __global__ void conv_forward(float* output, const float* input, ConvShape shape,
           tile[y * edge + x] = inside ? plane[row * shape.width + column] : 0.0f;
         }
       }
-      __syncthreads();  // the tile is complete before anybody reads it
+      __syncthreads();  // the tile is complete before any thread reads it
 #pragma unroll
       for (int p = 0; p < kernel; ++p) {
         const float* row = tile + (threadIdx.y * shape.stride + p) * edge;
@@ -97,7 +96,7 @@ __global__ void conv_forward(float* output, const float* input, ConvShape shape,
         }
       }
       tap += kernel * kernel;
-      __syncthreads();  // everybody is done before the next channel overwrites it
+      __syncthreads();  // all threads are done before the next channel overwrites it
     }
     if (h >= shape.out_height() || w >= shape.out_width()) continue;
     for (int m = 0; m < kMaps && group + m < maps; ++m) {
@@ -135,7 +134,7 @@ class TiledConstant final : public convlab::DeviceConvolution {
     });
   }
 
-  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
+  convlab::DeviceBuffer<float> ordered_;  // weights in the order of constant memory
 };
 
 const convlab::ConvolutionStage<TiledConstant> stage({

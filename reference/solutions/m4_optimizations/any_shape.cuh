@@ -1,7 +1,6 @@
 #pragma once
 
-// The convolution of any shape: what a stage of this ladder falls back on where its own kernel does
-// not fit.
+// The convolution for any shape. A stage launches it if its own kernel does not fit the shape.
 
 #include <cuda_runtime.h>
 
@@ -15,7 +14,7 @@ namespace convlab {
 namespace any_shape {
 
 constexpr int kBlockSize = 256;
-constexpr std::int64_t kMaxBlocks = 1 << 20;  // threads go on with further elements beyond
+constexpr std::int64_t kMaxBlocks = 1 << 20;  // with more elements a thread computes several
 
 /// One thread computes one output element after the other, in single precision.
 static __global__ void __launch_bounds__(kBlockSize)
@@ -37,7 +36,7 @@ static __global__ void __launch_bounds__(kBlockSize)
                           std::int64_t{h} * shape.stride * shape.width + w * shape.stride;
     float sum = 0.0f;
     for (int c = 0; c < shape.in_channels; ++c) {
-      float of_channel = 0.0f;  // short sums lose less accuracy than a long one
+      float of_channel = 0.0f;  // short sums lose less accuracy than one long sum
       const float* row = corner + std::int64_t{c} * shape.height * shape.width;
       for (int p = 0; p < kernel; ++p, row += shape.width) {
         for (int q = 0; q < kernel; ++q) of_channel += row[q] * *weight++;

@@ -1,16 +1,16 @@
 #pragma once
 
-// The convolution as a matrix product on tensor cores, for every kernel size and stride: what the
-// tensor-core stages use where their fast form does not fit.
+// The convolution as a matrix product on tensor cores, for every kernel size and stride. The
+// tensor-core stages launch it if their fast kernel does not fit the shape.
 //
 // Picture  a block of 8 warps computes TileMaps maps × 256 columns; each warp keeps its share of
-//          the sums in accumulator fragments while the taps pass by, kTileTaps at a time:
+//          the sums in accumulator fragments. The block processes kTileTaps taps at a time:
 //
 //              weights (TileMaps, taps)  ×  input tile (kTileTaps, 256)   →   sums (TileMaps, 256)
 //              all taps at once             built on the fly                  floats, in registers
 //
-// Cost     the products are almost free; filling the tile is not: one load, one conversion and one
-//          store for each tap of each output position, shared by TileMaps maps.
+// Cost     almost all time goes into filling the tile: one load, one conversion and one store for
+//          each tap of each output position, shared by TileMaps maps.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -32,8 +32,8 @@ struct HalfOperand {
   static __device__ Stored rounded(float value) { return __float2half(value); }
 };
 
-/// Operands in TF32: floats of which 10 bits of the fraction count. They begin with compute
-/// capability 8.0; code for older GPUs, which is never launched, has empty kernels.
+/// Operands in TF32: floats with 10 bits of the fraction. They need compute capability 8.0; for
+/// older GPUs the kernels are empty and never launched.
 struct Tf32Operand {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   static constexpr bool kAvailable = true;
@@ -56,7 +56,7 @@ struct Tf32Operand {
 inline constexpr int kProductColumns = 256;  // of a block, one for each thread
 inline constexpr int kProductWarps = kProductColumns / 32;
 
-// TileMaps × WarpColumns × kTileTaps is a shape that the tensor cores know.
+// TileMaps × WarpColumns × kTileTaps must be a shape of the tensor cores.
 template <class Operand, int TileMaps, int WarpColumns>
 __device__ void multiply_any_shape(float* output, const float* input, const float* weights,
                                    const ConvShape& shape, int padded_taps) {
@@ -67,10 +67,10 @@ __device__ void multiply_any_shape(float* output, const float* input, const floa
   static_assert(kFragments * kProductWarps * WarpColumns == kProductColumns);
   extern __shared__ __align__(32) char shared[];
   Stored* weight_tile = reinterpret_cast<Stored*>(shared);  // (TileMaps, padded_taps)
-  Stored* input_tile = weight_tile + TileMaps * padded_taps;
   // (kTileTaps, kProductColumns)
-  float* sums = reinterpret_cast<float*>(input_tile + kTileTaps * kProductColumns);
+  Stored* input_tile = weight_tile + TileMaps * padded_taps;
   // (TileMaps, kProductColumns)
+  float* sums = reinterpret_cast<float*>(input_tile + kTileTaps * kProductColumns);
   const int thread = threadIdx.x;
   const int warp = thread / 32;
   const int taps = shape.taps();
@@ -98,7 +98,7 @@ __device__ void multiply_any_shape(float* output, const float* input, const floa
 
   int c = 0, p = 0, q = 0;  // of the next tap; counting is cheaper than dividing
   for (int first_tap = 0; first_tap < padded_taps; first_tap += kTileTaps) {
-    __syncthreads();  // the slice before has been read
+    __syncthreads();  // all warps have read the slice before
 #pragma unroll
     for (int k = 0; k < kTileTaps; ++k) {
       const bool real = first_tap + k < taps;
@@ -128,7 +128,7 @@ __device__ void multiply_any_shape(float* output, const float* input, const floa
     }
   }
 
-  // CUDA leaves a fragment's layout open, so the sums go through shared memory.
+  // CUDA does not define the layout of a fragment, so the sums go through shared memory.
   for (int f = 0; f < kFragments; ++f) {
     wmma::store_matrix_sync(sums + (warp * kFragments + f) * WarpColumns, sum[f], kProductColumns,
                             wmma::mem_row_major);

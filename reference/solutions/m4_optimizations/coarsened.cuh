@@ -1,6 +1,6 @@
 #pragma once
 
-// One thread, Maps × Pixels outputs: the kernel of thread-coarsening and of sweep-tuned.
+// One thread computes Maps × Pixels outputs: the kernel of thread-coarsening and of sweep-tuned.
 
 #include <cuda_runtime.h>
 
@@ -25,7 +25,7 @@ static __global__ void conv_forward(float* __restrict__ output, const float* __r
   int offset[Pixels];  // of the window's corner within its channel
 #pragma unroll
   for (int n = 0; n < Pixels; ++n) {
-    // What lies beyond the last pixel or map is computed like the last one and not stored.
+    // A pixel or map beyond the last one is computed like the last one and not stored.
     const int pixel = min(first_pixel + n * static_cast<int>(blockDim.x), pixels - 1);
     offset[n] =
         (pixel / shape.out_width() * shape.width + pixel % shape.out_width()) * shape.stride;

@@ -6,11 +6,11 @@
 
 namespace convlab {
 
-/// What the current device has room for. Asking CUDA takes microseconds: a stage does it in
+/// The resources of the current device. Reading them takes microseconds: a stage does it in
 /// prepare.
 struct DeviceRoom {
   int multiprocessors = 0;
-  int block_bytes = 0;           ///< of shared memory, for a block that asks for them
+  int block_bytes = 0;           ///< of shared memory that a block may request
   int multiprocessor_bytes = 0;  ///< of shared memory, for all its blocks
 
   static DeviceRoom of_current() {
@@ -27,14 +27,14 @@ struct DeviceRoom {
   }
 };
 
-/// Lets a kernel have this much dynamic shared memory; more than 48 KiB only who asks gets.
+/// Allows a kernel this much dynamic shared memory; more than 48 KiB must be requested.
 template <class Kernel>
 void allow_shared_bytes(Kernel kernel, int bytes) {
   CONVLAB_CUDA_CHECK(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
-/// How many of its blocks fit on the device at once.
+/// How many blocks of the kernel fit on the device at once.
 template <class Kernel>
 int resident_blocks(Kernel kernel, int threads, std::size_t bytes) {
   int blocks = 0;  // on a multiprocessor

@@ -7,8 +7,8 @@
 
 namespace convlab {
 
-/// Calls action(i) for i < count at the same time: the first on this thread, each other one on a
-/// thread of its own. Returns when all are done. @throws what one of them threw
+/// Calls action(i) for i < count at the same time: the first on this thread, each other one on its
+/// own thread. Returns when all are done. @throws what one of them threw
 template <class Action>
 void on_host_threads(std::size_t count, const Action& action) {
   std::vector<std::exception_ptr> failures(count);

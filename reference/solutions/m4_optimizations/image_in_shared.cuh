@@ -1,7 +1,7 @@
 #pragma once
 
-// A block convolves an image that lies in its shared memory: the part that persistent and
-// double-buffered have in common.
+// A block convolves an image in its shared memory: the code that persistent and double-buffered
+// share.
 
 #include <cuda_runtime.h>
 
@@ -19,13 +19,14 @@ namespace convlab::image_in_shared {
 constexpr int kMostThreads = 256;  // of a block
 constexpr int kMaps = 4;           // of one thread
 
-/// Floats of the weights in shared memory: 4 maps adjoin, the last group is filled up with zeros.
+/// Floats of the weights in shared memory: 4 maps lie side by side, the last group is padded with
+/// zeros.
 __host__ __device__ constexpr std::int64_t weight_floats(const ConvShape& shape) {
   return std::int64_t{(shape.out_channels + kMaps - 1) / kMaps} * kMaps * shape.taps();
 }
 
-/// Floats of one image. The last strip reads up to rows - 1 rows beyond it, and does not use them;
-/// rounded up, so that what follows is aligned to 16 bytes.
+/// Floats of one image. The last strip reads up to rows - 1 rows beyond it and does not use them.
+/// The size is rounded up, so that the next array is aligned to 16 bytes.
 __host__ __device__ constexpr std::int64_t image_floats(const ConvShape& shape, int rows) {
   const std::int64_t floats = shape.input_image_size() + std::int64_t{rows - 1} * shape.width;
   return (floats + 3) / 4 * 4;
@@ -48,8 +49,9 @@ __device__ inline void load_weights(float* tile, const float* weights, const Con
 
 /// All outputs of one image; stride 1. A thread computes 4 maps × Rows rows of one column.
 /// @param output  of this image
-/// @param image   in shared memory: in_channels × height × width, then Rows - 1 rows of anything
-/// @param tile    in shared memory: what load_weights made
+/// @param image   in shared memory: in_channels × height × width, then Rows - 1 rows with any
+///                values
+/// @param tile    in shared memory: the result of load_weights
 template <int KernelSize, int Rows>
 __device__ void convolve(float* output, const float* image, const float* tile,
                          const ConvShape& shape) {
@@ -97,8 +99,8 @@ __device__ void convolve(float* output, const float* image, const float* tile,
   }
 }
 
-/// The block whose last round over the work of an image leaves the fewest threads without any: 160
-/// for the 800 strips' columns of the first convolution, of which 256 threads would waste a fifth.
+/// The block size with the fewest idle threads in its last round over an image: 160 for the 800
+/// columns of strips of the first convolution, where blocks of 256 threads would waste a fifth.
 inline int best_block(const ConvShape& shape, int rows) {
   constexpr int kWarp = 32;
   const int work = (shape.out_height() + rows - 1) / rows * shape.out_width() *
@@ -111,19 +113,19 @@ inline int best_block(const ConvShape& shape, int rows) {
   return best;
 }
 
-/// A stage whose blocks take image after image: as many as fit on the device at once.
+/// A stage that starts as many blocks as fit on the device; each processes image after image.
 class ImageAfterImage : public DeviceConvolution {
  protected:
   using Kernel = void (*)(float*, const float*, const float*, ConvShape);
 
-  /// Asks CUDA for what the launch needs to know. Once, in prepare: it takes longer than the
+  /// Asks CUDA for the numbers that the launch needs. Called in prepare: it takes longer than the
   /// convolution of some images.
-  /// @param images   that a block holds in shared memory at a time
+  /// @param images   that a block holds in shared memory at the same time
   /// @param kernel_for  kernel_for(kernel size, rows of a thread), both constants
   template <class KernelFor>
   void plan(int images, KernelFor kernel_for) {
     blocks_ = 0;
-    // 80 rows are 10 strips of 8, 34 are 5 of 7 with one row too many.
+    // 80 rows are 10 strips of 8; 34 rows are 5 strips of 7, with one row too many.
     const int rows = shape().out_height() % 8 == 0 ? 8 : 7;
     kernel_ = for_kernel_size(shape().stride == 1 ? shape().kernel : 0, [&](auto size) -> Kernel {
       if constexpr (size() > 0) {
@@ -153,7 +155,7 @@ class ImageAfterImage : public DeviceConvolution {
   Kernel kernel_ = nullptr;
   int bytes_ = 0;  // of dynamic shared memory
   int threads_ = 0;
-  int blocks_ = 0;  // 0: the kernel cannot do this shape
+  int blocks_ = 0;  // 0: no kernel for this shape
 };
 
 }  // namespace convlab::image_in_shared

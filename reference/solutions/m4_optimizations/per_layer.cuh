@@ -1,7 +1,7 @@
 #pragma once
 
-// A kernel of its own for each convolution of the network fa23: what the stage per-layer is about,
-// here because cuda-graph and multi-gpu launch the same ones.
+// One kernel for each convolution of the network fa23. They are the subject of the stage per-layer;
+// cuda-graph and multi-gpu launch them, too.
 
 #include <cuda_runtime.h>
 
@@ -46,7 +46,7 @@ using Second = Layer<4, 16, 40, 40, 7, 17>;
 
 static __constant__ float constant_weights[First::kOutChannels * First::kTaps];  // (maps, taps)
 
-// Where a thread works: position counts the strips' columns over all images.
+// The place of a thread: position counts the columns of the strips of all images.
 template <class L>
 struct Place {
   __device__ explicit Place(std::int64_t position)
@@ -76,8 +76,8 @@ struct Place {
   int w;
 };
 
-// One channel: every loop is unrolled, so that each weight has a constant address, which a
-// multiply-add reads without a load.
+// One channel: every loop is unrolled, so that each weight has a constant address and a
+// multiply-add reads it without a load.
 static __global__ void __launch_bounds__(kThreads, 5)
     conv_first(float* __restrict__ output, const float* __restrict__ input,
                std::int64_t positions) {
@@ -105,9 +105,9 @@ static __global__ void __launch_bounds__(kThreads, 5)
   place.store(output, 0, sum);
 }
 
-// Four channels and 16 maps are too much to unroll. A block computes 4 maps, whose weights lie in
-// shared memory in the order in which they are used; blocks of the same images are neighbours, so
-// that the second-level cache serves three of the four.
+// Four channels and 16 maps are too much to unroll. A block computes 4 maps; their weights lie in
+// shared memory in the order of their use. The four blocks of the same images are neighbours, so
+// that the second-level cache serves three of them.
 static __global__ void __launch_bounds__(kThreads, 4)
     conv_second(float* __restrict__ output, const float* __restrict__ input,
                 const float* __restrict__ weights, std::int64_t positions) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// A direct convolution for stride 1 and any image: what stages launch whose subject is not the
-// kernel.
+// A direct convolution for stride 1 and any image, for stages whose subject is not the kernel.
 
 #include <cuda_runtime.h>
 
@@ -19,10 +18,10 @@ namespace row_strips {
 constexpr int kThreads = 128;
 constexpr int kMaps = 4;
 constexpr int kRows = 6;
-constexpr int kMostTaps = 2048;  // their weights of 4 maps take 32 KiB of shared memory
+constexpr int kMostTaps = 2048;  // the weights of 4 maps then take 32 KiB of shared memory
 
-/// A thread computes kMaps maps × kRows rows of one column; an input that it has loaded serves up
-/// to KernelSize rows and 4 maps. grid.x covers the strips' columns of all images, grid.y the maps.
+/// A thread computes kMaps maps × kRows rows of one column; a loaded input serves up to KernelSize
+/// rows and 4 maps. grid.x covers the strips' columns of all images, grid.y the maps.
 template <int KernelSize>
 static __global__ void __launch_bounds__(kThreads)
     conv_forward(float* __restrict__ output, const float* __restrict__ input,
@@ -35,7 +34,7 @@ static __global__ void __launch_bounds__(kThreads)
     const int c = i / (KernelSize * KernelSize);
     float four[kMaps];
     for (int m = 0; m < kMaps; ++m) {
-      const int map = min(first_map + m, shape.out_channels - 1);  // one too many is not stored
+      const int map = min(first_map + m, shape.out_channels - 1);  // a map too many is not stored
       four[m] = weights[map * shape.taps() + (c * KernelSize + p) * KernelSize + q];
     }
     weight_tile[i] = make_float4(four[0], four[1], four[2], four[3]);
@@ -59,7 +58,7 @@ static __global__ void __launch_bounds__(kThreads)
       float pixel[kRows + KernelSize - 1];
 #pragma unroll
       for (int y = 0; y < kRows + KernelSize - 1; ++y) {
-        // The last strip may hang over the image; what it would add there is never stored.
+        // The last strip may reach below the image; its sums there are never stored.
         pixel[y] = h + y < shape.height ? window[y * shape.width + q] : 0.0f;
       }
 #pragma unroll
@@ -101,7 +100,7 @@ void launch(float* output, const float* input, const float* weights, const ConvS
 
 }  // namespace row_strips
 
-/// Launches the convolution on `stream`: strips of 6 rows where stride is 1 and the kernel size 3,
+/// Launches the convolution on `stream`: strips of 6 rows if the stride is 1 and the kernel size 3,
 /// 5 or 7, otherwise one thread for each output. All pointers are to device memory.
 inline void convolve_row_strips(float* output, const float* input, const float* weights,
                                 const ConvShape& shape, cudaStream_t stream = nullptr) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the tensor-core stages cut images, so that a block has what it needs in shared memory.
+// How the tensor-core stages cut images into strips whose input fits into shared memory.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@ namespace convlab::tensor_cores {
 inline constexpr int kGroupColumns = 8;
 inline constexpr int kWindowColumns = 16;
 
-inline constexpr int kThreads = 256;  // of a block that works on strips
+inline constexpr int kThreads = 256;  // of a block
 inline constexpr int kWarps = kThreads / 32;
 
 /// Strips of output rows; a block works on one strip of one image at a time.
@@ -29,8 +29,8 @@ struct Strips {
   [[nodiscard]] bool fit() const { return rows > 0; }
 };
 
-/// Where a thread is among the elements of a strip's input: channel after channel, row after row.
-/// It walks on by the number of threads; dividing at each step would cost more than all the rest.
+/// The position of a thread in a strip's input: channel after channel, row after row. It advances
+/// by the number of threads without a division, which would take longer than all the rest.
 class StripWalk {
  public:
   __device__ StripWalk(int row_elements, int input_rows, int threads)
@@ -71,8 +71,8 @@ class StripWalk {
   int channel_step_;
 };
 
-/// Divides by the same number again and again: a multiplication with the reciprocal, exact while
-/// dividend · divisor stays below 2^32.
+/// Divides repeatedly by the same number: it multiplies by the reciprocal. The result is exact if
+/// dividend · divisor is below 2^32.
 class Divider {
  public:
   __device__ explicit Divider(int divisor)
@@ -93,7 +93,7 @@ class Divider {
 };
 
 /// Loads a strip of an image: pairs of neighbouring columns of all channels, zeros right of the
-/// image and below it. Eight loads of a thread are on their way before the first is stored.
+/// image and below it. A thread starts eight loads before it stores the first value.
 /// @param image     its first element
 /// @param store     store(where, pair) for each pair; where.x counts pairs, where.y strip rows
 template <int Threads, class Store>
@@ -102,7 +102,7 @@ __device__ void load_strip(const float* __restrict__ image, const ConvShape& sha
   constexpr int kAtOnce = 8;
   const int pairs = shape.in_channels * input_rows * row_pairs;
   const int real_rows = min(input_rows, shape.height - first_row);
-  const bool aligned = shape.width % 2 == 0;  // then every pair is, in all rows
+  const bool aligned = shape.width % 2 == 0;  // then all pairs of all rows are aligned
   StripWalk load_at(row_pairs, input_rows, Threads);
   StripWalk store_at = load_at;
   for (int begin = threadIdx.x; begin < pairs; begin += kAtOnce * Threads) {
@@ -135,8 +135,8 @@ inline bool windows_cover(const ConvShape& shape) {
   return shape.stride == 1 && shape.kernel <= kWindowColumns - kGroupColumns + 1;
 }
 
-/// Strips as high as shared memory allows: with several blocks on a multiprocessor, so that one
-/// computes while another loads, or with fewer if the strips would otherwise be very low.
+/// Strips as high as shared memory allows, with two blocks on a multiprocessor, so that one
+/// computes while the other loads. With one block if the strips would otherwise be very low.
 /// @param fixed_bytes  of shared memory that a block needs besides its input
 /// @param row_bytes    of one input row of all channels
 /// @param map_blocks   blocks that share an image's maps among them
@@ -144,7 +144,7 @@ inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
                               std::int64_t row_bytes, int map_blocks) {
   constexpr int kMostBlocks = 2;                 // on a multiprocessor
   constexpr std::int64_t kReservedBytes = 1024;  // by CUDA, for each block
-  constexpr int kLowestStrip = 8;                // below, a strip loads more rows than it makes
+  constexpr int kLowestStrip = 8;  // a lower strip loads many more rows than it computes
   const DeviceRoom room = DeviceRoom::of_current();
   const int rows = shape.out_height();
   const int lowest = std::min(kLowestStrip, rows);
@@ -154,7 +154,7 @@ inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
     const std::int64_t input_rows = (budget - fixed_bytes) / row_bytes;
     const std::int64_t fitting = input_rows - (shape.kernel - 1);
     if (fitting < lowest) continue;
-    // A small batch is cut further, to give every multiprocessor something to do.
+    // Strips of a small batch are lower, so that every multiprocessor has work.
     const int wanted = 2 * room.multiprocessors / (shape.batch * map_blocks);
     const auto highest = static_cast<int>(std::min<std::int64_t>(rows, fitting));
     const int count = std::max((rows + highest - 1) / highest, std::min(wanted, rows / lowest));
@@ -167,19 +167,19 @@ inline Strips cut_into_strips(const ConvShape& shape, std::int64_t fixed_bytes,
   return {};
 }
 
-/// A stage whose blocks are all resident at the same time and take one strip after the other.
+/// A stage whose blocks all run at the same time and process one strip after the other.
 class StripConvolution : public DeviceConvolution {
  protected:
   using Kernel = void (*)(float*, const float*, const float*, ConvShape, Strips);
 
-  /// Calls plan() for the kernels in question, the best one first.
+  /// Calls plan() for the possible kernels, the best one first.
   virtual void choose() = 0;
 
-  /// What is launched where no kernel could be taken: any_shape_product.cuh.
+  /// Launches the product of any_shape_product.cuh; called if no kernel fits.
   virtual void launch_product(float* output, const float* input, const float* weights,
                               const ConvShape& shape) = 0;
 
-  /// Takes this kernel if its shared memory suffices.
+  /// Chooses this kernel if its shared memory suffices.
   /// @param maps         of a block
   /// @param fixed_bytes  of shared memory that a block needs besides its input
   /// @param row_bytes    of one input row of all channels

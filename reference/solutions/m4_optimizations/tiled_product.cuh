@@ -1,7 +1,7 @@
 #pragma once
 
-// A matrix product in tiles: the part that im2col-gemm, fused-gemm and index-reuse have in common.
-// They differ in how a tile of the unrolled input comes into shared memory.
+// A matrix product in tiles: the code that im2col-gemm, fused-gemm and index-reuse share. They
+// differ in how they load a tile of the unrolled input into shared memory.
 
 #include <cuda_runtime.h>
 
@@ -14,7 +14,7 @@ constexpr int kThreads = kThreadRows * kTileColumns;
 
 using InputTile = float[kTileTaps][kTileColumns];
 
-/// The maps of a block's tile: few maps would leave most of a tall one idle.
+/// The maps of a block's tile: with few maps most of a tall tile would be idle.
 inline int tile_maps(int out_channels) {
   return out_channels <= 4 ? 4 : 16;
 }
@@ -28,7 +28,7 @@ template <int TileMaps, class LoadInput>
 __device__ void add_products(float (&sum)[TileMaps / kThreadRows], const float* weights, int maps,
                              int taps, LoadInput load_input) {
   constexpr int kMapsPerThread = TileMaps / kThreadRows;
-  __shared__ float weight_tile[kTileTaps][TileMaps];  // (taps, maps): a thread's maps adjoin
+  __shared__ float weight_tile[kTileTaps][TileMaps];  // (taps, maps)
   __shared__ InputTile input_tile;                    // (taps, columns)
   const int x = threadIdx.x;
   const int y = threadIdx.y;

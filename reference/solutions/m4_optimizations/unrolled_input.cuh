@@ -1,6 +1,6 @@
 #pragma once
 
-// The input unrolled in slices of some images: what im2col-gemm and cublas multiply the weights by.
+// The input unrolled in slices of some images, for im2col-gemm and cublas.
 
 #include <cuda_runtime.h>
 
@@ -11,7 +11,7 @@
 
 namespace convlab {
 
-/// A stage that convolves some images at a time.
+/// A stage that convolves a slice of images at a time.
 class SlicedConvolution : public DeviceConvolution {
  protected:
   /// @param slice  the shape with the images of the slice
@@ -28,7 +28,7 @@ class SlicedConvolution : public DeviceConvolution {
     }
   }
 
-  /// As many images as `bytes` are enough for, at least one.
+  /// As many images as fit into `bytes`, at least one.
   void choose_slice(std::int64_t bytes, std::int64_t image_bytes) {
     images_at_once_ =
         static_cast<int>(std::clamp<std::int64_t>(bytes / image_bytes, 1, shape().batch));

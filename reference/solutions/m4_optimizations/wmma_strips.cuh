@@ -1,7 +1,7 @@
 #pragma once
 
-// Convolution of strips by WMMA: what tensor-cores-fp16 and tensor-cores-tf32 have in common. They
-// explain the matrices; here are the loops over them.
+// Convolution of strips by WMMA: the code that tensor-cores-fp16 and tensor-cores-tf32 share. Their
+// files explain the matrices; here are the loops over them.
 
 #include <cuda_runtime.h>
 #include <mma.h>
@@ -26,8 +26,8 @@ struct Chunk {
   static constexpr int kMatrix = kTile * kDepth;
 };
 
-/// matrices (channels, kernel, kChunks, maps · 8, kDepth): row m·8 + j holds a kernel row, moved j
-/// to the right.
+/// matrices (channels, kernel, kChunks, maps · 8, kDepth): row m·8 + j holds a kernel row, shifted
+/// by j.
 template <class Operand>
 __device__ void spread_weights(typename Operand::Stored* matrices, const float* weights,
                                const ConvShape& shape, int first_map, int rows) {
@@ -49,8 +49,8 @@ __device__ void spread_weights(typename Operand::Stored* matrices, const float* 
 
 /// A warp computes MapTiles × WindowTiles products of 16×16 at a time: each weight fragment that it
 /// loads serves WindowTiles operations, each input fragment MapTiles.
-/// @tparam Operand  has besides: load, which loads a fragment from shared memory, and load_input,
-///                  which stores a strip there as chunks (channels, input_rows, pitch, kDepth)
+/// @tparam Operand  also has load, which loads a fragment from shared memory, and load_input, which
+///                  stores a strip there as chunks (channels, input_rows, pitch, kDepth)
 template <class Operand, int MapTiles, int WindowTiles>
 __device__ void convolve_strips(float* __restrict__ output, const float* __restrict__ input,
                                 const float* __restrict__ weights, const ConvShape& shape,
@@ -67,10 +67,10 @@ __device__ void convolve_strips(float* __restrict__ output, const float* __restr
   const int input_rows = strips.rows + shape.kernel - 1;
   extern __shared__ __align__(32) char shared[];
   float* scratch = reinterpret_cast<float*>(shared);  // (kWarps, 16 windows, 16 rows)
-  Stored* matrices = reinterpret_cast<Stored*>(scratch + kWarps * kTile * kTile);
   // (channels, kernel, kChunks, MapTiles · 16, kDepth)
-  Stored* chunks = matrices + shape.in_channels * shape.kernel * kChunks * MapTiles * kMatrix;
+  Stored* matrices = reinterpret_cast<Stored*>(scratch + kWarps * kTile * kTile);
   // (channels, input_rows, pitch, kDepth)
+  Stored* chunks = matrices + shape.in_channels * shape.kernel * kChunks * MapTiles * kMatrix;
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int first_map = blockIdx.y * MapTiles * kMapsPerTile;
@@ -82,7 +82,7 @@ __device__ void convolve_strips(float* __restrict__ output, const float* __restr
   for (std::int64_t item = blockIdx.x; item < work; item += gridDim.x) {
     const std::int64_t image = item / strips.count;
     const int first_row = item % strips.count * strips.rows;
-    __syncthreads();  // the strip before has been read
+    __syncthreads();  // all warps have read the strip before
     Operand::load_input(chunks, input + image * shape.input_image_size(), shape, first_row,
                         input_rows, pitch);
     __syncthreads();  // this strip is complete
@@ -119,13 +119,13 @@ __device__ void convolve_strips(float* __restrict__ output, const float* __restr
             }
             matrix += MapTiles * kMatrix;
           }
-          chunk += pitch * kDepth;  // the same outputs' next input row
+          chunk += pitch * kDepth;  // the next input row of the same outputs
         }
       }
 
-      // CUDA leaves a fragment's layout open, so the sums go through shared memory, 16×16 at a
-      // time. Thread by thread they are then 8 neighbouring outputs of 4 neighbouring groups. What
-      // a row has beyond its windows is no group of outputs.
+      // CUDA does not define the layout of a fragment, so the sums go through shared memory, 16×16
+      // at a time. A warp then stores 8 neighbouring outputs of 4 neighbouring groups. The chunks
+      // of a row beyond its windows are not outputs.
 #pragma unroll
       for (int n = 0; n < WindowTiles; ++n) {
         constexpr int kSteps = kTile / (32 / kGroupColumns);

@@ -1,4 +1,4 @@
-// Milestone 1 as students write it: the start of the corpus of mistakes (grader/mistakes).
+// Milestone 1 as students write it. The mistakes of grader/mistakes change this file.
 #include <cstddef>
 
 #include "common/stage/cpu_stage.hpp"

@@ -1,4 +1,4 @@
-// Milestone 3 as students write it: the start of the corpus of mistakes (grader/mistakes).
+// Milestone 3 as students write it. The mistakes of grader/mistakes change this file.
 #include <cuda_runtime.h>
 
 #include <cstddef>

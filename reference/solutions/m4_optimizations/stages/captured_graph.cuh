@@ -9,13 +9,13 @@
 
 namespace convlab {
 
-/// Work that was submitted once to a stream, and can be submitted again with one call.
+/// Work that a stream recorded once, and that one call launches.
 class CapturedGraph {
  public:
   CapturedGraph() = default;
 
-  /// What is submitted to a stream while it is captured does not run: it becomes nodes of a graph.
-  /// The default stream cannot be captured.
+  /// Launches and copies on a captured stream do not run: they become nodes of a graph. The default
+  /// stream cannot be captured.
   /// @param submit  called with the stream
   template <class Submit>
   explicit CapturedGraph(const Submit& submit) {
@@ -26,7 +26,7 @@ class CapturedGraph {
     CONVLAB_CUDA_CHECK(cudaStreamEndCapture(stream.get(), &graph));
     CONVLAB_CUDA_CHECK(cudaGraphInstantiate(&executable_, graph, 0));
     CONVLAB_CUDA_CHECK(cudaGraphDestroy(graph));
-    // Otherwise the first launch does it, which took 8 to 10 µs on an H200.
+    // Otherwise the first launch uploads the graph, which took 8 to 10 µs on an H200.
     CONVLAB_CUDA_CHECK(cudaGraphUpload(executable_, stream.get()));
     stream.synchronize();
   }

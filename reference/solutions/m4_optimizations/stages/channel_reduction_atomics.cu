@@ -1,17 +1,17 @@
-// The input channels in parallel, their sums added up by atomics.
+// The input channels in parallel, their sums added by atomics.
 //
-// Idea     Each channel's part of an output gets a thread of its own, as in channel-reduction-tree,
-//          but the threads need not be in one block: each adds its part to the output with an
-//          atomic operation, which the second-level cache carries out.
+// Idea     Each channel's part of an output gets its own thread, as in channel-reduction-tree, but
+//          the threads need not be in one block: each adds its part to the output with an atomic
+//          operation, which the second-level cache performs.
 // Picture  grid.y counts maps × channels:
 //
 //              block (…, m · C + c, b):  output[b][m][…]  +=  part of channel c
 //
-// Cost     C atomic additions for each output instead of one store, and the output must be zero
-//          first: it is written once more, 1 GB in the first convolution at 10 000 images.
+// Cost     C atomic additions for each output instead of one store. The output must be zero first,
+//          so it is written once more: 1 GB in the first convolution at 10 000 images.
 // Expect   slower than the tree and than the baseline at large batches. The order of the additions
-//          differs from run to run, and so does the last bit of the result. With one channel
-//          nothing is left to add, and a plain store does it.
+//          differs from run to run, and so does the last bit of the result. With one channel a
+//          plain store is enough.
 // Run      build/bin/m4 1000 --stage channel-reduction-atomics --solution reference
 
 #include <cuda_runtime.h>
@@ -65,7 +65,7 @@ class ChannelReductionAtomics final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
     if (shape.in_channels > 1) {
-      // A part of the work: without it the second call would add to the result of the first.
+      // Part of the convolution: without it the second call would add to the result of the first.
       CONVLAB_CUDA_CHECK(cudaMemsetAsync(output, 0, shape.output_size() * sizeof(float)));
     }
     const int pixels = shape.out_height() * shape.out_width();

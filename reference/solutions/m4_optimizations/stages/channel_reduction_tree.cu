@@ -1,7 +1,7 @@
-// The input channels in parallel, their sums added up by a tree.
+// The input channels in parallel, their sums added by a tree.
 //
-// Idea     The baseline has a thread for every output. A sum over C channels has more to offer:
-//          give each channel a thread of its own, and add up their partial sums in shared memory.
+// Idea     The baseline has a thread for every output. A sum over C channels allows more threads:
+//          give each channel its own thread, and add the partial sums in shared memory.
 // Picture  a block of 256 threads, C = 4: 64 pixels × 4 slices of channels
 //
 //              slice 0   a a a a …        a+c  a+c …        a+c+b+d …  → output
@@ -9,11 +9,11 @@
 //              slice 2   c c c c …
 //              slice 3   d d d d …        log2(4) = 2 steps, a barrier before each
 //
-// Cost     the same loads and multiply-adds as the baseline; besides, for each output and slice a
-//          store and a load in shared memory, and log2(slices) barriers.
-// Expect   no gain at large batches, where there are threads enough without it: 18.5 million
-//          outputs at 1 000 images. A gain where the outputs are too few to fill the GPU. With one
-//          channel it is the baseline.
+// Cost     the same loads and multiply-adds as the baseline. In addition, for each output and slice
+//          a store and a load in shared memory, and log2(slices) barriers.
+// Expect   no gain at large batches, which have enough threads anyway: 18.5 million outputs at
+//          1 000 images. A gain if the outputs are too few to fill the GPU. With one channel it is
+//          the baseline.
 // Run      build/bin/m4 1000 --stage channel-reduction-tree --solution reference
 
 #include <cuda_runtime.h>
@@ -59,16 +59,16 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
       }
     }
     partial[mine] = sum;
-    // The upper half of the slices is added to the lower half, until one is left.
+    // Adds the upper half of the slices to the lower half, until one slice is left.
     for (int half = blockDim.y / 2; half > 0; half /= 2) {
       __syncthreads();
       if (threadIdx.y < half) partial[mine] += partial[mine + half * blockDim.x];
     }
-    // Slice 0 reads only what it has written itself, and nobody else writes there.
+    // No barrier: slice 0 reads only its own values, and no other thread writes them.
     if (threadIdx.y == 0 && pixel < pixels) {
       output[b * shape.output_image_size() + m * pixels + pixel] = partial[mine];
     }
-    __syncthreads();  // the parts have been read before those of the next image overwrite them
+    __syncthreads();  // all parts are read before the next image overwrites them
   }
 }
 

@@ -1,21 +1,21 @@
 #pragma once
 
-// How a convolution becomes matrix products that tensor cores like: pairs of output columns.
+// How a convolution becomes matrix products for tensor cores: pairs of output columns.
 //
-// Idea     A matrix operation wants two neighbouring halves of its right factor in one register.
-//          The input for output column x starts at input column x: for every other x such a pair is
-//          not aligned. So let one column of the factor stand for two output columns, 2n and
-//          2n + 1, which share eight input columns from 2n on. Both then start at an even place,
-//          and the shift by one moves into the weights, where it costs nothing.
+// Idea     A matrix operation needs two neighbouring halves of its right factor in one register.
+//          The input for output column x starts at input column x, so for odd x the pairs are not
+//          aligned. So let one column of the factor stand for two output columns, 2n and 2n + 1,
+//          which share eight input columns from 2n on. Both then start at an even place. The
+//          weights of the odd column are shifted by one, which costs nothing.
 // Picture
 //              input columns    2n   2n+1  2n+2  2n+3  2n+4  2n+5  2n+6  2n+7
 //              output 2n        w0   w1    w2    w3    w4    w5    w6    0       parity 0
 //              output 2n + 1    0    w0    w1    w2    w3    w4    w5    w6      parity 1
 //
-// Cost     one of eight products is with a zero. A pair of halves is one aligned 32-bit load, and
-//          the 32 threads of a warp touch eleven words in a row: no bank conflicts.
+// Cost     one of eight products is with a zero weight. A pair of halves is one aligned 32-bit
+//          load, and the 32 threads of a warp touch eleven words in a row: no bank conflicts.
 //
-// What a zero weight meets is multiplied, too: an infinite input spoils its neighbours.
+// Inputs are multiplied by zero weights, too: an infinite input makes its neighbours NaN.
 
 #include <cuda_runtime.h>
 
@@ -27,7 +27,7 @@
 namespace convlab::column_pairs {
 
 constexpr int kWarp = 32;
-constexpr int kTaps = 8;          // of one row, from an even column: 7 or 5 that count, and zeros
+constexpr int kTaps = 8;          // of one row, from an even column: 7 or 5 weights, then zeros
 constexpr int kTileColumns = 16;  // of the output: 8 pairs, one for each column of a fragment
 
 /// One input channel: a block computes a strip of rows of one image.
@@ -46,13 +46,13 @@ struct OneChannel {
   static constexpr int kMapTiles = (Maps + 3) / 4;  // 4 maps × 2 rows × 2 parities = 16
   static constexpr int kSteps = (Kernel + 1) / 2;   // 2 input rows × 8 taps = 16
   static constexpr bool kDirect = kOut % 16 == 0;   // a thread's stores fill whole sectors
-  // That shall share a multiprocessor. More cannot have the registers of their weights.
+  // Blocks that share a multiprocessor. With more, the registers for the weights are not enough.
   static constexpr int kBlocks = kDirect ? 6 : kMapTiles > 2 ? 5 : 4;
   static constexpr int kTableRows = 8;                  // kernel rows, then zeros
-  static constexpr int kTableMap = kTableRows * 4 + 8;  // of one map; 8 keep maps in other banks
+  static constexpr int kTableMap = kTableRows * 4 + 8;  // of one map; 8 more for other banks
   static constexpr int kTable = 2 * kMapTiles * 4 * kTableMap;
   static constexpr int kWeights = Maps * Kernel * Kernel;
-  static constexpr int kPadding = 4;  // taps that do not count reach beyond
+  static constexpr int kPadding = 4;  // taps with a zero weight read beyond the end
   static constexpr int kStaged = kDirect ? 4 : Maps * StripRows * kOut;
 
   // The table of weights is (parity, map, kernel row, q); row -1 is the last one, zeros.
@@ -88,18 +88,18 @@ struct OneChannel {
 
 /// The weights of one kernel row for taps 2q and 2q + 1 of a column pair: w0…w6, 0 for the even
 /// output column (parity 0), 0, w0…w6 for the odd one.
-/// @param real  false: zeros instead; `row` must be readable all the same
+/// @param real  false: returns zeros; `row` must be readable nevertheless
 __device__ inline float2 weight_pair(const float* row, int kernel, int parity, int q, bool real) {
   const int tap = 2 * q - parity;
-  // Loads without a condition can all be on their way at the same time.
+  // Loads without a condition can all be in flight at the same time.
   const float first = row[min(max(tap, 0), kernel - 1)];
   const float second = row[min(tap + 1, kernel - 1)];
   return make_float2(real && tap >= 0 && tap < kernel ? first : 0.0f,
                      real && tap + 1 < kernel ? second : 0.0f);
 }
 
-/// Stores four neighbours of an output row as two pairs, but only those from column first_new on:
-/// where the last tile overlaps the one before, that one has stored the others.
+/// Stores four neighbours of an output row as two pairs, but only from column first_new on. If the
+/// last tile overlaps the one before, that one stores the others.
 /// @param row  in shared memory, aligned to 8 bytes; column is even
 __device__ inline void store_new_columns(float* row, int column, int first_new, float4 four) {
   float2* place = reinterpret_cast<float2*>(row + column);

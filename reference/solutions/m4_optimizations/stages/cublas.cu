@@ -1,17 +1,17 @@
 // The library's matrix product.
 //
-// Idea     im2col-gemm with NVIDIA's matrix product instead of ours. It is a baseline, not an
-//          exercise in kernels: our product will not beat cuBLAS. How much does that gain for a
-//          shape that libraries are not tuned for?
-// Picture  for each image, all of a slice in one call (strided batched):
+// Idea     im2col-gemm with NVIDIA's matrix product. It is a baseline, not an exercise in kernels:
+//          our product will not beat cuBLAS. How much does cuBLAS gain for a shape that libraries
+//          are not tuned for?
+// Picture  for each image; all images of a slice in one call (strided batched):
 //
 //              weights (maps, taps)  ×  unrolled (taps, pixels)  =  output (maps, pixels)
 //
-//          cuBLAS counts rows and columns as Fortran does, so it is told the transposes: a
-//          row-major matrix is its own transpose there.
+//          cuBLAS stores matrices column by column, as Fortran does. To cuBLAS a row-major matrix
+//          looks like its transpose: ask for unrolledᵀ · weightsᵀ = outputᵀ.
 // Cost     the unrolled matrix is written and read once, K·K times the input: 12.5 GB each way for
-//          the first layer of the default network at 10 000 images. That alone takes 6 ms where
-//          memory moves 4.3 TB/s.
+//          the first layer of the default network at 10 000 images. That alone takes 6 ms at 4.3
+//          TB/s.
 // Expect   at least the time to move the unrolled matrix, however good the product is.
 // Run      build/bin/m4 1000 --stage cublas --solution reference       (a GPU and cuBLAS)
 
@@ -48,7 +48,7 @@ class Cublas final : public convlab::UnrollingConvolution<true> {
     UnrollingConvolution::prepare();
     release_handle();
     check(cublasCreate(&handle_), "cublasCreate");
-    // Single precision as it is, without TF32 behind the caller's back.
+    // Otherwise cuBLAS may use TF32.
     check(cublasSetMathMode(handle_, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
     warm_up();
   }
@@ -64,7 +64,7 @@ class Cublas final : public convlab::UnrollingConvolution<true> {
   }
 
   // The first product of a process loads the library's kernels, which takes about 100 ms. That is
-  // no part of the convolution, so it happens before, with zeros.
+  // not part of the convolution, so it happens here, with zeros.
   void warm_up() {
     ConvShape slice = shape();
     slice.batch = images_at_once_;

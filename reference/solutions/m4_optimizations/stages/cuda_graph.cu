@@ -1,18 +1,19 @@
-// All work of a convolution submitted as one graph.
+// All work of a convolution launched as one graph.
 //
-// Idea     A launch costs some microseconds on its way from the program to the GPU. At 10 000
-//          images nobody notices; at 100 the kernels of per-layer run for 10 to 20 of them. What is
-//          submitted is the same each time: record it once as a graph, check and prepare it once,
-//          and submit the whole graph with one call.
-// Picture  per-layer     submit copy of the weights, submit kernel       two ways to the GPU
-//          cuda-graph    submit graph { copy of the weights → kernel }   one
+// Idea     A launch takes some microseconds from the program to the GPU. At 10 000 images that does
+//          not matter; at 100 the kernels of per-layer run for only 10 to 20 µs. The launches are
+//          the same each time: record them once as a graph, prepare it once, and launch the whole
+//          graph with one call.
+// Picture  per-layer     launch copy of the weights, launch kernel       two calls
+//          cuda-graph    launch graph { copy of the weights → kernel }   one call
 //          captured_graph.cuh has the calls.
 //
-// Cost     recording and preparing the graph, some 10 to 100 microseconds, in the prolog: it knows
-//          sizes and pointers, not the data. Layer time pays for it, op time does not.
+// Cost     recording and preparing the graph take some 10 to 100 microseconds, in the prolog: a
+//          graph holds sizes and pointers, not the data. Layer time includes this, op time does
+//          not.
 // Expect   some microseconds less at small batches, most for the first convolution, whose weights
-//          are copied to constant memory before its kernel; nothing at large batches. Graphs pay
-//          with dozens of small kernels: a whole network, not one layer.
+//          are copied to constant memory before its kernel. No gain at large batches. Graphs pay
+//          for dozens of small kernels: a whole network, not one layer.
 // Run      build/bin/m4 100 --stage cuda-graph --solution reference
 
 #include <cuda_runtime.h>
@@ -34,7 +35,7 @@ class CudaGraph final : public convlab::DeviceConvolution {
 
   void launch(float* /*output*/, const float* /*input*/, const float* /*weights*/,
               const convlab::ConvShape& /*shape*/) override {
-    graph_.launch();  // which knows the arguments
+    graph_.launch();  // the graph holds the arguments
   }
 
   convlab::CapturedGraph graph_;

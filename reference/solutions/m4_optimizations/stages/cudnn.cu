@@ -1,12 +1,11 @@
 // The library's convolution.
 //
-// Idea     The quick way: cuDNN, NVIDIA's library for neural networks.
-//          It knows several algorithms for a convolution, and its search times them on this very
-//          shape. It is a baseline, not an exercise in kernels: the rest of the ladder is measured
-//          against it.
+// Idea     Call cuDNN, NVIDIA's library for neural networks. It has several algorithms for a
+//          convolution, and its search times them on this shape. It is a baseline, not an exercise
+//          in kernels: the rest of the ladder is compared with it.
 // Cost     the search runs in the prolog and counts in the layer time, not in the op time.
-// Expect   good for many channels, which is what libraries are tuned for; a first layer with one
-//          channel and four maps is not.
+// Expect   fast for many channels, for which libraries are tuned; slow for a first layer with one
+//          channel and four maps.
 // Run      build/bin/m4 1000 --stage cudnn --solution reference        (a GPU and cuDNN)
 
 #include <cuda_runtime.h>

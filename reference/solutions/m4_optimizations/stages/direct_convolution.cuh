@@ -4,9 +4,9 @@
 //
 // Idea     A multiply-add reads three registers, and the register file delivers them at full speed
 //          only if they lie in different banks. A weight that is the same for all 32 threads can
-//          come from a uniform register instead: one copy for the warp, outside of the banks. The
-//          compiler uses one where it can prove that the address is the same for all: constant
-//          memory, and an index that depends on nothing but the block and loop counters.
+//          come from a uniform register instead: one copy for the warp, outside the banks. The
+//          compiler uses one if it can prove that all threads read the same address: in constant
+//          memory, with an index that depends only on the block and on loop counters.
 // Picture  a thread has one column, Rows rows and Maps maps. For each channel c and kernel column
 //          q:
 //
@@ -14,10 +14,11 @@
 //              weights (K, Maps)       uniform registers
 //              sums (Maps, Rows)  +=   pixels[y + p] · weight[p][m]: K · Maps · Rows multiply-adds
 //
-// Cost     the weights depend on the data, so they are put in order and copied to constant memory
-//          at each launch: two small steps more.
+// Cost     the weights are data, so each launch orders them and copies them to constant memory: two
+//          small steps more.
 //
-// The loops over c and q stay loops. Unrolled, the code would not fit into the instruction cache.
+// The loops over c and q are not unrolled. Otherwise the code would not fit into the instruction
+// cache.
 
 #include <cuda_runtime.h>
 
@@ -28,14 +29,14 @@
 
 namespace convlab::direct {
 
-constexpr int kConstantFloats = 16384;  // 64 KiB, all that there is
+constexpr int kConstantFloats = 16384;  // 64 KiB, all of it
 
 // (group of maps, channel, kernel column, kernel row, map of the group)
 static __constant__ float constant_weights[kConstantFloats];
 
 /// A thread computes Rows outputs of one column in Maps maps: Rows · Maps sums in registers.
-/// @tparam Warps  how many shall run on a multiprocessor at a time: 65536 / (32 · Warps) registers
-/// each
+/// @tparam Warps  warps that run on a multiprocessor at the same time: each thread gets 65536 / (32
+/// · Warps) registers
 template <int Channels, int AllMaps, int Kernel, int Size, int Rows, int Maps, int Warps>
 struct DirectLayer {
   static constexpr int kChannels = Channels;
@@ -49,7 +50,7 @@ struct DirectLayer {
   static constexpr int kItems = kOut * (kOut / Rows);  // threads of one image and group
   static constexpr int kWeights = AllMaps * Channels * Kernel * Kernel;
   static constexpr int kThreads = 64;
-  // A long sum in one register loses accuracy: beyond this many taps each channel is summed apart.
+  // A long sum in one register loses accuracy: with more taps each channel has its own sum.
   static constexpr int kMostTapsOfOneSum = 300;
   static constexpr bool kSumsApart = Channels * Kernel * Kernel > kMostTapsOfOneSum;
   static constexpr int kBlocks = Warps * 32 / kThreads;  // of a multiprocessor
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
   const int column = place % L::kOut;
 
   float sums[L::kMaps][L::kRows] = {};
-  float totals[L::kMaps][L::kRows] = {};  // stays zero, and costs nothing, unless kSumsApart
+  float totals[L::kMaps][L::kRows] = {};  // zero, and removed by the compiler, unless kSumsApart
   const float* corner =
       input + image * (L::kChannels * L::kSize * L::kSize) + strip * L::kRows * L::kSize + column;
   const float* weight = constant_weights + group * (L::kWeights / L::kGroups);
@@ -132,7 +133,7 @@ __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
   }
 }
 
-/// output = input ∗ weights for a layer whose shape fits L; otherwise nothing.
+/// output = input ∗ weights if the shape fits L; otherwise does nothing.
 /// @param ordered  kConstantFloats of device memory, overwritten
 /// @return whether it fits
 template <class L>

@@ -1,13 +1,13 @@
 // CUDA cores near their limit.
 //
 // Idea     Without tensor cores the second layer of fa23 needs 36 billion multiply-adds at 10 000
-//          images: at least 1.08 ms on an H200, and 0.38 ms for the first. Every instruction that
-//          is no multiply-add comes on top. So each thread keeps a block of sums in registers, and
-//          what it loads is used often.
+//          images: at least 1.08 ms on an H200, and 0.38 ms for the first. Every other instruction
+//          takes additional time. So each thread keeps a block of sums in registers and uses each
+//          loaded value often.
 // Picture  direct_convolution.cuh
 // Cost     second layer: 23 loads and 14 loads of weights for 476 multiply-adds
-// Expect   80 to 85 % of the limit: the issue of instructions is nearly full, and one in six of
-//          them is a load, a loop, or the beginning and the end of a thread.
+// Expect   80 to 85 % of the limit: nearly every cycle issues an instruction, and one in six is a
+//          load, part of a loop, or the beginning or end of a thread.
 // Run      build/bin/m4 10000 --stage direct-fp32 --solution reference
 //          build/bin/grader check m4 --stage direct-fp32 --solution reference
 
@@ -45,7 +45,7 @@ class DirectFp32 final : public convlab::DeviceConvolution {
     if (!done) convlab::convolve_any_shape(output, input, weights, shape);
   }
 
-  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
+  convlab::DeviceBuffer<float> ordered_;  // weights in the order of constant memory
 };
 
 const convlab::LadderStage<DirectFp32> stage("direct-fp32", "CUDA cores near their limit");

@@ -1,7 +1,7 @@
-// The next image is copied while this one is convolved.
+// Copy the next image while this one is convolved.
 //
 // Idea     A block of persistent loads an image, waits, convolves it, waits, loads the next.
-//          Loading and computing use different parts of the multiprocessor, and could go on at the
+//          Loading and computing use different parts of the multiprocessor, so both can run at the
 //          same time. Give the block two buffers: an asynchronous copy fills one while the other is
 //          used. The copy goes from global to shared memory without passing through registers.
 // Picture  persistent        load 0 | compute 0 | load 3 | compute 3 | load 6 | …
@@ -12,7 +12,7 @@
 // Cost     a second image in shared memory: 60 or 64 KB for a block instead of 30 or 38, so fewer
 //          blocks fit on a multiprocessor (3 on an H200, which has room for 3 by registers anyway).
 // Expect   a few percent: at most the time in which a multiprocessor has no block that computes.
-//          Other blocks hide most of the loads already, which is the cheaper way to the same end.
+//          Other blocks already hide most of the loads at no cost.
 // Run      build/bin/m4 1000 --stage double-buffered --solution reference
 
 #include <cuda_pipeline.h>
@@ -27,8 +27,9 @@ namespace {
 using convlab::ConvShape;
 namespace image_in_shared = convlab::image_in_shared;
 
-// Starts the copy of an image into shared memory and does not wait for it. 16 bytes at a time, or 4
-// where an image is no multiple of 16 bytes and its beginning therefore not aligned.
+// Starts the copy of an image into shared memory and does not wait for it. It copies 16 bytes at a
+// time, or 4 if the size of an image is not a multiple of 16 bytes, so that its beginning may be
+// unaligned.
 __device__ void start_copy(float* to, const float* from, int elements) {
   constexpr int kFour = 4;
   if (elements % kFour == 0) {
@@ -49,7 +50,7 @@ __global__ void __launch_bounds__(image_in_shared::kMostThreads, 3)
   extern __shared__ __align__(16) float shared[];
   const int image_floats = static_cast<int>(image_in_shared::image_floats(shape, Rows));
   float* image = shared;                           // (channels, height, width), being convolved
-  float* next_image = image + image_floats;        // the same, on its way
+  float* next_image = image + image_floats;        // the next one, being copied
   float* weight_tile = next_image + image_floats;  // (weights)
   const std::int64_t image_size = shape.input_image_size();
   const int elements = static_cast<int>(image_size);
@@ -60,12 +61,12 @@ __global__ void __launch_bounds__(image_in_shared::kMostThreads, 3)
   for (int b = blockIdx.x; b < shape.batch; b += gridDim.x) {
     const int next = b + gridDim.x;
     if (next < shape.batch) start_copy(next_image, input + next * image_size, elements);
-    __pipeline_commit();       // an empty group, too, so that the count below is right
+    __pipeline_commit();       // also an empty group, so that the count below is right
     __pipeline_wait_prior(1);  // all groups but the last: this thread's part of `image`
-    __syncthreads();           // everybody's part
+    __syncthreads();           // the parts of all threads
     image_in_shared::convolve<KernelSize, Rows>(output + b * shape.output_image_size(), image,
                                                 weight_tile, shape);
-    __syncthreads();  // everybody is done before the image after the next overwrites it
+    __syncthreads();  // all threads are done before the image after the next overwrites it
     float* done = image;
     image = next_image;
     next_image = done;

@@ -1,6 +1,6 @@
 // The convolution as a product of Fourier transforms, by cuFFT.
 //
-// Idea     Sliding a window over an image is a plain product of their Fourier transforms, frequency
+// Idea     Sliding a window over an image becomes a product of their Fourier transforms, frequency
 //          by frequency. A transform of N points costs about N · log N operations, whatever the
 //          size of the window.
 // Picture  image b, channel c → transform X[b][c] ┐
@@ -13,12 +13,12 @@
 //          passes through memory six times, in double precision: 1.4 MB and 1.2 MB for an image
 //          where the direct method moves 132 KB and 100 KB. At 4.3 TB/s that is 3.3 ms and 2.7 ms
 //          for 10 000.
-// Expect   slower than per-layer: fewer operations, and memory is the limit. Windows of 7 × 7 are
-//          too small; the method wins where they are several times as large. Accuracy: a transform
-//          mixes all pixels of an image, so each output gets an error as large as the largest one
-//          deserves. Where a window sees only zeros, the output is noise and not 0. In single
-//          precision that noise breaks the bound of every precision class, so the transforms are
-//          double, and the few outputs that are tiny beside the largest are summed directly.
+// Expect   slower than per-layer: it has fewer operations, but memory is the limit. The method wins
+//          if windows are several times as large as 7 × 7. Accuracy: a transform mixes all pixels
+//          of an image, so each output gets an error as large as that of the largest one. A window
+//          of zeros gives noise and not 0. In single precision that noise breaks the bound of every
+//          precision class, so the transforms are double, and outputs that are tiny compared with
+//          the largest are computed directly.
 // Run      build/bin/m4 1000 --stage fft --solution reference        (a GPU and cuFFT)
 // Source   M. Mathieu, M. Henaff and Y. LeCun, Fast Training of Convolutional Networks through
 //          FFTs, 2013.
@@ -43,8 +43,8 @@ using Complex = cufftDoubleComplex;
 
 constexpr int kThreads = 256;
 constexpr std::int64_t kSliceBytes = std::int64_t{512} << 20;
-// Transforms err by about 2^-48 of the largest output of a map. That is within single precision for
-// outputs above this share of it.
+// The error of the transforms is about 2^-48 of the largest output of a map. For outputs above this
+// share of the largest one, that is within single precision.
 constexpr double kSmall = 0x1p-24;
 
 void check(cufftResult result, const char* call) {
@@ -53,7 +53,7 @@ void check(cufftResult result, const char* call) {
                                   std::to_string(static_cast<int>(result)) + ".");
 }
 
-// The smallest even number from n on that has no prime factor above 7: such lengths are fast.
+// The smallest even number, n or larger, without a prime factor above 7: such lengths are fast.
 int fast_length(int n) {
   for (int length = n + n % 2;; length += 2) {
     int rest = length;
@@ -103,7 +103,8 @@ __global__ void multiply(Complex* products, const Complex* inputs, const Complex
   }
 }
 
-// blank (images, pixels): where an output sees only zeros, whatever the map. grid: pixels, images.
+// blank (images, pixels): true if the window of an output holds only zeros, in any map. grid:
+// pixels, images.
 __global__ void find_blank(bool* blank, const float* input, ConvShape shape) {
   const int pixels = shape.out_height() * shape.out_width();
   const int pixel = blockIdx.x * kThreads + threadIdx.x;
@@ -137,8 +138,8 @@ __device__ double direct_sum(const float* image, const float* weights, const Con
   return sum;
 }
 
-// A block takes one map of one image: its largest output says how large the noise may be. Outputs
-// of blank windows are 0; others that are hardly larger than the noise are summed directly.
+// A block computes one map of one image: the largest output says how large the noise may be.
+// Outputs of blank windows are 0; other small outputs are summed directly.
 __global__ void crop(float* output, const double* planes, const float* input, const float* weights,
                      const bool* blank, ConvShape shape, Plane plane) {
   __shared__ double largest[kThreads];
@@ -151,7 +152,7 @@ __global__ void crop(float* output, const double* planes, const float* input, co
   blank += which * pixels;
   const auto row = [&](int pixel) { return pixel / shape.out_width() * shape.stride; };
   const auto column = [&](int pixel) { return pixel % shape.out_width() * shape.stride; };
-  const auto value = [&](int pixel) {  // cuFFT leaves the scaling to its caller
+  const auto value = [&](int pixel) {  // cuFFT does not scale
     return from[row(pixel) * plane.columns + column(pixel)] / plane.numbers();
   };
   double mine = 0.0;
@@ -179,7 +180,7 @@ Complex* complex(convlab::DeviceBuffer<double>& spectra) {
   return reinterpret_cast<Complex*>(spectra.data());
 }
 
-// A plan for `planes` transforms at a time. Moves nowhere: made in prepare, destroyed in release.
+// A plan for `planes` transforms at a time, created in prepare and destroyed in release.
 class Plan {
  public:
   Plan() = default;
@@ -233,7 +234,7 @@ class Fft final : public convlab::SlicedConvolution {
     weight_spectra_ = convlab::DeviceBuffer<double>(2 * weights * plane_.frequencies());
     blank_ = convlab::DeviceBuffer<bool>(std::int64_t{images_at_once_} * all.out_height() *
                                          all.out_width());
-    // The last slice may be smaller; what it leaves over is transformed and not used.
+    // The last slice may be smaller; the rest of its planes is transformed and not used.
     CONVLAB_CUDA_CHECK(cudaMemset(numbers_.data(), 0, numbers_.bytes()));
     CONVLAB_CUDA_CHECK(cudaMemset(output_spectra_.data(), 0, output_spectra_.bytes()));
     input_plan_.make(plane_, CUFFT_D2Z, inputs);

@@ -1,21 +1,20 @@
 // Single precision from half-precision tensor cores.
 //
-// Idea     A float is two halves and almost nothing: 11 + 11 bits of its 24. Three products of
-//          halves replace one of floats, and tensor cores do 15 times as many of them as the other
-//          cores.
+// Idea     Two halves hold 11 + 11 of the 24 bits of a float. Three products of halves replace one
+//          of floats, and tensor cores do 15 times as many products as the other cores.
 // Picture  split_halves.cuh            value = high + low, and which products count
 //          below                       the first layer: roofline's kernel with three products
 //          split_by_warpgroups.cuh     the second layer: wgmma, and warps with different tasks
-// Cost     three times the matrix operations; a pass over the data for its largest value, because
-//          halves reach only from 2^-24 to 65504 and each strip or image gets a scale of its own
-// Expect   the first layer near its copy (0.34 ms at 10 000 images), because tensor cores were idle
-//          there; the second one limited by them: 14 · 10 · (32 + 16) cycles for an image,
-//          0.27 ms for all.
+// Cost     three times the matrix operations. A pass over the data for its largest value, because
+//          halves reach only from 2^-24 to 65504 and each strip or image gets its own scale
+// Expect   the first layer near the time of its copy (0.34 ms at 10 000 images), because tensor
+//          cores were idle there. Tensor cores limit the second: 14 · 10 · (32 + 16) cycles for an
+//          image, 0.27 ms for all.
 // Run      build/bin/m4 10000 --stage fp32-split --solution reference
 //          build/bin/grader check m4 --stage fp32-split --solution reference
 //
 // The grader's bound for single precision is 32 units of 2^-24 · Σ|a||b|. Half precision alone has
-// an error of about 5000, this stage 24 on random data of both signs and of one.
+// an error of about 5000, this stage 24 on random data, with both signs and with one.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -144,7 +143,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
     }
     input_max = warp_max(input_max);
     if (lane == 0) shared.input_max[strip % 2][tile] = input_max;
-    __syncthreads();  // the strip before has been computed, too: its place is free
+    __syncthreads();  // the strip before is computed, so its buffer is free
     if (strip + 1 < strips) {
       shared.load.start(shared.pixels[(strip + 1) % 2],
                         source + (strip + 1) * Layer::kStripRows * Layer::kSize,
@@ -168,7 +167,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
     if constexpr (Layer::kDirect) {
       __syncthreads();
     } else {
-      convlab::block_store_wait();  // of the strip before; it is a barrier, too
+      convlab::block_store_wait();  // of the strip before; also a barrier
     }
 
     const int first_row = (first_strip + strip) * Layer::kStripRows;
@@ -205,7 +204,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
         if constexpr (Layer::kDirect) {
           const std::int64_t place = (std::int64_t{image} * Layer::kMaps + map) * kOut * kOut +
                                      (first_row + strip_row) * kOut + column + 4 * q;
-          __stcs(reinterpret_cast<float4*>(output + place), four);  // nobody reads it soon
+          __stcs(reinterpret_cast<float4*>(output + place), four);  // not read again soon
         } else {
           store_new_columns(shared.staged + (map * Layer::kStripRows + strip_row) * kOut,
                             column + 4 * q, tile * kTileColumns, four);
@@ -229,7 +228,8 @@ class Fp32Split final : public convlab::DeviceConvolution {
   using Fa18First = OneChannel<12, 7, 72, 6>;
   using Sp18First = OneChannel<6, 5, 64, 20>;
 
-  // Whatever does not depend on the data is done here: setting an attribute takes microseconds.
+  // All work that does not depend on the data is done here: setting an attribute takes
+  // microseconds.
   void prepare() override {
     room_ = convlab::DeviceRoom::of_current();
     ordered_ = convlab::DeviceBuffer<float>(convlab::direct::kConstantFloats);
@@ -257,7 +257,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const int batch = shape.batch;
     const auto kernel = convolve_one_channel<Layer>;
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
-    // Few images: many short blocks that fill the GPU. Many: one block for each image.
+    // With few images, many short blocks fill the GPU. With many, one block computes an image.
     const int strips =
         batch >= kImagesPerMultiprocessor * room_.multiprocessors ? Layer::kStrips : 1;
     const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
@@ -281,7 +281,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
 
   void launch(float* output, const float* input, const float* weights,
               const ConvShape& shape) override {
-    // What has no form for these tensor cores: second layers of the other networks, and other GPUs.
+    // Shapes without a kernel for these tensor cores: second layers of other networks; other GPUs.
     const auto direct = [&](auto layer) {
       return launch_direct<decltype(layer)>(output, input, weights, ordered_.data(), shape);
     };
@@ -300,7 +300,7 @@ class Fp32Split final : public convlab::DeviceConvolution {
   static constexpr int kImagesPerMultiprocessor = 4;
   convlab::DeviceRoom room_;
   bool has_warpgroup_code_ = false;
-  convlab::DeviceBuffer<float> ordered_;  // weights on their way to constant memory
+  convlab::DeviceBuffer<float> ordered_;  // weights in the order of constant memory
 };
 
 const convlab::ConvolutionStage<Fp32Split> stage({

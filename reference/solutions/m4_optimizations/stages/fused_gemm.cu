@@ -1,15 +1,15 @@
 // The matrix product of im2col-gemm without the matrix.
 //
-// Idea     The unrolled input is only a rearrangement. Build each of its tiles in shared memory
-//          straight from the image, at the moment when the product needs it.
-// Picture  im2col-gemm's, with the big matrix crossed out; where tap (c, p, q) of a window lies is
-//          the same for every window, so a table of offsets takes the place of divisions:
+// Idea     The unrolled input is only a rearrangement of the input. Build each tile in shared
+//          memory directly from the image when the product needs it.
+// Picture  that of im2col-gemm without the large matrix. Tap (c, p, q) has the same offset in every
+//          window, so a table of offsets replaces divisions:
 //
 //              offset[c·K·K + p·K + q] = (c · height + p) · width + q
 //
-// Cost     global memory sees the input (a few times, from the caches) and the output; no slice, no
-//          limit on the batch. Still two loads from shared memory for each multiply-add where a
-//          thread computes one map, and a load and a store to fill each tile element.
+// Cost     loads of the input (several, mostly from the caches) and stores of the output; no
+//          slices. If a thread computes one map, still two loads from shared memory for each
+//          multiply-add, and a load and a store to fill each tile element.
 // Expect   twice as fast as im2col-gemm; shared memory is now the limit.
 // Code     the loop over the tiles is in ../tiled_product.cuh
 // Run      build/bin/m4 1000 --stage fused-gemm --solution reference

@@ -1,14 +1,14 @@
 // Arithmetic in half precision, one number at a time.
 //
-// Idea     A half has 16 bits. Convert inputs and weights once where they are loaded, and let
-//          products and sums be halves, too: __hfma instead of a multiply-add of floats. All else
-//          is restrict-unroll: 4 maps × 4 rows in the registers of a thread.
+// Idea     A half has 16 bits. Convert inputs and weights once when they are loaded, and use halves
+//          for products and sums, too: __hfma instead of a multiply-add of floats. The rest is
+//          restrict-unroll: 4 maps × 4 rows in the registers of a thread.
 // Picture  sign 1 bit, exponent 5 bits, fraction 10 bits: 11 significant bits, numbers from 6e-8
 //          to 65504. A sum of 2048 and 1 is 2048.
-// Cost     a multiply-add of halves takes the same place in the same pipeline as one of floats.
-//          What is saved: half of the bits of the weights, and registers where two halves share
-//          one. What is added: a conversion for each input load.
-// Expect   no gain worth the lost bits: it is the step to half2, which does two at a time.
+// Cost     a multiply-add of halves takes as long as one of floats, in the same pipeline. The
+//          weights take half as many bytes, and two halves may share a register. Each input load
+//          needs a conversion.
+// Expect   hardly a gain: this stage is the step to half2, which computes two halves at a time.
 //          Products and sums are rounded to 11 bits: precision class fp16-sums.
 // Run      build/bin/m4 1000 --stage half --solution reference
 
@@ -23,7 +23,7 @@ namespace {
 using convlab::ConvShape;
 using convlab::register_strips::kBlockSize;
 
-// What register_strips.cuh does with its numbers.
+// The operations that register_strips.cuh needs.
 struct HalfArithmetic {
   using Number = half;
   static __device__ half number(float value) { return __float2half(value); }

@@ -1,21 +1,20 @@
 // Arithmetic in half precision, two numbers at a time.
 //
-// Idea     A 32-bit register holds two halves, and __hfma2 multiplies and adds both in the place of
-//          one float. Which two? Neighbouring columns would need every input in two positions, once
-//          as the left and once as the right one of a pair. Two maps need none of that: both take
-//          the same input, so it is converted once into both halves of a register, and the weights
-//          of the two maps lie beside each other.
+// Idea     A 32-bit register holds two halves, and __hfma2 multiplies and adds both at once. Which
+//          two numbers? Neighbouring columns would need every input twice, as the left and as the
+//          right one of a pair. Two maps use the same input, so it is converted once into both
+//          halves of a register, and the weights of the two maps lie side by side.
 // Picture  one step of a thread, maps m and m + 1:
 //
 //              input      ( x       , x         )
 //              weights    ( w[m]    , w[m+1]    )      one 32-bit word of constant memory
 //              sums    += ( x·w[m]  , x·w[m+1]  )      one instruction
 //
-// Cost     half of restrict-unroll's arithmetic instructions. A thread makes MapPairs pairs of maps
-//          × kRows rows: for each channel (K + 3)·K loads and conversions for 4·K·K·MapPairs
+// Cost     half of restrict-unroll's arithmetic instructions. A thread computes MapPairs pairs of
+//          maps × kRows rows: for each channel (K + 3)·K loads and conversions for 4·K·K·MapPairs
 //          instructions, at K = 7 and 4 pairs 11 for each load.
-// Expect   up to twice the speed of half where arithmetic limits: many channels, many maps.
-//          Products and sums are rounded to 11 bits: precision class fp16-sums.
+// Expect   up to twice the speed of half if arithmetic is the limit: with many channels and many
+//          maps. Products and sums are rounded to 11 bits: precision class fp16-sums.
 // Run      build/bin/m4 1000 --stage half2 --solution reference
 
 #include <cuda_fp16.h>
@@ -35,10 +34,11 @@ constexpr int kBlockSize = 128;
 constexpr int kMaxGridZ = 65535;
 constexpr int kRows = 4;
 
-// (groups of MapPairs, taps, MapPairs): what a thread needs for one tap lies side by side
+// (groups of MapPairs, taps, MapPairs): the weights that a thread needs for one tap lie side by
+// side
 __constant__ half2 constant_weights[convlab::kConstantBytes / sizeof(half2)];
 
-// pairs, laid out as in constant memory; a map that is not there has weights 0.
+// pairs, laid out as in constant memory; a map that does not exist has weights 0.
 __global__ void pair_weights(half2* pairs, const float* weights, ConvShape shape, int map_pairs,
                              int count) {
   const int i = blockIdx.x * kBlockSize + threadIdx.x;
@@ -51,8 +51,8 @@ __global__ void pair_weights(half2* pairs, const float* weights, ConvShape shape
                         map + 1 < shape.out_channels ? weights[(map + 1) * taps + tap] : 0.0f);
 }
 
-// KernelSize is the shape's, or 0: any, one row after the other. blockIdx.y counts groups of
-// MapPairs pairs, first_group is the one with which constant memory begins.
+// KernelSize is that of the shape, or 0 for any: one row after the other. blockIdx.y counts groups
+// of MapPairs pairs, first_group is the one with which constant memory begins.
 template <int KernelSize, int MapPairs>
 __global__ void conv_forward(float* __restrict__ output, const float* __restrict__ input,
                              ConvShape shape, int first_group) {
@@ -75,7 +75,7 @@ __global__ void conv_forward(float* __restrict__ output, const float* __restrict
         constexpr int kInputRows = kRows + KernelSize - 1;
 #pragma unroll
         for (int y = 0; y < kInputRows; ++y) {
-          // The last strip may hang over the image; what it would add there is never stored.
+          // The last strip may reach below the image; its sums there are never stored.
           const bool inside = first_h + y < shape.height;
 #pragma unroll
           for (int q = 0; q < KernelSize; ++q) {

@@ -2,22 +2,21 @@
 
 // The convolution on tensor cores in half precision, from and to single precision.
 //
-// One channel. A block has one strip of output rows of one image, a warp 16 columns of it. The
-// input rows of a strip lie together in memory, so that one bulk copy brings them.
+// One channel. A block computes one strip of output rows of one image, a warp 16 columns of it. The
+// input rows of a strip lie together in memory, so one bulk copy loads them.
 //
 //     left   (16, 16 k)  4 maps × 2 output rows × 2 parities; k: 2 input rows × 8 taps
-//     right  (16 k, 8)   8 pairs of columns: one load for each input row, kept while it is needed
+//     right  (16 k, 8)   8 pairs of columns: one load for each input row, kept while it is used
 //     sums   (16, 8)     a thread holds four neighbouring columns: one store of 16 bytes
 //
-// Several channels. A block has one image after the other; all weights stay in registers.
+// Several channels. A block computes one image after the other; all weights stay in registers.
 //
 //     left   (16, 16 k)  16 maps of one parity; k: 2 channels × 8 taps; one for each kernel row p
 //     right  (16 k, 8)   8 pairs of columns of input row y: loaded once, used for all outputs y - p
-//     sums   (16, 8)     of the 7 output rows in work; as input rows pass by, each is finished in
-//     turn
+//     sums   (16, 8)     of 7 output rows at a time; each input row completes one of them
 //
-// The finished image is collected in shared memory and leaves in one piece: rows of 34 floats begin
-// in the middle of memory's 32-byte sectors, and stored one by one they would be written twice.
+// The finished image is collected in shared memory and stored in one piece: rows of 34 floats begin
+// in the middle of 32-byte sectors, so storing row by row would write these sectors twice.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -140,7 +139,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kBlocks)
 
 /// 16 maps; a block computes one image after the other, or a part of one.
 /// @tparam RowParts  into how many parts a block's rows are divided; each has two warps
-/// @tparam Blocks    that share an image; their rows overlap where they do not divide
+/// @tparam Blocks    that share an image; their rows overlap if the rows do not divide evenly
 template <int Channels, int Kernel, int Size, int RowParts, int Blocks = 1>
 struct SixteenMaps {
   static constexpr int kChannels = Channels;
@@ -163,7 +162,7 @@ struct SixteenMaps {
   static constexpr int kPadding = 4;
 
   // The table of weights is (kernel row, channel, parity, map, 4 pairs of taps). The gaps let eight
-  // threads that have rows of a map in turn store their four pairs without a bank conflict.
+  // threads with successive rows of a map store their four pairs without a bank conflict.
   static constexpr int kTableChannel = 2 * kMaps + Kernel;  // in fours of pairs
   static constexpr int kTableRow = (Channels * kTableChannel + 6) / 8 * 8 + 1;
   static constexpr int kTable = Kernel * kTableRow * 4;
@@ -196,8 +195,8 @@ struct SixteenMapsShared {
                 "weights and table fit where the outputs will be");
 };
 
-// Fragment columns stand for pairs of output columns, and fragment rows for maps, in an order that
-// lets the 16 threads of a store hit 32 different banks.
+// Fragment columns stand for pairs of output columns, and fragment rows for maps. In this order the
+// 16 threads of a store use 32 different banks.
 __device__ inline int pair_of(int n) {
   return n / 2 + n % 2 * 4;
 }
@@ -205,8 +204,8 @@ __device__ inline int map_of(int g) {
   return g % 4 * 2 + g / 4;
 }
 
-/// One kernel row of a channel and a map gives two rows of the table of weights.
-/// @param weights  its taps
+/// Writes the two rows of the table of weights for one kernel row of a channel and a map.
+/// @param weights  the taps of the kernel row
 template <class Layer>
 __device__ void fill_table(HalfPair* table, int row, int channel, int map, const float* weights) {
 #pragma unroll
@@ -265,7 +264,7 @@ __device__ void convolve_rows(float* staged, const HalfPair* halves,
   const int q = lane % 4;
 
   const int column = warp % 2 * Layer::kSecondTile;
-  // Parts overlap where the rows do not divide; both then store the same values.
+  // Parts overlap if the rows do not divide evenly; both then store the same values.
   const int first_row = warp / 2 * (Layer::kRows - Layer::kPartRows) / (Layer::kWarps / 2 - 1);
   const HalfPair* taps = halves + first_row * kRowPairs + column / 2 + pair_of(g) + q;
   SumFragment sums[kKernel][2];  // of output row y - p, at index (y - p) % kKernel
@@ -298,7 +297,7 @@ __device__ void convolve_rows(float* staged, const HalfPair* halves,
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int pair = q + i % 2 * 4;
-      if (column + 2 * pair < warp % 2 * kTileColumns) continue;  // the first tile has it
+      if (column + 2 * pair < warp % 2 * kTileColumns) continue;  // the first tile stores it
       float* place = staged + (map_of(g) + i / 2 * 8) * kMapOutputs + (first_row + row) * kOut +
                      column + 2 * pair;
       *reinterpret_cast<float2*>(place) = make_float2(even.sum[i], odd.sum[i]);
@@ -323,16 +322,16 @@ __device__ void convolve_rows(float* staged, const HalfPair* halves,
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int row = unit_row + q + i % 2 * 4;
-      if (row < unit * 8) continue;  // the unit before has it
+      if (row < unit * 8) continue;  // the unit before stores it
       float* place = staged + (map_of(g) + i / 2 * 8) * kMapOutputs + row * kOut + 2 * kTileColumns;
       *reinterpret_cast<float2*>(place) = make_float2(rest[0].sum[i], rest[1].sum[i]);
     }
   }
 }
 
-// Work in turn: the blocks take images as they come.
+// A queue of images: a block that is done takes the next one.
 struct Queue {
-  int next;      // how many images were taken beyond the first of each block
+  int next;      // images taken, without the first of each block
   int finished;  // blocks
 };
 
@@ -384,7 +383,7 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
       shared.load.start(shared.raw, input + std::int64_t{next} * Layer::kInputs,
                         sizeof(float) * Layer::kInputs);
     }
-    // The store of the image before must have read what this one overwrites.
+    // Before the outputs are overwritten, the store of the image before must have read them.
     convolve_rows<Layer>(shared.staged, shared.halves, in_registers, [] { block_store_wait(); });
     block_store<Keep::kLong>(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
                              sizeof(float) * Layer::kOutputs);
@@ -392,7 +391,7 @@ __global__ void __launch_bounds__(Layer::kThreads, 256 / Layer::kThreads)
   }
   block_store_wait();
 
-  // The last block leaves the queue as it found it, for the next launch.
+  // The last block resets the queue for the next launch.
   if (queue != nullptr && thread == 0 &&
       atomicAdd(&queue->finished, 1) == static_cast<int>(gridDim.x) - 1) {
     queue->next = 0;

@@ -1,7 +1,7 @@
 // Input unrolling and a matrix multiplication in shared memory.
 //
 // Idea     Write the window of every output as a column of a matrix. Then the convolution is one
-//          matrix product, and everything that is known about fast matrix products applies.
+//          matrix product, and all known methods for fast matrix products apply.
 // Picture
 //                 taps                    columns = images · out_height · out_width
 //              ┌────────┐              ┌──────────────────────────┐
@@ -9,10 +9,10 @@
 //              └────────┘              └──────────────────────────┘
 //
 // Cost     the unrolled input is K·K times the input: 12.5 GB for the first layer of the default
-//          network at 10 000 images, with more elements than an int counts. It is therefore made
-//          and used in slices, 256 MiB at most, and written and read once each.
-// Expect   slower than the baseline's successors: the product is thin (4 or 16 maps), so the
-//          traffic of the unrolled matrix decides. Its place is on the way to fused-gemm.
+//          network at 10 000 images, with more elements than an int counts. So it is written and
+//          read in slices of at most 256 MiB, once each.
+// Expect   slower than the later stages: the product has few rows (4 or 16 maps), so the traffic of
+//          the unrolled matrix decides. This stage is a step to fused-gemm.
 // Code     ../unrolled_input.cuh has the slices, ../tiled_product.cuh the loop over the tiles
 // Run      build/bin/m4 1000 --stage im2col-gemm --solution reference
 

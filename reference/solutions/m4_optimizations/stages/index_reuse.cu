@@ -1,18 +1,19 @@
 // The indices of fused-gemm, computed once.
 //
-// Idea     fused-gemm computes where each element of its tiles comes from: a block divides for
-//          every tap, a thread divides a 64-bit column number by the pixels of an image. None of
-//          this depends on the data, and it is the same for every image. Put it into two tables
-//          when the sizes are known, and let a block stay within one image.
+// Idea     fused-gemm computes the address of each element of its tiles: a block divides for every
+//          tap, a thread divides a 64-bit column number by the pixels of an image. The results do
+//          not depend on the data and are the same for every image. Store them in two tables when
+//          the sizes are known, and let a block stay within one image.
 // Picture  unrolled[t][i] of image b lies at
 //
 //              input + b · image_size + tap_offset[t] + pixel_offset[i]
 //                                       └ taps ints ┘   └ pixels ints ┘
 //
 // Cost     one load of 4 bytes for a thread's pixel and one for each tap of the block, both from
-//          the caches; no division but one of the block's number. The product is fused-gemm's: two
-//          loads from shared memory for each multiply-add of a thread that computes one map.
-// Expect   a gain where the index weighs much against the product, so more in the first convolution
+//          the caches; the only division is that of the block's number. The product is that of
+//          fused-gemm: two loads from shared memory for each multiply-add if a thread computes one
+//          map.
+// Expect   a gain if index arithmetic is a large part of the work, so more in the first convolution
 //          (49 taps for a column) than in the second (196).
 // Code     the loop over the tiles is in ../tiled_product.cuh
 // Run      build/bin/m4 1000 --stage index-reuse --solution reference
@@ -30,7 +31,7 @@ namespace {
 using namespace convlab::tiled_product;
 using convlab::ConvShape;
 
-// A block's columns belong to one image.
+// All columns of a block belong to one image.
 template <int TileMaps>
 __global__ void conv_forward(float* output, const float* input, const float* weights,
                              const int* tap_offset, const int* pixel_offset, ConvShape shape,
@@ -66,7 +67,7 @@ __global__ void conv_forward(float* output, const float* input, const float* wei
 }
 
 class IndexReuse final : public convlab::DeviceConvolution {
-  // The tables depend on the sizes alone, not on the data: they are no part of the convolution.
+  // The tables depend only on the sizes, not on the data, so they are not part of the convolution.
   void prepare() override {
     std::vector<int> taps;
     for (int c = 0; c < shape().in_channels; ++c) {

@@ -3,8 +3,8 @@
 // Tensor cores in half precision for layers with more weights than registers.
 //
 // Idea     half_convolution.cuh keeps all weights in registers. 24 maps of 12 channels are 14 112
-//          weights for 7 × 7: they stay in shared memory, in the order in which fragments want
-//          them, and each fragment that is read from there is used for several rows.
+//          weights for 7 × 7: they stay in shared memory, in the order of the fragments, and a warp
+//          uses each fragment that it reads for several rows.
 // Picture  a warp: Rows output rows × 16 columns × all maps. For two channels and one kernel row p:
 //
 //              left: 8 maps × 2 parities           right: input row y + p       sums of row y
@@ -12,9 +12,9 @@
 //              read once from shared memory        Rows of them, in registers
 //
 // Cost     one read of 512 bytes, four cycles of shared memory, for Rows matrix operations: with 4
-//          rows one cycle for each, of which mma.sync leaves 1.7.
+//          rows that is one cycle for each operation, while mma.sync takes 1.7.
 //
-// Two of three warps multiply. The others meanwhile load and convert the image that comes next.
+// Two of three warps multiply. Meanwhile the others load and convert the next image.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -51,7 +51,7 @@ struct ManyMaps {
   static constexpr int kMapTiles = Maps / 8;  // 8 maps × 2 parities = 16
   static constexpr int kChannelPairs = Channels / 2;
   static constexpr int kFragments = kChannelPairs * Kernel * kMapTiles;
-  // Rows and columns beyond the output are computed, too; their taps lie up to here.
+  // Rows and columns beyond the output are computed, too; this many pairs cover their taps.
   static constexpr int kPadding =
       (kRowParts * Rows + Kernel - 1 - Size) * kRowPairs + kColumnTiles * kTileColumns / 2 + 4;
 
@@ -72,8 +72,7 @@ struct ManyMapsShared {
   alignas(16) HalfPair halves[2][Layer::kChannels * Layer::kPlanePairs + Layer::kPadding];
 };
 
-// Pair i of an image whose rows may have an odd number of elements; the last one is followed by
-// zero.
+// Pair i of an image. If rows have an odd number of elements, the last one is paired with zero.
 template <class Layer>
 __device__ float2 pair_of_row(const float* image, int i) {
   const int first = i % Layer::kRowPairs * 2;
@@ -82,7 +81,7 @@ __device__ float2 pair_of_row(const float* image, int i) {
   return make_float2(pair[0], full ? pair[1] : 0.0f);
 }
 
-// Loads an image and stores it as halves; this is the work of `thread`, one of `threads`.
+// Loads the part of an image that belongs to `thread` of `threads`, and stores it as halves.
 template <class Layer>
 __device__ void convert_image(HalfPair* halves, const float* image, int thread, int threads) {
 #pragma unroll 8

@@ -2,24 +2,26 @@
 
 // Many maps on Hopper's tensor cores, by warpgroups (compute capability 9.0a).
 //
-// Idea     many_maps.cuh is limited by mma.sync, which reaches 60 % of what Hopper's tensor cores
-//          can do, and its warps all multiply and then all store. Here warpgroups multiply (wgmma):
-//          weights are the right factor, in shared memory, and pixels the left one, in registers.
-//          And nobody waits for the whole block: mbarriers join those who hand something on.
+// Idea     many_maps.cuh is limited by mma.sync, which reaches 60 % of the peak of Hopper's tensor
+//          cores, and its warps first all multiply and then all store. Here warpgroups multiply
+//          (wgmma): weights are the right factor, in shared memory, and pixels the left one, in
+//          registers. No thread waits for the whole block: mbarriers synchronise only producers
+//          with consumers.
 // Picture  a block of three warpgroups, one for each multiprocessor
 //
 //              global → loaders (1 warpgroup) → halves[2] → multipliers (2)
 //              copy engine ← staged ← multipliers
 //
-//          A multiplier's row of the left factor is a pair of output columns in some part of the
-//          rows: 14 pairs × 9 parts of 3 rows are 126 of the 128 rows of two warpgroups. For two
-//          channels it loads its window of input rows once, and uses it for all kernel rows p:
+//          A row of the left factor is a pair of output columns in one part of the rows: 14 pairs ×
+//          9 parts of 3 rows are 126 of the 128 rows of two warpgroups. For two channels a
+//          multiplier loads its window of input rows once, and uses it for all kernel rows p:
 //
 //              sums of row y (64 pairs, 48) += input row y + p (64 pairs, 2 channels × 8 taps)
 //                                              · weights p (2 channels × 8 taps, 24 maps × 2)
 //
-// Cost     a factor of 1 536 bytes is read from shared memory for each 24 cycles of multiplication,
-//          which takes 12; the window 4 · (Rows + Kernel - 1) reads for Kernel · Rows operations
+// Cost     for each 24 cycles of multiplication, a factor of 1 536 bytes is read from shared
+//          memory, which takes 12 cycles. The window takes 4 · (Rows + Kernel - 1) reads for Kernel
+//          · Rows operations
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -54,7 +56,7 @@ struct WarpgroupMaps {
   static constexpr int kFactor = 16 * kColumns;                  // halves of a right factor
   static constexpr int kBlockRow = 8 * kColumns * sizeof(half);  // bytes of its blocks of 8 rows
   static constexpr int kWindow = Rows + Kernel - 1;              // input rows
-  // Rows beyond the output are computed, too; their taps lie up to here.
+  // Rows beyond the output are computed, too; this many pairs cover their taps.
   static constexpr int kMissingRows = kRowParts * Rows - kOut;
   static constexpr int kPadding = kMissingRows * kRowPairs + 4;
 
@@ -81,9 +83,9 @@ struct WarpgroupMapsShared {
   // (channel, row, pair), two images in turn
   alignas(16) half2 halves[2][Layer::kChannels * Layer::kPlanePairs + Layer::kPadding];
   Barrier ready[2];  // halves hold an image
-  Barrier used[2];   // … and nobody needs it any more
+  Barrier used[2];   // … and no thread needs it any more
   Barrier full;      // staged holds an image
-  Barrier empty;     // … and it has left
+  Barrier empty;     // … and it is stored
 };
 
 #if CONVLAB_WARPGROUP_MULTIPLY
@@ -113,8 +115,8 @@ __device__ void make_factors(half* factors, const float* weights) {
   }
 }
 
-// Loads an image and stores it as halves, by `threads` threads. Rows have an odd number of floats,
-// and begin at an even half: so four floats are loaded at once, and stored one by one.
+// Loads an image with `threads` threads and stores it as halves. Rows have an odd number of floats,
+// but begin at an even half, so four floats are loaded at once and stored one by one.
 template <class Layer>
 __device__ void load_halves(half2* halves, const float* image, int thread, int threads) {
   half* place = reinterpret_cast<half*>(halves);
@@ -155,7 +157,7 @@ __device__ void load_images(WarpgroupMapsShared<Layer>& shared, float* output, c
     }
     if (loader == 0) {
       shared.full.wait(turn % 2);
-      // It must not push out the images that are fetched ahead.
+      // The output must not evict the prefetched images from the cache.
       bulk_store<Keep::kShort>(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
                                sizeof(float) * Layer::kOutputs);
       bulk_commit();
@@ -272,7 +274,7 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? Layer::kThreads :
     shared.full.init(Layer::kMultipliers);
     shared.empty.init(1);
   }
-  // What no image writes: the ends of rows, and what lies behind the last one.
+  // Clears the places that no image writes: the ends of rows, and all behind the last row.
   constexpr int kImagePairs = sizeof(shared.halves[0]) / sizeof(half2);
   for (int i = thread; i < 2 * kImagePairs; i += Layer::kThreads) {
     shared.halves[i / kImagePairs][i % kImagePairs] = half2{};

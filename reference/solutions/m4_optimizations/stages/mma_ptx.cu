@@ -1,24 +1,26 @@
 // Tensor cores by their own instructions: registers instead of fragments.
 //
-// Idea     WMMA hides which thread holds which element. That costs: operands must lie in shared
-//          memory with a fixed distance between rows, so tensor-cores-fp16 stores every input
-//          twice, and sums must go through shared memory to get out. The instructions below WMMA
-//          say where everything is. ldmatrix takes an address for each row of 8 halves: any row,
-//          so neighbouring windows may overlap. And the sums lie in registers in an order that
-//          can be written to memory as it is.
+// Idea     WMMA hides which thread holds which element. So operands must lie in shared memory with
+//          a fixed distance between rows, tensor-cores-fp16 stores every input twice, and sums must
+//          pass through shared memory. The instructions below WMMA define where each element lies.
+//          ldmatrix takes an address for each row of 8 halves, so neighbouring windows may overlap.
+//          The sums lie in registers in an order that can be stored directly.
 // Picture  chunk i holds columns 8·i to 8·i + 7 of an input row; window g is chunks g and g + 1:
 //
-//              windows as rows (16 × 16)         one map's weights (16 × 8): column j is shifted by
-//              j chunk 0 | chunk 1                 w0 0  …  0 chunk 1 | chunk 2             ×   w1
-//              w0 …  0       =  sums of 16 windows × 8 columns chunk 2 | chunk 3                 …
-//              …                                 0  0  …  w6
+//              windows as rows (16 × 16)   one map's weights (16 × 8), column j is shifted by j
+//              chunk 0 | chunk 1               w0 0  …  0
+//              chunk 1 | chunk 2           ×   w1 w0 …  0      =   sums of 16 windows × 8 columns
+//              chunk 2 | chunk 3               …
+//              …                               0  0  …  w6
 //
 //          Lane 4·r + t holds columns 2·t and 2·t + 1 of windows r and r + 8: four lanes write the
-//          8 outputs of a window, the next four those of its neighbour, 256 bytes in a row.
+//          8 outputs of a window, the next four those of its neighbour, in all 256 neighbouring
+//          bytes.
 // Cost     shared memory: one store for an input, and for 16 operations six ldmatrix of 512 bytes
-//          without bank conflicts. The weights' rows of 32 bytes would meet in the same banks four
-//          apart, so the halves of rows 4 to 7 change places.
-// Expect   op 2: two thirds of tensor-cores-fp16 or better, op 1: nearer to the memory's limit.
+//          without bank conflicts. The rows of the weights have 32 bytes, so rows four apart would
+//          use the same banks. To avoid that, the halves of rows 4 to 7 change places.
+// Expect   convolution 2: two thirds of the time of tensor-cores-fp16 or less; convolution 1:
+//          nearer to the memory floor.
 // Run      build/bin/m4 1000 --stage mma-ptx --solution reference
 
 #include <cuda_fp16.h>
@@ -40,7 +42,7 @@ using convlab::tensor_cores::Strips;
 
 constexpr int kBlocks = 2;         // on a multiprocessor
 constexpr int kTileWindows = 16;   // rows of one operation
-constexpr int kChunkBytes = 16;    // 8 halves: what ldmatrix takes for a row
+constexpr int kChunkBytes = 16;    // 8 halves: a row for ldmatrix
 constexpr int kMatrixBytes = 256;  // weights of one map, channel and kernel row: 8 × 16 halves
 
 /// Four 8×8 matrices; lane i passes the address of row i % 8 of matrix i / 8.
@@ -65,8 +67,8 @@ __device__ void multiply_add(float (&sum)[4], const unsigned (&windows)[4], unsi
 #endif
 }
 
-// matrices (channels, kernel, Maps, 8 columns j, 16): a kernel row, moved by j. In columns 4 to 7
-// the two halves of 8 have changed places.
+// matrices (channels, kernel, Maps, 8 columns j, 16): a kernel row, shifted by j. In columns 4 to 7
+// the two halves of 8 elements have changed places.
 __device__ void spread_weights(half* matrices, const float* weights, const ConvShape& shape,
                                int first_map, int maps) {
   const int count = shape.in_channels * shape.kernel * maps * kMatrixBytes / int{sizeof(half)};
@@ -107,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   const bool even = shape.out_width() % 2 == 0;  // then pairs of outputs are aligned
   spread_weights(matrices, weights, shape, first_map, Maps);
 
-  // Where this lane's row of four matrices lies. Weights: two maps of 8 columns in two halves.
+  // The address of this lane's row of four matrices. Weights: two maps of 8 columns in two halves.
   const int column = lane % 8;
   const int half_window = lane / 8 % 2;
   const unsigned matrix_row = static_cast<unsigned>(__cvta_generic_to_shared(matrices)) +
@@ -119,7 +121,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   for (std::int64_t item = blockIdx.x; item < work; item += gridDim.x) {
     const std::int64_t image = item / strips.count;
     const int first_row = item % strips.count * strips.rows;
-    __syncthreads();  // the strip before has been read
+    __syncthreads();  // all warps have read the strip before
     // chunks (channels, input_rows, pitch, 8)
     convlab::tensor_cores::load_strip<kThreads>(
         input + image * shape.input_image_size(), shape, first_row, input_rows, row_pairs,

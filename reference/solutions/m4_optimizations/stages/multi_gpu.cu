@@ -1,15 +1,16 @@
-// The batch split over all GPUs that are there.
+// The batch split over all GPUs of the machine.
 //
-// Idea     No image needs another one. Give each of N GPUs an N-th of the batch, with a copy of the
-//          weights; nothing has to be exchanged.
+// Idea     No image needs another one. Give each of N GPUs an N-th of the batch and a copy of the
+//          weights; the GPUs exchange nothing.
 // Picture  2 GPUs, 5 images:    GPU 0   weights | images 0 1 2
 //                               GPU 1   weights | images 3 4
 //
-// Cost     each GPU has its own path to the host's memory, if the host's memory and threads keep
-//          up; a thread of the host for each GPU, so that their copies go side by side. Launching
-//          on N GPUs and waiting for each of them costs some 10 microseconds.
+// Cost     one host thread for each GPU, so that their copies run at the same time; each GPU has
+//          its own path to host memory, if memory and threads of the host keep up. Launching on N
+//          GPUs and waiting for each takes some 10 microseconds.
 // Expect   op time divided by the number of GPUs at large batches, a loss at small ones; layer time
-//          divided by less, because all share the host's memory. With one GPU it is per-layer.
+//          falls by less, because all GPUs share the host's memory. With one GPU the stage is
+//          per-layer.
 // Run      build/bin/m4 10000 --stage multi-gpu --solution reference
 
 #include <cuda_runtime.h>
@@ -28,7 +29,7 @@ namespace {
 
 using convlab::ConvShape;
 
-// What one GPU has of the work.
+// The part of one GPU.
 struct Part {
   int device = 0;
   ConvShape shape;  // batch: its images
@@ -39,7 +40,7 @@ struct Part {
   convlab::DeviceBuffer<float> output;
 };
 
-// Makes `device` the current one, and the one before again at the end.
+// Makes `device` the current one, and restores the one before at the end.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) {
@@ -54,7 +55,7 @@ class CurrentDevice {
   int before_ = 0;
 };
 
-// Does the same for every part, at the same time. @throws what one of them threw
+// Calls action for all parts at the same time. @throws what one of them threw
 template <class Action>
 void for_each_part(std::vector<Part>& parts, const Action& action) {
   convlab::on_host_threads(parts.size(), [&](std::size_t i) {
@@ -93,8 +94,8 @@ class MultiGpu final : public convlab::Convolution {
     });
   }
 
-  // Launches are asynchronous, so one thread is enough. The events that take the op time see the
-  // first GPU only: convolve therefore returns when all have finished.
+  // Launches are asynchronous, so one thread is enough. The events that measure op time are
+  // recorded on the first GPU only, so convolve returns when all GPUs have finished.
   void convolve() override {
     for (Part& part : parts_) {
       const CurrentDevice current(part.device);

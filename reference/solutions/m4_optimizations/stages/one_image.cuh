@@ -1,11 +1,11 @@
 #pragma once
 
-// A layer of 16 maps for few images: a block has one image, or a part of one, and is done.
+// A layer of 16 maps for few images: a block computes one image or a part of one.
 //
-// half_convolution.cuh hides the time of a load behind the image before. Here there is none before,
-// so the waits themselves must be few. All loads, of weights and input, are on their way before the
-// first is used; they pass through registers, where they become halves, into shared memory. One
-// barrier later the products begin.
+// half_convolution.cuh hides the time of a load behind the image before. Here a block has no image
+// before, so it must wait as rarely as possible. It starts all loads, of weights and input, before
+// it uses the first value. It converts the values to halves in registers and stores them in shared
+// memory. After one barrier the products begin.
 
 #include <cuda_runtime.h>
 
@@ -22,7 +22,7 @@ struct OneImageShared {
   alignas(16) HalfPair table[Layer::kTable];
 };
 
-/// As many blocks as Layer::kBlocks for each image.
+/// Launch with Layer::kBlocks blocks for each image.
 template <class Layer>
 __global__ void __launch_bounds__(Layer::kThreads)
     convolve_one_image(float* __restrict__ output, const float* __restrict__ input,
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(Layer::kThreads)
   const int image = blockIdx.x / Layer::kBlocks;
   const int first_row = Layer::first_row(blockIdx.x % Layer::kBlocks);
 
-  // Threads beyond the last element load that one: a branch would make the loads wait.
+  // Threads beyond the last element load the last one: a branch would make the loads wait.
   constexpr int kPlaneFours = Layer::kPlane / 4;
   constexpr int kFours = Layer::kInputs / 4;
   constexpr int kMostFours = (kFours + Layer::kThreads - 1) / Layer::kThreads;  // of a thread

@@ -1,10 +1,10 @@
-// A kernel of its own for each convolution, with all sizes known at compile time.
+// One kernel for each convolution, with all sizes known at compile time.
 //
-// Idea     The two convolutions of the network want different tiles: 1 channel, 4 maps and 80×80
-//          outputs, or 4 channels, 16 maps and 34×34. With every size in the type the compiler
-//          turns divisions into multiplications and addresses into constants, and the tile can be
-//          cut so that no output is computed in vain. A thread keeps Rows × 4 sums: an input that
-//          it has loaded serves up to 7 rows and 4 maps.
+// Idea     The two convolutions of the network need different tiles: 1 channel, 4 maps and 80×80
+//          outputs, or 4 channels, 16 maps and 34×34. If the compiler knows every size, it turns
+//          divisions into multiplications and addresses into constants, and the tiles can divide
+//          the output evenly. A thread keeps Rows × 4 sums: a loaded input serves up to 7 rows and
+//          4 maps.
 // Picture  one thread: a column of the window is loaded, then used for all rows at once
 //
 //              q ↓

@@ -1,9 +1,8 @@
 // The matrix product with tiles in shared memory and in registers.
 //
-// Idea     In fused-gemm every multiply-add fetches both of its factors from shared memory, and
-//          each element of the input tile is written there first although one map after the other
-//          only reads it. Keep the three matrices where they are used: the weights, which all
-//          threads want, in shared memory; a tile of the input and a tile of the sums in the
+// Idea     In fused-gemm every multiply-add loads both factors from shared memory, and each input
+//          element is first stored there. Keep each matrix where it is used: the weights, which all
+//          threads need, in shared memory; a tile of the input and a tile of the sums in the
 //          registers of the one thread that uses them.
 // Picture  one thread, one tap, Maps = 16, Columns = 4:
 //
@@ -15,7 +14,7 @@
 //              shared  …
 //
 // Cost     per tap 4 input loads and 4 loads of 16 bytes for 64 multiply-adds, 8 for each load;
-//          fused-gemm: a half. Nothing is stored to shared memory but the weights, once.
+//          fused-gemm: a half. Only the weights are stored in shared memory, once.
 // Expect   four to five times as fast as fused-gemm; the second convolution comes near the
 //          arithmetic limit, the first, with 4 maps, stays limited by its loads.
 // Run      build/bin/m4 1000 --stage register-tiled --solution reference
@@ -49,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   const int pixels = shape.out_height() * shape.out_width();
   const std::int64_t columns = std::int64_t{shape.batch} * pixels;
   const std::int64_t first_column = std::int64_t{blockIdx.x} * (kThreads * Columns);
-  // One long division for the block; a thread divides what is left in 32 bits.
+  // One 64-bit division for the block; each thread then divides in 32 bits.
   const std::int64_t first_image = first_column / pixels;
   const unsigned first_pixel = static_cast<unsigned>(first_column - first_image * pixels);
 
@@ -71,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   const int channels_at_once = max(1, kWeightFloats / (Maps * window));
   for (int first_c = 0; first_c < shape.in_channels; first_c += channels_at_once) {
     const int channels = min(channels_at_once, shape.in_channels - first_c);
-    __syncthreads();  // the weights before have been used
+    __syncthreads();  // all threads have used the weights before
     for (int i = threadIdx.x; i < channels * window * Maps; i += kThreads) {
       const int map = first_map + i % Maps;
       const int tap = first_c * window + i / Maps;
@@ -127,7 +126,7 @@ struct Variant {
 
 template <int KernelSize>
 Variant variant_for(int out_channels) {
-  // Few maps would leave most of a tall tile idle: a flat one has more columns instead.
+  // With few maps most of a tall tile would be idle: a flat tile has more columns instead.
   if (out_channels <= 4) return {conv_forward<KernelSize, 4, 8>, 4, 8};
   return {conv_forward<KernelSize, 16, 4>, 16, 4};
 }

@@ -1,17 +1,17 @@
 // At the roofline: tensor cores that are as fast as a copy of the data.
 //
 // Idea     At 10 000 images of network fa23 a convolution must read 0.30 and 0.26 GB and write 1.02
-//          and 0.74 GB. That takes a copy 0.34 and 0.26 ms. Tensor cores do the products in a third
-//          of the time, if they get their operands without detours: no matrix is unrolled, and each
-//          element is loaded, converted and stored once.
+//          and 0.74 GB. A copy takes 0.34 and 0.26 ms for that. Tensor cores compute the products
+//          in a third of the time, if no matrix is unrolled and each element is loaded, converted
+//          and stored once.
 // Picture  column_pairs.cuh: how a convolution becomes matrix products without shifted copies
 //          half_convolution.cuh: the two kernels, for one channel and for several
 //          many_maps.cuh: a third one, for layers with more weights than registers
 //          many_maps_by_warpgroups.cuh: the same on GPUs whose warpgroups multiply
 // Cost     one load and one store of each element; per block of 4 maps × 2 rows × 16 columns four
-//          matrix operations, of which 49 / 64 are products that count
-// Expect   the time of a copy that moves the same tiles, plus a few per cent. What is left are the
-//          beginning and the end of each block, where the memory waits for arithmetic.
+//          matrix operations, of which 49 / 64 are products with weights
+// Expect   the time of a copy that moves the same tiles, plus a few per cent for the beginning and
+//          the end of each block, when memory waits for arithmetic.
 // Run      build/bin/m4 10000 --stage roofline --solution reference
 //          build/bin/grader check m4 --stage roofline --solution reference
 //
@@ -35,7 +35,8 @@ using namespace convlab::column_pairs;
 using convlab::ConvShape;
 
 class Roofline final : public convlab::DeviceConvolution {
-  // Whatever does not depend on the data is done here: setting an attribute takes microseconds.
+  // All work that does not depend on the data is done here: setting an attribute takes
+  // microseconds.
   void prepare() override {
     room_ = convlab::DeviceRoom::of_current();
     queue_ = convlab::DeviceBuffer<Queue>(1);
@@ -60,7 +61,7 @@ class Roofline final : public convlab::DeviceConvolution {
     launch_(output, input, weights);
   }
 
-  /// Takes this kernel if it is for the layer and its shared memory is there.
+  /// Chooses this kernel if it fits the layer and the GPU has its shared memory.
   /// @param more  its arguments after the arrays
   template <class Layer, class Shared, class Kernel, class... More>
   bool choose(Kernel kernel, unsigned blocks, More... more) {
@@ -102,8 +103,8 @@ class Roofline final : public convlab::DeviceConvolution {
   }
 
   static constexpr int kBlocksPerMultiprocessor = 2;
-  static constexpr int kQueueFrom = 8;  // images for each block; fewer are dealt out in turn
-  std::function<void(float*, const float*, const float*)> launch_;  // none: no kernel fits
+  static constexpr int kQueueFrom = 8;  // images for each block; with fewer, no queue
+  std::function<void(float*, const float*, const float*)> launch_;  // empty: no kernel fits
   convlab::DeviceRoom room_;
   convlab::DeviceBuffer<Queue> queue_;
 };

@@ -1,9 +1,9 @@
-// A cache in registers: lanes of a warp hand their inputs to each other.
+// A cache in registers: the lanes of a warp exchange their inputs.
 //
 // Idea     A warp that computes neighbouring columns of a row reads each input K times, once for
 //          each lane that has it in its window. Let every lane load one input of the row and keep
-//          it in a register; the K - 1 neighbours that need it ask for it with a warp shuffle,
-//          without any memory.
+//          it in a register; the K - 1 neighbours that need it get it by a warp shuffle, without a
+//          load.
 // Picture  one row, K = 3: lane i holds input i, and computes output i
 //
 //              register    i0 i1 i2 i3 … i31
@@ -11,13 +11,14 @@
 //              q = 1       i1 i2 i3 i4 …  -       __shfl_down_sync(…, 1)
 //              q = 2       i2 i3 i4 i5 …  -       __shfl_down_sync(…, 2)
 //
-//          The last K - 1 lanes have no whole window: they only lend, and compute nothing.
+//          The last K - 1 lanes have no complete window: they provide inputs and compute nothing.
 // Cost     restrict-unroll loads K inputs of a row for each thread; here it is one load and K - 1
-//          shuffles. A shuffle takes the same way as a load from shared memory, so the number of
-//          such instructions stays. Of 32 lanes 26 compute at K = 7, and 34 outputs take two warps:
-//          a third of the multiply-adds of the second convolution is wasted.
-// Expect   slower than restrict-unroll. The idea pays where the loads it saves are dearer than
-//          those of the first-level cache, or where the windows are long against their ends.
+//          shuffles. A shuffle uses the same pipeline as a load from shared memory, so this
+//          pipeline gets as many instructions as before. Of 32 lanes 26 compute at K = 7, and 34
+//          outputs take two warps: a third of the multiply-adds of the second convolution is
+//          wasted.
+// Expect   slower than restrict-unroll. The idea pays if the saved loads take longer than those
+//          from the first-level cache, or if few lanes are lost at the ends.
 // Run      build/bin/m4 1000 --stage shuffle-cache --solution reference
 
 #include "common/stage/device_convolution.cuh"
@@ -47,7 +48,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   const int segments = (shape.out_width() + kColumns - 1) / kColumns;
   const int lane = threadIdx.x % kWarp;
   const int work = blockIdx.x * kWarps + threadIdx.x / kWarp;
-  if (work >= strips * segments) return;  // a whole warp, so nobody misses a shuffle
+  if (work >= strips * segments) return;  // a whole warp, so that no shuffle misses a lane
   const int first_h = work / segments * kRows;
   const int w = work % segments * kColumns + lane;
   const int group = blockIdx.y * kMaps;  // first map of this warp within constant memory

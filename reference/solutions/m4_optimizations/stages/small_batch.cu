@@ -1,20 +1,20 @@
-// Small batches: little to do, so little around it.
+// Small batches: less overhead around little work.
 //
-// Idea     At 100 images the data of a layer is moved in 4 µs, and an empty launch takes 5 µs by
-//          events and 10 µs by the host's clock. Only what happens before and after the arithmetic
-//          counts: the way of a launch through the program, and waits in a row.
-// Picture  one_image.cuh, for the second layer: all loads on their way at once, one barrier, no
-//          loop over images. Where there are multiprocessors for it, two blocks share an image.
+// Idea     At 100 images a copy of a layer's data takes 4 µs, and an empty launch 5 µs by events
+//          and 10 µs by the host's clock. So the time before and after the arithmetic counts: the
+//          launch, and waits one after the other.
+// Picture  one_image.cuh, for the second layer: all loads in flight at once, one barrier, no loop
+//          over images. If there are enough multiprocessors, two blocks share an image.
 //
 //              prepare   all that does not depend on the data: attributes, and the launch itself,
 //                        captured as a graph
-//              launch    one call, which submits the graph
+//              launch    one call, which launches the graph
 //
 // Cost     a few microseconds more in the prolog
-// Expect   no gain at 10 000 images, where roofline's queue helps, and some microseconds at few
-//          images. Half of them are the graph's: a launch looks up the kernel and copies its
-//          arguments, each time, and a processor that did something else meanwhile has none of that
-//          in its caches.
+// Expect   no gain at 10 000 images, where the queue of roofline helps; some microseconds at few
+//          images. The graph gains half of them: an ordinary launch looks up the kernel and copies
+//          its arguments each time, and other work may have removed these data from the caches of
+//          the CPU.
 // Run      build/bin/m4 100 --stage small-batch --solution reference
 //          build/bin/grader check m4 --stage small-batch --solution reference
 //
@@ -40,10 +40,10 @@ using convlab::ConvShape;
 class SmallBatch final : public convlab::DeviceConvolution {
   using FirstLayer = OneChannel<4, 7, 86, 16>;
   using SecondLayer = SixteenMaps<4, 7, 40, 2>;           // two blocks share a multiprocessor
-  using SecondLayerAlone = SixteenMaps<4, 7, 40, 4>;      // an image has one for itself
-  using SecondLayerHalves = SixteenMaps<4, 7, 40, 2, 2>;  // an image has two
+  using SecondLayerAlone = SixteenMaps<4, 7, 40, 4>;      // one block on a multiprocessor
+  using SecondLayerHalves = SixteenMaps<4, 7, 40, 2, 2>;  // two blocks for each image
 
-  // Whatever does not depend on the data is done here, once.
+  // All work that does not depend on the data is done here, once.
   void prepare() override {
     room_ = convlab::DeviceRoom::of_current();
     graph_ = convlab::CapturedGraph([this](cudaStream_t stream) { submit(stream); });
@@ -52,7 +52,7 @@ class SmallBatch final : public convlab::DeviceConvolution {
 
   void launch(float* /*output*/, const float* /*input*/, const float* /*weights*/,
               const ConvShape& /*shape*/) override {
-    graph_.launch();  // which knows the arguments
+    graph_.launch();  // the graph holds the arguments
   }
 
   void submit(cudaStream_t stream) {

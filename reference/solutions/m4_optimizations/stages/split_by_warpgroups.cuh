@@ -2,11 +2,10 @@
 
 // The split convolution of 16 maps by warpgroups (compute capability 9.0a).
 //
-// Idea     The warp's operation (mma.sync) reaches 60 % of what Hopper's tensor cores can do. For
-//          all of it there is the warpgroup's (wgmma): four warps multiply 64 × 16 by 16 × n, and
-//          the right factor stays in shared memory. So the roles change: the weights become the
-//          right factor (16 maps × 2 parities × high and low = 64 columns), and the input the left
-//          one, in registers.
+// Idea     The operation of a warp (mma.sync) reaches 60 % of the peak of Hopper's tensor cores,
+//          that of a warpgroup (wgmma) all of it: four warps multiply 64 × 16 by 16 × n, and the
+//          right factor stays in shared memory. So the weights become the right factor (16 maps × 2
+//          parities × high and low = 64 columns), and the input the left one, in registers.
 // Picture  a block of three warpgroups, one for each multiprocessor; mbarriers between them:
 //
 //              copy engine → pixels[2] → converters (1 warpgroup)   largest value, scale, split
@@ -20,11 +19,10 @@
 //              sums (16 pairs, 64)  += high (16 pairs, 16) · weights (16, 64 = high | low)
 //              third (16 pairs, 32) += low  (16 pairs, 16) · weights (16, 32 = high)
 //
-//          The last two of 34 columns are a step of their own, in which rows take the place of
-//          pairs.
-// Cost     224 registers for a multiplier, which must be taken from the converters (setmaxnreg):
-//          with 168 the compiler runs one operation after the other, and the layer takes 0.57 ms,
-//          not 0.43.
+//          The last two of 34 columns have their own step, in which rows replace pairs.
+// Cost     224 registers for a thread of the multipliers, taken from the converters (setmaxnreg).
+//          With 168 the compiler runs one operation after the other, and the layer takes 0.57 ms
+//          instead of 0.43.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -82,7 +80,7 @@ struct SixteenMapsShared {
   alignas(128) half factors[Layer::kKernel * Layer::kChannelPairs * Layer::kFactor];
   float converter_max[kConverters / kWarp];
   float weight_max[kThreads / kWarp];
-  float down[kSlots];  // undoes the scale of an image
+  float down[kSlots];  // the inverse of the scale of an image
   Barrier loaded[kSlots];
   Barrier converted[kSlots];
   Barrier used[kSlots];
@@ -124,7 +122,7 @@ __device__ void make_factors(SixteenMapsShared<Layer>& shared, const float* weig
   }
 }
 
-// 16 positions × 16 taps: two output rows or column pairs that lie `apart` pixel pairs apart.
+// 16 positions × 16 taps: two output rows or column pairs, `apart` pixel pairs apart.
 struct Window {
   HalfPair high[4];
   HalfPair low[4];
@@ -220,7 +218,7 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
       }
       if (converter == 0) {
         shared.down[slot] = scale.down;
-        bulk_wait_read<0>();  // of the image before the last: its buffer is free
+        bulk_wait_read<0>();  // the image before the last is stored: its buffer is free
       }
       shared.converted[slot].arrive();
       if (converter == 0) {
@@ -235,7 +233,7 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
         }
         if (turn > 0) store(turn - 1);
       }
-      // converter_max is written again only after this.
+      // No thread writes converter_max again before this.
       asm volatile("bar.sync 1, %0;" ::"n"(kConverters) : "memory");
     }
     if (converter == 0 && turn > 0) {
@@ -248,7 +246,7 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
     const int q = lane % 4;
     const int group = warp / 4;
     // The first warpgroup computes rows 0 … 19, 5 in each warp; the second one rows 20 … 33, 4 in
-    // each warp, where two are computed twice, and columns 32 and 33.
+    // each warp, of which two are computed twice, and columns 32 and 33.
     const int first_row = group == 0 ? warp * 5 : 20 + (warp - 4) * 4 - max(warp - 5, 0);
     const int owned_from = group == 1 && warp > 5 ? 1 : 0;
     const int steps = group == 0 ? 5 : 4;

@@ -3,18 +3,18 @@
 // Single precision in two halves: 22 of 24 bits.
 //
 //     value · 2^s ≈ high + low / 2^11     high: the nearest half
-//                                         low: 2^11 times what is left, as the nearest half
+//                                         low: 2^11 times the rest, as the nearest half
 //     a · b       ≈ high·high + (high·low + low·high) / 2^11    low·low lies below 2^-22 of it
 //
-// What is left is at least 2^11 times smaller than the value. Stored as it is, it falls below the
-// smallest half where the value is small beside the image's largest: on real images some windows
-// hold only values of 10^-7 beside a largest of 1, and there the error was 173 units, not 24.
-// Multiplied by 2^11 it has the value's own size. All corrections carry the same factor, which
-// leaves with their sum.
+// The rest is at least 2^11 times smaller than the value. Without a factor it would be below the
+// smallest half if the value is small compared with the image's largest: on real images some
+// windows hold only values of 10^-7 when the largest is 1, and their error was 173 units instead of
+// 24. Multiplied by 2^11 the rest is as large as the value. All corrections have the same factor,
+// so their sum is divided by it once.
 //
-// Tensor cores cut off what does not fit when they add, always towards zero, so a sum of many terms
-// drifts. The corrections are therefore summed apart from the main products: they are 2000 times
-// smaller, and do not suffer from the size of the sum that they are added to at the end.
+// Tensor cores cut off bits when they add, always towards zero, so a sum of many terms drifts. So
+// the corrections, which are 2000 times smaller, have a sum apart from the main products: only at
+// the end is it added to the large sum.
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -30,7 +30,8 @@ using column_pairs::kWarp;
 constexpr float kLowUp = 2048.0f;
 constexpr float kLowDown = 1.0f / kLowUp;
 
-/// Two floats as two halves each: value ≈ high + low / 2^11, 22 bits of 24. In place of the floats.
+/// Two floats as two halves each: value ≈ high + low / 2^11, 22 bits of 24. They take the memory of
+/// the floats.
 struct SplitPair {
   HalfPair high;
   HalfPair low;
@@ -44,14 +45,14 @@ __device__ inline SplitPair split(float first, float second) {
                                          kLowUp * (second - __high2float(high)))};
 }
 
-/// The sum of all products: the main ones' and the corrections'.
+/// The sum of the main products and the corrections.
 __device__ inline float join(float main, float corrections) {
   return fmaf(kLowDown, corrections, main);
 }
 
-/// Halves reach from 2^-24 to 65504. A power of two moves the largest value to 2^14 … 2^15: nothing
-/// overflows. High and low together resolve 2^-36, 2^-50 of the largest value, so a window keeps
-/// the bound of 32 units, 2^-19, as long as its values exceed 2^-31 of the image's largest.
+/// Halves reach from 2^-24 to 65504. A power of two moves the largest value to 2^14 … 2^15, so
+/// nothing overflows. High and low together resolve 2^-36, 2^-50 of the largest value, so a window
+/// keeps the bound of 32 units, 2^-19, as long as its values exceed 2^-31 of the image's largest.
 struct Scale {
   float up;
   float down;  // 1 / up

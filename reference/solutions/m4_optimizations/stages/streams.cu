@@ -1,27 +1,27 @@
 // Copies and kernels at the same time.
 //
-// Idea     A user of the layer waits for the copies: at 10 000 images the input takes tens of
-//          milliseconds to the GPU and the output longer back, the kernel two. The copy engines of
-//          the GPU work in both directions at once, and beside the multiprocessors. Cut the batch
-//          into chunks and let chunk i + 1 travel in while chunk i is computed and chunk i - 1
-//          travels out.
-// Picture  up to 8 lanes, each a thread of the host with a stream and buffers of its own:
+// Idea     A user of the layer waits for the copies: at 10 000 images the copy to the GPU takes
+//          tens of milliseconds, the copy back takes longer, and the kernel takes two. The copy
+//          engines of the GPU copy in both directions at once, while the multiprocessors compute.
+//          Cut the batch into chunks: copy chunk i + 1 in while chunk i is computed and chunk i - 1
+//          is copied out.
+// Picture  up to 8 lanes, each a host thread with its own stream and buffers:
 //
 //              lane 0   copy | in 0 | kernel 0 | out 0 | copy |   copy | in 3 | …
 //              lane 1     copy | in 1 | kernel 1 | out 1 | copy |   …
 //              lane 2       copy | in 2 | kernel 2 | out 2 | copy | …
 //
-//          A copy is asynchronous only from or to pinned memory. The arrays of a caller are not
-//          pinned, and pinning them would cost time for each of their pages. So each lane has a
+//          A copy is asynchronous only from or to pinned memory. The caller's arrays are not
+//          pinned, and pinning them would take time for each of their pages. So each lane has a
 //          pinned buffer for its input and one for its output, and its thread copies between them
 //          and the caller's arrays. While one lane waits for the GPU, the others copy.
-// Cost     every byte is copied once more, by the host, which has memory bandwidth to spare; the
-//          device needs memory for a few chunks, not for the batch: any card will do.
-// Expect   layer time: the longer direction alone, instead of in + kernel + out. Op time: as long,
-//          because here all of the work, copies too, is in convolve. So this stage is judged by its
-//          layer time, and loses by its op time. An earlier form had one thread that drove three
-//          streams and started seven more for each copy on the host: 330 chunks began 2 300
-//          threads, and the layer took longer than without streams.
+// Cost     the host copies every byte once more; it has enough memory bandwidth. The device needs
+//          memory for a few chunks only, so a small GPU is enough.
+// Expect   layer time: that of the longer direction, instead of in + kernel + out. Op time: the
+//          same, because convolve contains all the work, also the copies. So judge this stage by
+//          its layer time. In an earlier form one thread drove three streams and started seven
+//          threads for each copy on the host: 330 chunks started 2 300 threads, and the layer took
+//          longer than without streams.
 // Run      build/bin/m4 1000 --stage streams --solution reference
 
 #include <cuda_runtime.h>
@@ -60,7 +60,7 @@ Pinned pinned(std::size_t bytes) {
   return Pinned(memory);
 }
 
-// A thread of the host with what it needs for one chunk at a time.
+// A stream and the buffers for one chunk at a time, used by one host thread.
 class Lane {
  public:
   /// @param chunk  shape of the largest chunk
@@ -96,7 +96,7 @@ class Lane {
 
 class Streams final : public convlab::Convolution {
  public:
-  // Allocates, and copies nothing but the weights.
+  // Allocates, and copies only the weights.
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     convlab::validate(shape);
@@ -121,7 +121,7 @@ class Streams final : public convlab::Convolution {
   void convolve() override {
     std::atomic<int> next = 0;  // the first image that no lane has taken
     convlab::on_host_threads(lanes_.size(), [&](std::size_t lane) {
-      CONVLAB_CUDA_CHECK(cudaSetDevice(device_));  // each thread has a current device of its own
+      CONVLAB_CUDA_CHECK(cudaSetDevice(device_));  // each thread has its own current device
       for (int first; (first = next.fetch_add(chunk_.batch)) < shape_.batch;) {
         ConvShape part = chunk_;
         part.batch = std::min(chunk_.batch, shape_.batch - first);

@@ -1,9 +1,9 @@
 // The best point of a parameter sweep, for each convolution.
 //
-// Idea     thread-coarsening chose 4 maps, 4 pixels and blocks of 128 threads by a guess. More maps
-//          or pixels mean fewer loads for each multiply-add, but more registers, fewer warps, and
-//          threads without work at the edges. Nobody can count all that: try every point on the
-//          machine and keep the best, for each convolution apart.
+// Idea     thread-coarsening guessed 4 maps, 4 pixels and blocks of 128 threads. More maps or
+//          pixels mean fewer loads for each multiply-add, but more registers, fewer warps, and
+//          threads without work at the edges. Nobody can compute the best point: try every point on
+//          the machine and keep the best one for each convolution.
 // Picture  the points: maps of a thread × pixels of a thread × threads of a block
 //
 //              maps     1  2  4  8  16          (16 only where there are as many)
@@ -11,9 +11,9 @@
 //              block    64  128  256
 //
 // Cost     loads for each multiply-add: (maps + pixels) / (maps · pixels), from 2 down to a
-//          quarter. The sweep itself costs a few hundred calls, once for each model of GPU.
+//          quarter. The sweep itself takes a few hundred calls, once for each GPU model.
 // Expect   faster than thread-coarsening, with different points for the two convolutions: all maps
-//          that there are, and as many pixels as registers allow.
+//          of the layer, and as many pixels as registers allow.
 // Run      build/bin/grader sweep sweep-tuned --solution reference
 //          build/bin/m4 1000 --stage sweep-tuned --solution reference
 //          CONVLAB_SWEEP_POINT=8,2,128 build/bin/m4 1000 --stage sweep-tuned --solution reference
@@ -39,7 +39,7 @@ struct Point {
 
 using Launch = void (*)(float*, const float*, const float*, const ConvShape&, int);
 
-// The kernel for these numbers of maps and pixels; null where there is none.
+// The kernel for these numbers of maps and pixels; null if there is none.
 Launch launch_of(int maps, int pixels) {
   using convlab::coarsened::convolve;
   static const struct {
@@ -61,15 +61,15 @@ Launch launch_of(int maps, int pixels) {
   return nullptr;
 }
 
-// What `grader sweep sweep-tuned` found on an H200 at 10 000 images. The count above had said
-// {4, 8, 128} and {16, 4, 128}, which are 18 and 20 % slower.
+// The best points of `grader sweep sweep-tuned` on an H200 at 10 000 images. The count had
+// predicted {4, 8, 128} and {16, 4, 128}, which are 18 and 20 % slower.
 Point best_point(const ConvShape& shape) {
   if (shape.out_channels <= 4) return {4, 4, 64};
   return {16, 4, 64};
 }
 
-// CONVLAB_SWEEP_POINT, where it is set.
-// @throws UsageError if it is no point
+// CONVLAB_SWEEP_POINT if it is set, otherwise the best point.
+// @throws UsageError if it is not a point
 Point chosen_point(const ConvShape& shape) {
   const char* text = std::getenv("CONVLAB_SWEEP_POINT");
   if (text == nullptr) return best_point(shape);

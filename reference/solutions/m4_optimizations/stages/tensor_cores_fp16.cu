@@ -1,10 +1,10 @@
 // Tensor cores, half precision.
 //
 // Idea     A tensor core multiplies a 16×16 by a 16×16 matrix of halves in one warp-wide operation
-//          and adds up in single precision. To feed it, fused-gemm's way is too slow: it stores
-//          every input K·K times in shared memory. Here a matrix column is no window of one output
-//          but a window of 16 input columns that serves 8 neighbouring outputs. The next window
-//          begins 8 columns further on, so every input is stored twice instead of 49 times.
+//          and adds in single precision. fused-gemm fills its tile too slowly for that: it stores
+//          every input K·K times in shared memory. Here a matrix column is not the window of one
+//          output but a window of 16 input columns that serves 8 neighbouring outputs. The next
+//          window begins 8 columns further on, so every input is stored twice instead of 49 times.
 // Picture  one row p of the kernel and one channel, K = 7:
 //
 //              weights, 8 rows for each map                  windows of the input row h + p
@@ -14,17 +14,17 @@
 //              …                                               x14 x22 x30 …
 //              0  0  0  0  0  0  0  w0 w1 w2 w3 w4 w5 w6 0 0   x15 x23 x31 …
 //
-//          Row j of a map times window g is what this row of the kernel adds to output column
-//          8·g + j. The sum over all K rows and C channels stays in accumulator fragments. The
-//          windows of all rows lie one after the other in shared memory, so that the matrix for
-//          the next row p is the same memory, one row of windows further on.
-// Cost     7 of 16 products are with weights, the others with zeros: 16/7 of the arithmetic, of
-//          which tensor cores have plenty. Shared memory: 2 stores for an input, and one fragment
+//          Row j of a map times window g is the part of output column 8·g + j that comes from this
+//          kernel row. The sum over all K rows and C channels stays in accumulator fragments. The
+//          windows of all rows lie one after the other in shared memory, so that the matrix for the
+//          next row p is the same memory, one row of windows further on.
+// Cost     7 of 16 products are with weights, the others with zeros: 16/7 of the arithmetic, but
+//          tensor cores are fast enough. Shared memory: 2 stores for an input, and one fragment
 //          load for 1.3 operations (fused: 49 stores, and one load for an operation).
-// Expect   tensor cores or memory as the limit, no longer the filling of the tile. Inputs are
-//          rounded to 11 bits: precision class fp16. Strides and kernels above 9 take the form of
+// Expect   tensor cores or memory are the limit, no longer the filling of the tile. Inputs are
+//          rounded to 11 bits: precision class fp16. Strides above 1 and kernels above 9 use
 //          any_shape_product.cuh.
-// Code     the loops are in ../wmma_strips.cuh, because tensor-cores-tf32 has the same
+// Code     the loops are in ../wmma_strips.cuh, because tensor-cores-tf32 has the same loops
 // Run      build/bin/m4 1000 --stage tensor-cores-fp16 --solution reference
 
 #include <cuda_fp16.h>
@@ -70,7 +70,7 @@ class TensorCoresFp16 final : public WmmaStrips<HalfWindows> {
 
   void launch_product(float* output, const float* input, const float* weights,
                       const ConvShape& shape) override {
-    // Few maps: half of the flattest operation, 8×32×16.
+    // Few maps: the operation with the fewest rows, 8×32×16.
     const auto product = shape.out_channels <= 8 ? launch_any_shape<HalfOperand, 8, 32>
                                                  : launch_any_shape<HalfOperand, 16, 16>;
     product(output, input, weights, shape);

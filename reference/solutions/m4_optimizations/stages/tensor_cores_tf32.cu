@@ -1,8 +1,8 @@
 // Tensor cores, TF32.
 //
-// Idea     TF32 keeps the range of a float and 10 bits of its fraction. A tensor core takes it at
-//          half the rate of half precision, 8 deep instead of 16: 16×16×8. Two operations of depth
-//          8 do what one of depth 16 does in tensor-cores-fp16, and they need no input twice: the
+// Idea     TF32 keeps the range of a float and 10 bits of its fraction. A tensor core multiplies it
+//          at half the rate of half precision, 8 deep instead of 16: 16×16×8. Two operations of
+//          depth 8 replace one of depth 16 in tensor-cores-fp16, and no input is stored twice: the
 //          window of 16 columns is two chunks of 8, and the second chunk of a window is the first
 //          one of its neighbour.
 // Picture  one row p of the kernel and one channel, K = 7; chunk i holds columns 8·i to 8·i + 7:
@@ -14,13 +14,12 @@
 //              0  0  0  0  0  0  0  w0       w1 w2 w3 w4 w5 w6 0 0
 //                  chunk 0, chunk 1, …  +        chunk 1, chunk 2, …
 //
-// Cost     no conversion to another size, one store for an input; twice the bytes of halves in
-//          shared memory and in fragments, and half the rate. A row has one chunk more than
-//          groups of outputs, and that one is multiplied, too: 1/11 of the work at 80 columns,
-//          1/6 at 34.
-// Expect   slower than half precision where products limit, the same where memory does. Range and
-//          therefore safety of single precision: nothing overflows.
-// Code     the loops are in ../wmma_strips.cuh, because tensor-cores-fp16 has the same
+// Cost     one store for an input; twice the bytes of halves in shared memory and in fragments, and
+//          half the rate. A row has one chunk more than groups of outputs, and that chunk is
+//          multiplied, too: 1/11 of the work at 80 columns, 1/6 at 34.
+// Expect   slower than half precision if products are the limit, as fast if memory is. TF32 has the
+//          range of single precision, so nothing overflows.
+// Code     the loops are in ../wmma_strips.cuh, because tensor-cores-fp16 has the same loops
 // Run      build/bin/m4 1000 --stage tensor-cores-tf32 --solution reference
 
 #include <cuda_runtime.h>
@@ -37,7 +36,7 @@ using convlab::ConvShape;
 
 constexpr int kDepth = 8;  // of one operation: a chunk
 
-// Two chunks of 8 floats for each window, of which neighbours share one.
+// Two chunks of 8 floats for each window; neighbouring windows share one.
 struct Tf32Chunks : Tf32Operand {
   // chunks (channels, input_rows, groups + 1, 8)
   static __device__ void load_input(float* chunks, const float* image, const ConvShape& shape,
@@ -52,10 +51,10 @@ struct Tf32Chunks : Tf32Operand {
         });
   }
 
-  // Fragments come from shared memory, rows of 8 floats. With wmma::load_matrix_sync the compiler
-  // does not find out that a pointer to floats for TF32 is one to shared memory, and loads through
-  // addresses that may lie anywhere: 4.19 ms for the second layer on an H200. The same instruction
-  // with `.shared` takes 2.94 ms.
+  // Loads a fragment from rows of 8 floats in shared memory. For wmma::load_matrix_sync with TF32
+  // the compiler does not recognise the pointer as one to shared memory and generates the load for
+  // any memory: 4.19 ms for the second layer on an H200. The same instruction with `.shared` takes
+  // 2.94 ms.
   template <class Use, class Precision, class Layout>
   static __device__ void load(
       nvcuda::wmma::fragment<Use, kTile, kTile, kDepth, Precision, Layout>& fragment,
@@ -82,7 +81,7 @@ struct Tf32Chunks : Tf32Operand {
 };
 
 class TensorCoresTf32 final : public WmmaStrips<Tf32Chunks> {
-  // 4 maps in a block: the weights take twice the room of halves.
+  // 4 maps in a block: the weights take twice the space of halves.
   void choose() override { plan_tiles<2, 4>(); }
 
   void launch_product(float* output, const float* input, const float* weights,

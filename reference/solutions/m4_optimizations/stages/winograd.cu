@@ -1,15 +1,16 @@
 // Fewer multiplications: Winograd's short filters.
 //
-// Idea     Two neighbouring outputs of a filter with three taps cost six multiplications. Winograd
-//          does it with four, by sums of inputs and of weights that are made beforehand:
+// Idea     Two neighbouring outputs of a filter with three taps take six multiplications.
+//          Winograd's method takes four, with sums of inputs and of weights that are computed
+//          before:
 //
 //              m1 = (d0 - d2) · g0                    y0 = d0·g0 + d1·g1 + d2·g2 = m1 + m2 + m3
 //              m2 = (d1 + d2) · (g0 + g1 + g2)/2      y1 = d1·g0 + d2·g1 + d3·g2 = m2 - m3 - m4
 //              m3 = (d2 - d1) · (g0 - g1 + g2)/2
 //              m4 = (d1 - d3) · g2
 //
-//          A row of 7 weights is two such filters and one weight more: 7 = 3 + 3 + 1. The m of both
-//          filters, of all rows and channels, are added up before y0 and y1 are made, once.
+//          A row of 7 weights is two such filters and one more weight: 7 = 3 + 3 + 1. The m of both
+//          filters and of all rows and channels are added first. Then y0 and y1 are computed once.
 // Picture  one row of a window, outputs w and w + 1:
 //
 //              d0 d1 d2 d3 d4 d5 d6 d7
@@ -20,11 +21,11 @@
 // Cost     10/14 of the multiply-adds; 8 additions for each row of inputs, which 4 maps share; 4
 //          sums instead of 2 for two outputs, so 48 registers for 2 × 3 outputs of 4 maps, and 72
 //          for their inputs. A small kernel transforms the weights first, at each call.
-// Expect   a gain over the same kernel without it where arithmetic is the limit; never 1.4.
-//          Accuracy: y0 takes d2·g0 in m1 and gives it back in m2 and m3. Where g0 is large and
-//          the weight that meets d2 is small, the error is that of the large product. On test
-//          images 46 units of 2^-24 · Σ|a||b| were seen, and fp32 allows 32: the stage declares the
-//          next class. Windows of zeros stay exactly zero, since y0 is made of d0 to d2 alone.
+// Expect   a gain over the same kernel without Winograd if arithmetic is the limit, but less than
+//          1.4 times. Accuracy: m1 subtracts d2·g0 from y0, and m2 and m3 add it again. If g0 is
+//          large and the weight of d2 is small, the error is that of the large product. On test
+//          images it reached 46 units of 2^-24 · Σ|a||b|, and fp32 allows 32, so the stage declares
+//          the next class. Windows of zeros give exactly zero, because y0 uses only d0 to d2.
 // Run      build/bin/m4 1000 --stage winograd --solution reference
 // Source   S. Winograd, Arithmetic Complexity of Computations, 1980; A. Lavin and S. Gray, Fast
 //          Algorithms for Convolutional Neural Networks, 2016.
@@ -44,7 +45,7 @@ constexpr int kThreads = 128;
 constexpr int kMaps = 4;  // of one thread
 constexpr int kRows = 3;  // of one thread; it computes 2 columns
 
-// A row of KernelSize weights: that many filters of three taps, then single weights.
+// A row of KernelSize weights: as many filters of three taps as fit, then single weights.
 template <int KernelSize>
 struct Row {
   static constexpr int kFilters = KernelSize / 3;
@@ -102,8 +103,8 @@ __device__ void add(float (&sum)[kRows][kMaps], const float (&input)[kRows + Ker
   }
 }
 
-// Stride 1. A thread computes kMaps maps of 2 columns × kRows rows. Even: the width of the image is
-// even, so that two neighbours can be loaded at once.
+// Stride 1. A thread computes kMaps maps of 2 columns × kRows rows. Even says that the width of the
+// image is even, so that two neighbours can be loaded at once.
 template <int KernelSize, bool Even>
 __global__ void __launch_bounds__(kThreads, 3)
     conv_forward(float* __restrict__ output, const float* __restrict__ input,
@@ -137,8 +138,8 @@ __global__ void __launch_bounds__(kThreads, 3)
     float d[kInputs][kInputRows];
 #pragma unroll
     for (int y = 0; y < kInputRows; ++y) {
-      // Rows and columns outside of the image belong to outputs that are not stored; the last row
-      // takes their place.
+      // Rows and columns outside the image belong to outputs that are not stored; the last row
+      // replaces them.
       const float* from = plane + min(h + y, shape.height - 1) * shape.width + w;
 #pragma unroll
       for (int x = 0; x < kInputs; x += 2) {
@@ -169,8 +170,8 @@ __global__ void __launch_bounds__(kThreads, 3)
       sums(x + 1, -1.0f, x + 3);
       add<KernelSize>(m4, t, weight + 4 * f + 3);
     }
-    // A single weight meets one input for y0, which has m1 for itself, and the next for y1, from
-    // which m4 is subtracted.
+    // A single weight times one input is added to y0 through m1; times the next input it is added
+    // to y1 through m4, which y1 subtracts.
 #pragma unroll
     for (int s = 0; s < R::kSingles; ++s) {
       const int x = 3 * R::kFilters + s;
@@ -202,7 +203,7 @@ class Winograd final : public convlab::DeviceConvolution {
     return (shape.out_channels + kMaps - 1) / kMaps * kMaps;
   }
 
-  // Room for the weights of the largest row, which has 9 for 7.
+  // Space for the weights of the largest row: 9 for 7.
   void prepare() override {
     transformed_ =
         convlab::DeviceBuffer<float>(std::int64_t{2} * padded_maps(shape()) * shape().taps());

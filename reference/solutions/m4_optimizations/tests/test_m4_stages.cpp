@@ -1,5 +1,5 @@
-// The reference's stages of milestone 4, emulated, element by element: every layer of the networks
-// that they have kernels for, and shapes that take the general path.
+// The reference stages of milestone 4, emulated, element by element: every layer of the networks
+// that they have kernels for, and shapes for the general kernel.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -33,8 +33,8 @@ std::vector<float> random_values(std::int64_t count, unsigned seed, float smalle
   return result;
 }
 
-// Values from 1 down to 10^-9 in one image, a band of rows after the other: what real activations
-// do.
+// Values from 1 down to 10^-9 in one image, one band of columns after the other, as in real
+// activations.
 std::vector<float> banded_values(const ConvShape& shape) {
   constexpr int kBandColumns = 9;  // more than a window has
   std::vector<float> values = random_values(shape.input_size(), 3, -1.0f);
