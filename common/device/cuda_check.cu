@@ -63,13 +63,16 @@ std::string hint_for(cudaError_t error) {
              "48 KiB of shared memory without cudaFuncSetAttribute.";
     case cudaErrorInvalidMemcpyDirection:
       return "The kind of copy (cudaMemcpyHostToDevice, …) does not fit the two pointers.";
-    case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
+      return "A kernel accessed a float4 or another vector at an address that is not a multiple of "
+             "its size. Every row must begin at such an address, or load the elements one by one.";
+    case cudaErrorIllegalAddress:
     case cudaErrorLaunchFailure:
       return CONVLAB_EMULATED
-                 ? "A kernel touched memory that is not its own. Check the index in the line that "
+                 ? "A kernel accessed memory outside of its arrays. Check the index in the line "
+                   "that "
                    "is named above."
-                 : "A kernel touched memory that is not its own; the kernel may be an earlier one. "
+                 : "A kernel accessed memory outside of its arrays; it may be an earlier kernel. "
                    "Check the bounds of every index. To see the line, run it emulated (--device "
                    "emulated), or under compute-sanitizer.";
     case cudaErrorAssert:

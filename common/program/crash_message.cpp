@@ -28,7 +28,7 @@ void explain(int signal) {
     case SIGSEGV:
     case SIGBUS:
       write_text(
-          ": it touched memory that is not its own (segmentation fault).\n"
+          ": it accessed memory outside of its arrays (segmentation fault).\n"
           "Usually an index is outside its array: check the bounds of your loops against\n"
           "H, W, H_out and W_out. The sanitize build names the line:\n"
           "  cmake --preset sanitize && cmake --build --preset sanitize\n");

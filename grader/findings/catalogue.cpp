@@ -36,7 +36,7 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-forbidden-call", "the file calls a function that no convolution needs",
        "The function uses processes, sockets or other programs' memory, or belongs to the grader.",
        "Remove the call. Mathematics, memory, threads, printing and the CUDA runtime are allowed."},
-      {"E-replaces", "the file replaces a function that is not its own",
+      {"E-replaces", "the file defines a function that the program already has",
        "Its own clock, allocator or CUDA function would change what is measured. This looks like "
        "tampering.",
        "Remove the definition. It has no effect on the grader."},
