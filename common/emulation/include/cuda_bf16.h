@@ -6,7 +6,6 @@
 #include <cuda_fp16.h>
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
-// NOLINTBEGIN(google-explicit-constructor): so are the implicit conversions
 
 #define CONVLAB_FORMAT convlab::emulation::Bfloat16Format
 #define CONVLAB_NARROW __nv_bfloat16
@@ -49,5 +48,4 @@ using nv_bfloat162 = __nv_bfloat162;
 #define CUDART_ZERO_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x0000U))
 #define CUDART_ONE_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x3F80U))
 
-// NOLINTEND(google-explicit-constructor)
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -13,7 +13,6 @@
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
-// NOLINTBEGIN(google-explicit-constructor): so are the implicit conversions
 
 struct __half;
 struct __nv_bfloat16;
@@ -61,5 +60,4 @@ using __nv_half2_raw = __half2_raw;
 #define CUDART_ZERO_FP16 __ushort_as_half(static_cast<unsigned short>(0x0000U))
 #define CUDART_ONE_FP16 __ushort_as_half(static_cast<unsigned short>(0x3C00U))
 
-// NOLINTEND(google-explicit-constructor)
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

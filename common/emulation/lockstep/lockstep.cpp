@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/lockstep/access_counts.hpp"
 #include "common/emulation/runtime/report.hpp"

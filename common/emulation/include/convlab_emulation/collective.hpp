@@ -178,10 +178,15 @@ void note_kernel(const char* message, CallSite site);
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
 
+// What a file that is compiled for lockstep calls in place of the barriers, so that they are
+// counted.
+void block_barrier_in_step(const char* name, bool predicate, CallSite site);
+void warp_collective_in_step(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                             void* output, CallSite site);
+
 }  // namespace convlab::emulation
 
 #ifdef CONVLAB_LOCKSTEP
-#include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #define block_barrier block_barrier_in_step
 #define warp_collective warp_collective_in_step
 #endif
