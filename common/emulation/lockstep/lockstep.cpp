@@ -10,6 +10,7 @@
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/lockstep/access_counts.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/error/fault_record.hpp"
@@ -82,8 +83,7 @@ std::uint32_t& barriers_of(int thread) {
 std::mutex conflicts_mutex;
 
 std::set<LaneConflict>& conflicts() {
-  static auto* const instance = new std::set<LaneConflict>;
-  return *instance;
+  return only<std::set<LaneConflict>>();
 }
 
 void compare(const Access& before, const Access& now, bool now_reads) {

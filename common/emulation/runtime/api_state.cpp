@@ -43,6 +43,16 @@ cudaError_t sticky_error() {
   return record_error(sticky_fault.load());
 }
 
+cudaError_t begin_call(const char* function) {
+  note_call(function);
+  return sticky_error();
+}
+
+cudaError_t accept(const char* function) {
+  note_call(function);
+  return cudaSuccess;
+}
+
 void lose_device_by_fork() {
   sticky_fault.store(cudaErrorInitializationError);
   forked.store(true);

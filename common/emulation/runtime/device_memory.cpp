@@ -107,12 +107,6 @@ bool note_wide_accesses() {
   return true;
 }
 
-DeviceMemory& DeviceMemory::instance() {
-  // Never destroyed: other static objects may free device memory in their destructors.
-  static auto* const memory = new DeviceMemory;
-  return *memory;
-}
-
 DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
   // At most half of `ulimit -v`: stacks and the program need addresses, too.
   rlimit limit = {};

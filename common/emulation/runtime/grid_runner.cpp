@@ -40,12 +40,6 @@ Seconds processor_time() {
 
 }  // namespace
 
-GridRunner& GridRunner::instance() {
-  // Never destroyed: its threads live as long as the process.
-  static auto* const runner = new GridRunner;
-  return *runner;
-}
-
 GridRunner::GridRunner() {
   unsigned count = static_cast<unsigned>(settings().workers);
   if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
