@@ -10,8 +10,6 @@
 
 #include "common/emulation/extended/libcuxx_atomic.hpp"
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "common/emulation/extended/libcuxx_barrier.hpp"
-#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 

@@ -15,9 +15,6 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
 

@@ -13,7 +13,6 @@
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
-#include "common/error/fault_record.hpp"
 
 extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"

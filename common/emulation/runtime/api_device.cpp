@@ -10,7 +10,6 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/fiber.hpp"

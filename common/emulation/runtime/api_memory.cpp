@@ -8,11 +8,9 @@
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
-#include "common/emulation/runtime/stream.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
 using namespace convlab::emulation;

@@ -7,8 +7,6 @@
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
 

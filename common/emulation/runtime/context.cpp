@@ -13,8 +13,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 
 #if !CONVLAB_EMULATION_USES_UCONTEXT

@@ -7,7 +7,6 @@
 
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/data_flow.hpp"
-#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"

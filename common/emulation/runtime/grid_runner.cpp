@@ -4,14 +4,12 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <numeric>
 #include <system_error>
 #include <utility>
 
 #include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/report.hpp"

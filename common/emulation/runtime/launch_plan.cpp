@@ -18,7 +18,6 @@
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/data_flow.hpp"
-#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
 #include "common/emulation/runtime/host_view.hpp"

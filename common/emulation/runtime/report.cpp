@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 

@@ -10,9 +10,6 @@
 
 #include "common/emulation/extended/lane_group.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 

@@ -8,11 +8,8 @@
 #include "common/emulation/extended/runtime/graph.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/launch_plan.hpp"
-#include "common/emulation/runtime/stream.hpp"
 
 using namespace convlab::emulation;
 

@@ -138,13 +138,10 @@ struct BarrierResult {
 void sleep_until_woken(const char* name, const void* reason, CallSite site);
 void wake_sleepers(const void* reason);
 
-/// Position of the calling thread in its warp, 0 to 31, and of the warp in its block.
+/// Position of the calling thread in its warp, 0 to 31.
 [[nodiscard]] int lane_id();
-[[nodiscard]] int warp_id();
 /// threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)
 [[nodiscard]] int thread_rank();
-/// Lanes of the calling warp that exist and have not exited.
-[[nodiscard]] std::uint32_t live_lanes();
 
 /// Ways in which a kernel fails; each becomes the CUDA error of that name at the next
 /// synchronisation.

@@ -28,6 +28,19 @@ struct FragmentShape {
 /// How one matrix is spread over 32 lanes.
 struct FragmentLayout {
   struct Step {
+    int row = 0;
+    int column = 0;
+  };
+
+  int rows = 0;
+  int columns = 0;
+  int elements = 0;  ///< x[] of one lane
+  int distinct = 0;  ///< of these, how many are not repetitions: x[i + distinct] is x[i] again
+  std::array<Step, 5> lane_steps{};
+  std::array<Step, 4> element_steps{};
+
+  /// Row-major index of element x[element] of a lane in its matrix.
+  [[nodiscard]] constexpr int index(int lane, int element) const {
     int place = 0;
     const auto walk = [&](const auto& steps, int bits) {
       for (const Step& step : steps) {
