@@ -42,13 +42,6 @@ struct PlaceInBlock {
   std::vector<std::vector<Request>> requests;  ///< by warp, then by how often a lane had come
 };
 
-/// Who touched a word of shared memory last.
-struct Touch {
-  std::uintptr_t place = 0;
-  int thread = -1;
-  std::uint32_t barriers = 0;  ///< that the thread had passed
-};
-
 struct Word {
   Touch write;
   Touch read;
