@@ -1,8 +1,6 @@
 #pragma once
 
-#include "common/error/fault_record.hpp"
 #include "common/fault_words/fault_words.hpp"
-#include "common/fault_words/source_text.hpp"
 
 namespace convlab {
 

@@ -216,12 +216,8 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
       words.id = "E-bytes";
       words.cause = "The allocation has " + std::to_string(size) + " bytes; the " + what + " has " +
                     std::to_string(size) + " elements of 4 bytes.";
-      if (!memory.allocated_at.empty()) {
-        const auto colon = memory.allocated_at.rfind(':');
-        words.seen +=
-            "\nAllocated at:" + sources.quote(memory.allocated_at.substr(0, colon),
-                                              line_number(memory.allocated_at.substr(colon + 1)));
-      }
+      if (!memory.allocated_at.empty())
+        words.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
       return;
     }
   }
@@ -434,10 +430,8 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       break;
     case FaultKind::kDevicePointer: {
       words = {"E-device-pointer", fault.text + "." + place_lines(fault, sources)};
-      const auto colon = fault.allocated_at.rfind(':');
-      if (colon == std::string::npos) break;
-      const std::string quoted = sources.quote(fault.allocated_at.substr(0, colon),
-                                               line_number(fault.allocated_at.substr(colon + 1)));
+      if (fault.allocated_at.find(':') == std::string::npos) break;
+      const std::string quoted = sources.quote(fault.allocated_at);
       words.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
                                    : "\nIt points to memory allocated at:" + quoted;
       if (const std::string kernel = sources.kernel_around(fault.file, fault.line);

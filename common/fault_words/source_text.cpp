@@ -30,6 +30,12 @@ std::size_t find_word(const std::string& text, const std::string& word, std::siz
   return std::string::npos;
 }
 
+std::string word_before(const std::string& text, std::size_t end) {
+  std::size_t begin = end;
+  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  return text.substr(begin, end - begin);
+}
+
 bool has_word(const std::string& text, const std::string& word) {
   return find_word(text, word) != std::string::npos;
 }
@@ -98,6 +104,13 @@ std::string SourceText::quote(const std::string& file, int number) const {
   return "\n    " + place + text;
 }
 
+std::string SourceText::quote(const std::string& place) const {
+  const auto colon = place.rfind(':');
+  return colon == std::string::npos
+             ? ""
+             : quote(place.substr(0, colon), line_number(place.substr(colon + 1)));
+}
+
 SourceText::Body SourceText::find_kernel(const std::string& kernel) const {
   // The launch may name template arguments or a namespace.
   std::string name = kernel.substr(0, kernel.find('<'));
@@ -156,20 +169,13 @@ SourceText::Parameter SourceText::parameter(const std::string& kernel, int posit
   if (position < 1 || static_cast<std::size_t>(position) > parts.size()) return {};
   std::string part = trimmed(parts[static_cast<std::size_t>(position) - 1]);
   part = trimmed(part.substr(0, std::min(part.find('='), part.find('['))));
-  Parameter result;
-  const auto end =
-      part.find_last_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-  result.name = part.substr(end == std::string::npos ? 0 : end + 1);
-  for (const char* type : {"half", "__half", "__nv_bfloat16"}) {
-    if (has_word(part, type)) result.element_bytes = 2;
-  }
-  for (const char* type : {"double", "half4", "float2"}) {
-    if (has_word(part, type)) result.element_bytes = 8;
-  }
-  if (has_word(part, "float4")) result.element_bytes = 16;
-  for (const char* type : {"char", "int8_t", "uint8_t", "std::byte"}) {
-    if (has_word(part, type)) result.element_bytes = 1;
-  }
+  Parameter result{.name = word_before(part, part.size())};
+  static constexpr std::pair<const char*, std::size_t> kSizes[] = {
+      {"half", 2},   {"__half", 2},  {"__nv_bfloat16", 2}, {"double", 8},
+      {"half4", 8},  {"float2", 8},  {"float4", 16},       {"char", 1},
+      {"int8_t", 1}, {"uint8_t", 1}, {"std::byte", 1}};
+  for (const auto& [type, bytes] : kSizes)
+    if (has_word(part, type)) result.element_bytes = bytes;
   return result;
 }
 
@@ -193,9 +199,7 @@ std::string SourceText::dynamic_shared(const std::string& kernel) const {
     const std::string text = line(place.file, place.line);
     const auto end = text.find('[');
     if (end == std::string::npos || !has_word(text, "__shared__")) continue;
-    std::size_t begin = end;
-    while (begin > 0 && is_word(text[begin - 1])) --begin;
-    return text.substr(begin, end - begin);
+    return word_before(text, end);
   }
   return {};
 }
@@ -207,9 +211,7 @@ std::string SourceText::kernel_around(const std::string& file, int number) const
     const auto at = find_word(text, "__global__");
     const auto open = text.find('(', at == std::string::npos ? 0 : at);
     if (at == std::string::npos || open == std::string::npos) continue;
-    std::size_t begin = open;
-    while (begin > 0 && is_word(text[begin - 1])) --begin;
-    const std::string name = text.substr(begin, open - begin);
+    const std::string name = word_before(text, open);
     const Body body = find_kernel(name);
     const auto index = static_cast<std::size_t>(number) - 1;
     if (body.file == file && index >= body.first && index <= body.last) return name;

@@ -27,6 +27,9 @@ class SourceText {
   /// "    conv_forward.cu:44 | sum += …", on a line of its own; empty if there is no such line.
   [[nodiscard]] std::string quote(const std::string& file, int number) const;
 
+  /// The same for "conv_forward.cu:44".
+  [[nodiscard]] std::string quote(const std::string& place) const;
+
   struct Parameter {
     std::string name{};
     std::size_t element_bytes = 4;

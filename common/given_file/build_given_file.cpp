@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 #include "common/error/enum_name.hpp"
 #include "common/error/error.hpp"

@@ -16,14 +16,10 @@
 #include <ctime>
 #include <exception>
 #include <new>
-#include <vector>
 
 #include "common/device/device_error.hpp"
-#include "common/error/error.hpp"
-#include "common/error/fault_record.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/mapped_segment.hpp"
-#include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
 #include "common/tensor/buffer.hpp"
 #include "common/testing/address_sanitizer.hpp"

@@ -5,15 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "common/device/device_session.hpp"
 #include "common/device/measured_device.hpp"
 #include "common/error/access_notes.hpp"
 #include "common/error/error.hpp"
-#include "common/error/fault_record.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/run_stage.hpp"
-#include "common/tensor/conv_shape.hpp"
-#include "common/timing/op_sample.hpp"
 
 namespace convlab {
 

@@ -51,8 +51,8 @@ void per_operation(benchmark::State& state, void (*run)(int, int), int actors) {
 
 // Each allocation is opened before a kernel and closed after it, which takes time.
 void launch(benchmark::State& state) {
-  const LiveMemory memory(static_cast<int>(state.range(0)), static_cast<std::size_t>(state.range(1))
-                                                                << 20U);
+  const LiveMemory memory(std::vector<std::size_t>(
+      static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)) << 20U));
   for ([[maybe_unused]] auto _ : state) run_empty();
 }
 

@@ -101,23 +101,26 @@ dim3 grid_of(const convlab::ConvShape& size) {
 
 }  // namespace
 
-EmulatedConvolution::EmulatedConvolution(const convlab::ConvShape& size) : size_(size) {
-  const auto bytes = [](std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); };
-  require(cudaMalloc(&input_, bytes(size.input_size())));
-  require(cudaMalloc(&weights_, bytes(size.weights_size())));
-  require(cudaMalloc(&output_, bytes(size.output_size())));
-  require(cudaMemset(input_, 0, bytes(size.input_size())));
-  require(cudaMemset(weights_, 0, bytes(size.weights_size())));
+LiveMemory::LiveMemory(const std::vector<std::size_t>& bytes) {
+  for (const std::size_t each : bytes) {
+    require(cudaMalloc(&pieces_.emplace_back(nullptr), each));
+    if (each > 0) require(cudaMemset(pieces_.back(), 0, each));
+  }
 }
 
-EmulatedConvolution::~EmulatedConvolution() {
-  cudaFree(input_);
-  cudaFree(weights_);
-  cudaFree(output_);
+LiveMemory::~LiveMemory() {
+  for (void* piece : pieces_) cudaFree(piece);
 }
+
+EmulatedConvolution::EmulatedConvolution(const convlab::ConvShape& size)
+    : size_(size),
+      arrays_({static_cast<std::size_t>(size.input_size()) * sizeof(float),
+               static_cast<std::size_t>(size.weights_size()) * sizeof(float),
+               static_cast<std::size_t>(size.output_size()) * sizeof(float)}) {}
 
 void EmulatedConvolution::run_naive() {
-  naive<<<grid_of(size_), dim3(kTile, kTile)>>>(input_, weights_, output_, size_.out_channels,
+  naive<<<grid_of(size_), dim3(kTile, kTile)>>>(arrays_.piece<float>(0), arrays_.piece<float>(1),
+                                                arrays_.piece<float>(2), size_.out_channels,
                                                 size_.in_channels, size_.height, size_.width,
                                                 size_.kernel);
   require(cudaDeviceSynchronize());
@@ -126,8 +129,8 @@ void EmulatedConvolution::run_naive() {
 void EmulatedConvolution::run_tiled() {
   const int side = kTile + size_.kernel - 1;
   tiled<<<grid_of(size_), dim3(kTile, kTile), static_cast<std::size_t>(side * side) * sizeof(float)>>>(
-      input_, weights_, output_, size_.out_channels, size_.in_channels, size_.height, size_.width,
-      size_.kernel);
+      arrays_.piece<float>(0), arrays_.piece<float>(1), arrays_.piece<float>(2), size_.out_channels,
+      size_.in_channels, size_.height, size_.width, size_.kernel);
   require(cudaDeviceSynchronize());
 }
 
@@ -142,23 +145,9 @@ void run_shuffles(int blocks, int count) {
 }
 
 void run_products(int blocks, int count) {
-  half* operands = nullptr;
-  float* sums = nullptr;
-  require(cudaMalloc(&operands, 256 * sizeof(half)));
-  require(cudaMalloc(&sums, 256 * sizeof(float)));
-  require(cudaMemset(operands, 0, 256 * sizeof(half)));
-  products<<<blocks, 256>>>(operands, operands, sums, count);
+  const LiveMemory memory({256 * sizeof(half), 256 * sizeof(float)});
+  products<<<blocks, 256>>>(memory.piece<half>(0), memory.piece<half>(0), memory.piece<float>(1), count);
   require(cudaDeviceSynchronize());
-  cudaFree(operands);
-  cudaFree(sums);
-}
-
-LiveMemory::LiveMemory(int pieces, std::size_t bytes_each) : pieces_(static_cast<std::size_t>(pieces)) {
-  for (void*& piece : pieces_) require(cudaMalloc(&piece, bytes_each));
-}
-
-LiveMemory::~LiveMemory() {
-  for (void* piece : pieces_) cudaFree(piece);
 }
 
 void run_empty() {

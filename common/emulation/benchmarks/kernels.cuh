@@ -15,22 +15,33 @@ inline constexpr convlab::ConvShape kSecondLayer{100, 16, 4, 40, 40, 7};
 void convolve_on_host(const float* input, const float* weights, float* output,
                       const convlab::ConvShape& size);
 
+/// Device memory of so many bytes each, for as long as it lives. All of it is 0.
+class LiveMemory {
+ public:
+  explicit LiveMemory(const std::vector<std::size_t>& bytes);
+  ~LiveMemory();
+  LiveMemory(const LiveMemory&) = delete;
+  LiveMemory& operator=(const LiveMemory&) = delete;
+
+  template <class T>
+  [[nodiscard]] T* piece(std::size_t number) const {
+    return static_cast<T*>(pieces_[number]);
+  }
+
+ private:
+  std::vector<void*> pieces_;
+};
+
 /// Holds one layer on the emulated device.
 class EmulatedConvolution {
  public:
   explicit EmulatedConvolution(const convlab::ConvShape& size);
-  ~EmulatedConvolution();
-  EmulatedConvolution(const EmulatedConvolution&) = delete;
-  EmulatedConvolution& operator=(const EmulatedConvolution&) = delete;
-
   void run_naive();
   void run_tiled();
 
  private:
   convlab::ConvShape size_;
-  float* input_ = nullptr;
-  float* weights_ = nullptr;
-  float* output_ = nullptr;
+  LiveMemory arrays_;  ///< input, weights, output
 };
 
 /// Runs `count` barriers, or shuffles, in each of `blocks` × 256 threads.
@@ -39,18 +50,6 @@ void run_shuffles(int blocks, int count);
 
 /// `count` times two loads of 16×16 halves and their product, in each of `blocks` × 8 warps.
 void run_products(int blocks, int count);
-
-/// Device memory that is allocated while kernels run.
-class LiveMemory {
- public:
-  LiveMemory(int pieces, std::size_t bytes_each);
-  ~LiveMemory();
-  LiveMemory(const LiveMemory&) = delete;
-  LiveMemory& operator=(const LiveMemory&) = delete;
-
- private:
-  std::vector<void*> pieces_;
-};
 
 /// Launches a kernel of one thread that does nothing, and waits for it.
 void run_empty();

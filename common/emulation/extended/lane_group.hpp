@@ -5,9 +5,6 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 namespace convlab::emulation {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
 namespace convlab::emulation {

@@ -11,8 +11,6 @@
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/atomics.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 

@@ -10,8 +10,6 @@
 
 #include "common/emulation/extended/libcuxx_atomic.hpp"
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -157,27 +155,18 @@ class barrier {
   [[no_unique_address]] Completion completion_;
 };
 
-/// Begins to copy `size` bytes; waiting for the barrier's phase waits for the copy, too. All
-/// members of a group call it with the same arguments.
-template <class Group, class T, class Size, thread_scope Scope, class Completion>
-void memcpy_async(const Group& group, T* to, const T* from, Size size,
-                  barrier<Scope, Completion>& at, CONVLAB_CALL_SITE) {
+/// Begins to copy `size` bytes. Waiting for the phase of a barrier, or for the stage of a pipeline
+/// that the calling thread fills, waits for the copy, too. All members of a group call it with the
+/// same arguments.
+/// @param at  the barrier or the pipeline
+template <class Group, class To, class From, class Size, class Awaited>
+void memcpy_async(const Group& group, To* to, const From* from, Size size, Awaited& at,
+                  CONVLAB_CALL_SITE) {
   at.bind(detail::member_copy(group, to, from, size, site), site);
 }
-template <class Group, class Size, thread_scope Scope, class Completion>
-void memcpy_async(const Group& group, void* to, const void* from, Size size,
-                  barrier<Scope, Completion>& at, CONVLAB_CALL_SITE) {
-  at.bind(detail::member_copy(group, to, from, size, site), site);
-}
-template <class T, class Size, thread_scope Scope, class Completion>
-void memcpy_async(T* to, const T* from, Size size, barrier<Scope, Completion>& at,
-                  CONVLAB_CALL_SITE) {
-  at.bind(detail::member_copy(detail::single_thread(), to, from, size, site), site);
-}
-template <class Size, thread_scope Scope, class Completion>
-void memcpy_async(void* to, const void* from, Size size, barrier<Scope, Completion>& at,
-                  CONVLAB_CALL_SITE) {
-  at.bind(detail::member_copy(detail::single_thread(), to, from, size, site), site);
+template <class To, class From, class Size, class Awaited>
+void memcpy_async(To* to, const From* from, Size size, Awaited& at, CONVLAB_CALL_SITE) {
+  memcpy_async(detail::single_thread(), to, from, size, at, site);
 }
 
 }  // namespace cuda

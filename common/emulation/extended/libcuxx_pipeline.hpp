@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "common/emulation/extended/libcuxx_barrier.hpp"
-#include "common/emulation/include/convlab_emulation/async_copy.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -87,7 +86,7 @@ class pipeline {
   }
 
   /// Adds a copy to the stage that the calling producer fills.
-  void add(const convlab::emulation::AsyncCopy& copy) {
+  void bind(const convlab::emulation::AsyncCopy& copy, detail::CallSite /*site*/) {
     convlab::emulation::bound_copies().add(stages_, filled_, copy);
   }
 
@@ -136,7 +135,7 @@ class pipeline<thread_scope_thread> {
   }
   void consumer_release() {}
   bool quit() { return true; }
-  void add(const convlab::emulation::AsyncCopy& copy) {
+  void bind(const convlab::emulation::AsyncCopy& copy, detail::CallSite /*site*/) {
     convlab::emulation::async_copies().add(copy.to, copy.from, copy.bytes, 0);
   }
 
@@ -197,26 +196,6 @@ pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, S
   const ::std::size_t producers = state->producers;
   group.sync();
   return detail::begin_pipeline(group, state, producers, group.size() - producers);
-}
-
-/// Begins to copy `size` bytes as a part of the stage that the calling thread fills.
-template <class Group, class T, class Size, thread_scope Scope>
-void memcpy_async(const Group& group, T* to, const T* from, Size size, pipeline<Scope>& pipe,
-                  CONVLAB_CALL_SITE) {
-  pipe.add(detail::member_copy(group, to, from, size, site));
-}
-template <class Group, class Size, thread_scope Scope>
-void memcpy_async(const Group& group, void* to, const void* from, Size size, pipeline<Scope>& pipe,
-                  CONVLAB_CALL_SITE) {
-  pipe.add(detail::member_copy(group, to, from, size, site));
-}
-template <class T, class Size, thread_scope Scope>
-void memcpy_async(T* to, const T* from, Size size, pipeline<Scope>& pipe, CONVLAB_CALL_SITE) {
-  pipe.add(detail::member_copy(detail::single_thread(), to, from, size, site));
-}
-template <class Size, thread_scope Scope>
-void memcpy_async(void* to, const void* from, Size size, pipeline<Scope>& pipe, CONVLAB_CALL_SITE) {
-  pipe.add(detail::member_copy(detail::single_thread(), to, from, size, site));
 }
 
 }  // namespace cuda

@@ -3,7 +3,6 @@
 // cuda::std: the host's standard library under libcu++'s name. What synchronises threads is
 // cuda's own.
 
-#include "common/emulation/extended/libcuxx_atomic.hpp"
 #include "common/emulation/extended/libcuxx_barrier.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's

@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/atomics.hpp"
-#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/symbols.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 

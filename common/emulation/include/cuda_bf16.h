@@ -6,7 +6,6 @@
 #include <cuda_fp16.h>
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
-// NOLINTBEGIN(google-explicit-constructor): so are the implicit conversions
 
 #define CONVLAB_FORMAT convlab::emulation::Bfloat16Format
 #define CONVLAB_NARROW __nv_bfloat16
@@ -17,22 +16,7 @@
 #define CONVLAB_NAME bfloat16
 #define CONVLAB_PAIR_NAME bfloat162
 #define CONVLAB_SPREAD __bfloat162bfloat162
-#include "common/emulation/include/convlab_emulation/narrow_float_types.inc"
-// The types come first: the functions below need them complete.
-#include "common/emulation/include/convlab_emulation/narrow_float_conversions.inc"
-// The functions call each other in this order.
-#include "common/emulation/include/convlab_emulation/narrow_float_arithmetic.inc"
-// Shuffles and atomic sums use the above.
-#include "common/emulation/include/convlab_emulation/narrow_float_device.inc"
-#undef CONVLAB_FORMAT
-#undef CONVLAB_NARROW
-#undef CONVLAB_NARROW_RAW
-#undef CONVLAB_OTHER_NARROW
-#undef CONVLAB_PAIR
-#undef CONVLAB_PAIR_RAW
-#undef CONVLAB_NAME
-#undef CONVLAB_PAIR_NAME
-#undef CONVLAB_SPREAD
+#include "common/emulation/include/convlab_emulation/narrow_float.inc"
 
 inline __half::__half(const __nv_bfloat16 other) : __half(static_cast<float>(other)) {}
 inline __nv_bfloat16::__nv_bfloat16(const __half other)
@@ -49,5 +33,4 @@ using nv_bfloat162 = __nv_bfloat162;
 #define CUDART_ZERO_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x0000U))
 #define CUDART_ONE_BF16 __ushort_as_bfloat16(static_cast<unsigned short>(0x3F80U))
 
-// NOLINTEND(google-explicit-constructor)
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -2,8 +2,8 @@
 
 // Half precision: the types and functions of CUDA's cuda_fp16.h on the host.
 //
-// The definitions are shared with cuda_bf16.h: narrow_float_types.inc, _conversions.inc,
-// _arithmetic.inc and _device.inc are written for "a narrow float" and included by both headers.
+// The definitions are shared with cuda_bf16.h: narrow_float.inc is written for "a narrow float" and
+// included by both headers.
 
 #include <cmath>
 
@@ -13,7 +13,6 @@
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
-// NOLINTBEGIN(google-explicit-constructor): so are the implicit conversions
 
 struct __half;
 struct __nv_bfloat16;
@@ -27,22 +26,7 @@ struct __nv_bfloat16;
 #define CONVLAB_NAME half
 #define CONVLAB_PAIR_NAME half2
 #define CONVLAB_SPREAD __half2half2
-#include "common/emulation/include/convlab_emulation/narrow_float_types.inc"
-// The types come first: the functions below need them complete.
-#include "common/emulation/include/convlab_emulation/narrow_float_conversions.inc"
-// The functions call each other in this order.
-#include "common/emulation/include/convlab_emulation/narrow_float_arithmetic.inc"
-// Shuffles and atomic sums use the above.
-#include "common/emulation/include/convlab_emulation/narrow_float_device.inc"
-#undef CONVLAB_FORMAT
-#undef CONVLAB_NARROW
-#undef CONVLAB_NARROW_RAW
-#undef CONVLAB_OTHER_NARROW
-#undef CONVLAB_PAIR
-#undef CONVLAB_PAIR_RAW
-#undef CONVLAB_NAME
-#undef CONVLAB_PAIR_NAME
-#undef CONVLAB_SPREAD
+#include "common/emulation/include/convlab_emulation/narrow_float.inc"
 
 using half = __half;
 using half2 = __half2;
@@ -61,5 +45,4 @@ using __nv_half2_raw = __half2_raw;
 #define CUDART_ZERO_FP16 __ushort_as_half(static_cast<unsigned short>(0x0000U))
 #define CUDART_ONE_FP16 __ushort_as_half(static_cast<unsigned short>(0x3C00U))
 
-// NOLINTEND(google-explicit-constructor)
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -3,7 +3,6 @@
 // The CUDA runtime of emulated targets. As with nvcc, every .cu file has it before its first line.
 
 // Course helpers (helper_cuda.h) ask for the toolkit's include guard.
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
 #define __CUDA_RUNTIME_H__
 
 #include <cassert>

@@ -2,7 +2,6 @@
 
 // CUDA's named constants, as far as kernels of the course use them.
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): the names are CUDA's
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_NAN_F __builtin_nanf("")
 #define CUDART_MIN_DENORM_F 1.401298464e-45f
@@ -25,4 +24,3 @@
 #define CUDART_LN2 6.9314718055994529e-1
 #define CUDART_PI 3.1415926535897931e+0
 #define CUDART_PIO2 1.5707963267948966e+0
-// NOLINTEND(cppcoreguidelines-macro-usage)

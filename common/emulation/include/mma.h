@@ -15,9 +15,6 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
 
@@ -39,7 +36,9 @@ enum layout_t { mem_row_major, mem_col_major };
 
 namespace detail {
 
+using convlab::emulation::CallSite;
 using convlab::emulation::FragmentRole;
+using convlab::emulation::WarpFunction;
 
 template <class T>
 inline constexpr bool is_byte = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
@@ -75,8 +74,15 @@ inline constexpr FragmentRole role_of = std::is_same_v<Use, matrix_a>
 template <class Use, int m, int n, int k, class T>
 using Kind = convlab::emulation::FragmentKind<role_of<Use>, m, n, k, T>;
 
-template <class Fragment>
-struct KindOf;
+/// Lets `function` move the fragment's elements from or to memory, with those of all lanes.
+template <class T>
+void move_fragment(WarpFunction function, const char* name, const T* memory, unsigned leading,
+                   bool column_major, const T* elements, CallSite site) {
+  const convlab::emulation::FragmentTransfer transfer{
+      name, site, const_cast<T*>(memory), leading, column_major, const_cast<T*>(elements)};
+  convlab::emulation::warp_collective({function, name}, convlab::emulation::kFullMask, &transfer,
+                                      nullptr, site);
+}
 
 }  // namespace detail
 
@@ -125,16 +131,8 @@ inline void load_matrix_sync(
     CONVLAB_CALL_SITE) {
   static_assert(!std::is_same_v<Use, accumulator>,
                 "an accumulator is loaded with a fourth argument: mem_row_major or mem_col_major");
-  using Element = convlab::emulation::FragmentElement<T>;
-  const convlab::emulation::FragmentTransfer transfer{"load_matrix_sync",
-                                                      site,
-                                                      const_cast<Element*>(p),
-                                                      ldm,
-                                                      std::is_same_v<Layout, col_major>,
-                                                      f.x};
-  convlab::emulation::warp_collective(
-      {&convlab::emulation::load_fragments<detail::Kind<Use, m, n, k, T>>, transfer.name},
-      convlab::emulation::kFullMask, &transfer, nullptr, site);
+  detail::move_fragment(&convlab::emulation::load_fragments<detail::Kind<Use, m, n, k, T>>,
+                        "load_matrix_sync", p, ldm, std::is_same_v<Layout, col_major>, f.x, site);
 }
 
 /// Loads an accumulator.
@@ -142,11 +140,8 @@ template <int m, int n, int k, class T>
 inline void load_matrix_sync(fragment<accumulator, m, n, k, T>& f,
                              const convlab::emulation::AsIs<T>* p, unsigned ldm, layout_t layout,
                              CONVLAB_CALL_SITE) {
-  const convlab::emulation::FragmentTransfer transfer{
-      "load_matrix_sync", site, const_cast<T*>(p), ldm, layout == mem_col_major, f.x};
-  convlab::emulation::warp_collective(
-      {&convlab::emulation::load_fragments<detail::Kind<accumulator, m, n, k, T>>, transfer.name},
-      convlab::emulation::kFullMask, &transfer, nullptr, site);
+  detail::move_fragment(&convlab::emulation::load_fragments<detail::Kind<accumulator, m, n, k, T>>,
+                        "load_matrix_sync", p, ldm, layout == mem_col_major, f.x, site);
 }
 
 /// Stores an accumulator.
@@ -154,11 +149,8 @@ template <int m, int n, int k, class T>
 inline void store_matrix_sync(convlab::emulation::AsIs<T>* p,
                               const fragment<accumulator, m, n, k, T>& f, unsigned ldm,
                               layout_t layout, CONVLAB_CALL_SITE) {
-  const convlab::emulation::FragmentTransfer transfer{
-      "store_matrix_sync", site, p, ldm, layout == mem_col_major, const_cast<T*>(f.x)};
-  convlab::emulation::warp_collective(
-      {&convlab::emulation::store_fragments<detail::Kind<accumulator, m, n, k, T>>, transfer.name},
-      convlab::emulation::kFullMask, &transfer, nullptr, site);
+  detail::move_fragment(&convlab::emulation::store_fragments<detail::Kind<accumulator, m, n, k, T>>,
+                        "store_matrix_sync", p, ldm, layout == mem_col_major, f.x, site);
 }
 
 /// d = a · b + c; d may be c.

@@ -13,9 +13,7 @@
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/lockstep/lockstep.hpp"
-#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 #include "common/error/access_notes.hpp"
@@ -42,13 +40,6 @@ struct PlaceInBlock {
   std::string variable{};                      ///< of shared memory
   std::vector<std::uint32_t> times;            ///< by thread
   std::vector<std::vector<Request>> requests;  ///< by warp, then by how often a lane had come
-};
-
-/// Who touched a word of shared memory last.
-struct Touch {
-  std::uintptr_t place = 0;
-  int thread = -1;
-  std::uint32_t barriers = 0;  ///< that the thread had passed
 };
 
 struct Word {

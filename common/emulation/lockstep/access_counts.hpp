@@ -18,6 +18,13 @@
 
 namespace convlab::emulation {
 
+/// Who touched a word of shared memory last.
+struct Touch {
+  std::uintptr_t place = 0;
+  int thread = -1;
+  std::uint32_t barriers = 0;  ///< that the thread had passed
+};
+
 /// Whether this process counts.
 bool counts_accesses();
 

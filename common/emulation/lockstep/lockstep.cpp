@@ -8,12 +8,11 @@
 #include <unordered_map>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/lockstep/access_counts.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
-#include "common/error/fault_record.hpp"
 
 extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
 
@@ -44,16 +43,9 @@ std::uintptr_t place_in_program(const void* address) {
          reinterpret_cast<std::uintptr_t>(&__executable_start);
 }
 
-/// Who touched a word last.
-struct Access {
-  std::uintptr_t place = 0;
-  int thread = -1;
-  std::uint32_t barriers = 0;  ///< that the thread had passed
-};
-
 struct Word {
-  Access write;
-  Access read;
+  Touch write;
+  Touch read;
 };
 
 /// The block that this worker runs.
@@ -83,11 +75,10 @@ std::uint32_t& barriers_of(int thread) {
 std::mutex conflicts_mutex;
 
 std::set<LaneConflict>& conflicts() {
-  static auto* const instance = new std::set<LaneConflict>;
-  return *instance;
+  return only<std::set<LaneConflict>>();
 }
 
-void compare(const Access& before, const Access& now, bool now_reads) {
+void compare(const Touch& before, const Touch& now, bool now_reads) {
   const bool same_warp = before.thread / kWarpSize == now.thread / kWarpSize;
   if (before.thread < 0 || before.thread == now.thread || !same_warp ||
       before.barriers != now.barriers || before.place == now.place)
@@ -118,7 +109,7 @@ void on_access(const void* address, std::size_t bytes, bool writes, const void* 
   }
   wait_for_lanes(place);
   const int thread = thread_rank();
-  const Access now{place, thread, barriers_of(thread)};
+  const Touch now{place, thread, barriers_of(thread)};
   constexpr std::uintptr_t kWord = sizeof(float);
   const auto begin = reinterpret_cast<std::uintptr_t>(address) / kWord;
   const auto end = (reinterpret_cast<std::uintptr_t>(address) + bytes + kWord - 1) / kWord;

@@ -12,11 +12,9 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 namespace convlab::emulation {
@@ -38,6 +36,9 @@ struct FragmentTable {
         }
         return indices;
       }();
+  static const std::uint16_t* of_lane(int lane) {
+    return &kIndices[static_cast<std::size_t>(lane) * static_cast<std::size_t>(kDistinct)];
+  }
 };
 
 /// The lowest lane that takes part.
@@ -56,8 +57,9 @@ void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite 
 }
 
 /// Address and leading dimension of a transfer, which all lanes must agree on.
-const FragmentTransfer& common_transfer(const WarpExchange& exchange, std::size_t element_bytes,
-                                        int line_length) {
+template <class Kind>
+const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
+  constexpr std::size_t kElementBytes = sizeof(typename Kind::Element);
   const auto& first = exchange.input<FragmentTransfer>(first_lane(exchange));
   require_all_lanes(exchange, first.name, first.site);
   char message[200];
@@ -72,7 +74,7 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange, std::size_
       fail_kernel(KernelFault::kLaunchFailure, message, transfer.site);
     }
   }
-  const std::size_t pitch = first.leading * element_bytes;
+  const std::size_t pitch = first.leading * kElementBytes;
   if (pitch % 16 != 0 || reinterpret_cast<std::uintptr_t>(first.memory) % 16 != 0) {
     std::snprintf(message, sizeof message,
                   "%s: the address must be a multiple of 16 bytes (it is %zu above one) and so "
@@ -82,6 +84,7 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange, std::size_
                   first.leading, pitch);
     fail_kernel(KernelFault::kMisalignedAddress, message, first.site);
   }
+  const int line_length = first.column_major ? Kind::layout().rows : Kind::layout().columns;
   if (first.leading < static_cast<unsigned>(line_length)) {
     std::snprintf(message, sizeof message,
                   "%s: the leading dimension is %u, less than the %d elements of a line of the "
@@ -92,11 +95,6 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange, std::size_
   return first;
 }
 
-template <class Kind>
-int line_length(bool column_major) {
-  return column_major ? Kind::layout().rows : Kind::layout().columns;
-}
-
 /// Puts the lanes' elements together.
 /// @param elements_of  the x[] of a lane
 /// @param tile         rows × columns, row-major
@@ -105,8 +103,7 @@ void gather(const ElementsOf& elements_of, typename Kind::Element* tile) {
   using Table = FragmentTable<Kind::layout()>;
   for (int lane = 0; lane < kWarpSize; ++lane) {
     const typename Kind::Element* elements = elements_of(lane);
-    const std::uint16_t* indices = &Table::kIndices[static_cast<std::size_t>(lane) *
-                                                    static_cast<std::size_t>(Table::kDistinct)];
+    const std::uint16_t* indices = Table::of_lane(lane);
     for (int i = 0; i < Table::kDistinct; ++i) tile[indices[i]] = elements[i];
   }
 }
@@ -118,8 +115,7 @@ void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) 
   constexpr int kElementsPerLane = Kind::layout().elements;
   for (int lane = 0; lane < kWarpSize; ++lane) {
     typename Kind::Element* elements = elements_of(lane);
-    const std::uint16_t* indices = &Table::kIndices[static_cast<std::size_t>(lane) *
-                                                    static_cast<std::size_t>(Table::kDistinct)];
+    const std::uint16_t* indices = Table::of_lane(lane);
     for (int i = 0; i < Table::kDistinct; ++i) elements[i] = tile[indices[i]];
     for (int i = Table::kDistinct; i < kElementsPerLane; ++i) {
       elements[i] = elements[i - Table::kDistinct];
@@ -229,9 +225,7 @@ template <class Kind>
 void load_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
   constexpr FragmentLayout kLayout = Kind::layout();
-  const auto& lane0 = exchange.input<FragmentTransfer>(first_lane(exchange));
-  const auto& transfer =
-      common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
+  const auto& transfer = common_transfer<Kind>(exchange);
   const auto* memory = static_cast<const Element*>(transfer.memory);
   Element tile[kLayout.rows * kLayout.columns];
   for_each_element<kLayout>(transfer.column_major, transfer.leading,
@@ -245,9 +239,7 @@ template <class Kind>
 void store_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
   constexpr FragmentLayout kLayout = Kind::layout();
-  const auto& lane0 = exchange.input<FragmentTransfer>(first_lane(exchange));
-  const auto& transfer =
-      common_transfer(exchange, sizeof(Element), line_length<Kind>(lane0.column_major));
+  const auto& transfer = common_transfer<Kind>(exchange);
 
   Element tile[kLayout.rows * kLayout.columns];
   gather<Kind>(

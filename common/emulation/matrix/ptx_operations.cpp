@@ -7,11 +7,9 @@
 #include <cstring>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
-#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation::ptx {
 namespace {

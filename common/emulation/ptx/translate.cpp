@@ -16,10 +16,7 @@
 #include <cctype>
 #include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "common/emulation/ptx/instructions.hpp"
 

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "common/emulation/ptx/translate.hpp"
-#include "common/emulation/rewrite/names.hpp"
-#include "common/emulation/rewrite/source.hpp"
+#include "common/emulation/rewrite/functions.hpp"
 
 namespace convlab::rewrite {
 
@@ -63,6 +62,17 @@ class Editor {
   const Source& source_;
   std::vector<Edit> edits_;
   std::vector<Diagnostic> diagnostics_;
+};
+
+/// __shared__ variables outside of functions, with what declares them in a function that uses them.
+using SharedVariableTable = std::map<std::string, std::string, std::less<>>;
+
+/// The names that a source and its includes declare.
+struct Names {
+  KernelTable kernels;
+  MacroTable macros;
+  FunctionTable functions;
+  SharedVariableTable shared_variables;
 };
 
 /// A file that is being rewritten.

@@ -12,29 +12,20 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 
 namespace convlab::rewrite {
 namespace {
 
-using Words = std::set<std::string_view>;
-
 /// Identifiers that stand before a parenthesis and declare nothing.
-bool is_clause(std::string_view text) {
-  static const Words words = {
-      "__attribute__", "__launch_bounds__", "__align__", "alignas",    "decltype",    "noexcept",
-      "static_assert", "requires",          "explicit",  "__declspec", "__maxnreg__", "operator",
-      "typeof",        "__typeof__",        "sizeof",    "throw",      "asm"};
-  return words.contains(text);
-}
+const Words kClauses = {
+    "__attribute__", "__launch_bounds__", "__align__", "alignas",    "decltype",    "noexcept",
+    "static_assert", "requires",          "explicit",  "__declspec", "__maxnreg__", "operator",
+    "typeof",        "__typeof__",        "sizeof",    "throw",      "asm"};
 
 /// After these words an expression may begin, so that a name and a parenthesis are a call.
-bool begins_expression(std::string_view text) {
-  static const Words words = {"return", "else",  "do",     "case",      "co_return", "co_yield",
-                              "throw",  "and",   "or",     "not",       "co_await",  "xor",
-                              "bitand", "bitor", "not_eq", "constexpr", "goto"};
-  return words.contains(text);
-}
+const Words kBeforeExpression = {"return", "else",  "do",     "case",      "co_return", "co_yield",
+                                 "throw",  "and",   "or",     "not",       "co_await",  "xor",
+                                 "bitand", "bitor", "not_eq", "constexpr", "goto"};
 
 /// Functions that CUDA has for the device under a name that a program may give its own function.
 bool is_device_library(std::string_view name) {
@@ -60,27 +51,21 @@ bool is_device_library(std::string_view name) {
 }
 
 /// Algorithms that `using namespace std` puts beside a program's own functions and kernels.
-bool is_algorithm(std::string_view name) {
-  static const Words names = {
-      "accumulate", "advance",     "all_of",      "any_of",     "begin",    "clamp",
-      "copy",       "copy_n",      "count",       "count_if",   "data",     "distance",
-      "end",        "equal",       "exchange",    "fill",       "fill_n",   "find",
-      "find_if",    "for_each",    "forward",     "generate",   "get",      "inner_product",
-      "iota",       "lerp",        "lower_bound", "merge",      "midpoint", "move",
-      "none_of",    "partial_sum", "partition",   "reduce",     "remove",   "replace",
-      "reverse",    "rotate",      "search",      "shuffle",    "size",     "sort",
-      "swap",       "transform",   "unique",      "upper_bound"};
-  return names.contains(name);
-}
+const Words kAlgorithms = {
+    "accumulate", "advance",     "all_of",      "any_of",     "begin",    "clamp",
+    "copy",       "copy_n",      "count",       "count_if",   "data",     "distance",
+    "end",        "equal",       "exchange",    "fill",       "fill_n",   "find",
+    "find_if",    "for_each",    "forward",     "generate",   "get",      "inner_product",
+    "iota",       "lerp",        "lower_bound", "merge",      "midpoint", "move",
+    "none_of",    "partial_sum", "partition",   "reduce",     "remove",   "replace",
+    "reverse",    "rotate",      "search",      "shuffle",    "size",     "sort",
+    "swap",       "transform",   "unique",      "upper_bound"};
 
 /// Functions of the C library that no kernel can call.
-bool is_host_library(std::string_view name) {
-  static const Words names = {
-      "abort",   "calloc", "exit",   "fclose",       "fflush",  "fopen",         "fprintf", "fputs",
-      "fread",   "fwrite", "getenv", "gettimeofday", "putchar", "puts",          "qsort",   "rand",
-      "realloc", "scanf",  "sleep",  "srand",        "system",  "clock_gettime", "usleep"};
-  return names.contains(name);
-}
+const Words kHostLibrary = {
+    "abort",   "calloc", "exit",   "fclose",       "fflush",  "fopen",         "fprintf", "fputs",
+    "fread",   "fwrite", "getenv", "gettimeofday", "putchar", "puts",          "qsort",   "rand",
+    "realloc", "scanf",  "sleep",  "srand",        "system",  "clock_gettime", "usleep"};
 
 bool is_runtime_api(std::string_view name) {
   return name.size() > 4 && name.starts_with("cuda") &&
@@ -134,7 +119,7 @@ class FunctionFinder {
   [[nodiscard]] bool declares(std::size_t i) const {
     return source_[i].kind == Token::Kind::kIdentifier && source_.is(i + 1, "(") &&
            source_.partner(i + 1) < source_.size() && source_.scope(i) != Scope::kFunction &&
-           !is_clause(source_[i].text);
+           !kClauses.contains(source_[i].text);
   }
 
   [[nodiscard]] std::size_t begin_of_declaration(std::size_t name) const {
@@ -205,7 +190,8 @@ class FunctionFinder {
         device = true;
       } else if (token.is("__global__")) {
         kernel = true;
-      } else if (is_clause(token.text) && source_.is(i + 1, "(") && source_.partner(i + 1) < name) {
+      } else if (kClauses.contains(token.text) && source_.is(i + 1, "(") &&
+                 source_.partner(i + 1) < name) {
         if (token.is("operator")) return Side::kOther;
         i = source_.partner(i + 1);
       } else if (token.is("[") && source_.partner(i) < name) {
@@ -316,7 +302,7 @@ class CallChecker {
                       ": only the host has it; a kernel prints with printf");
       return;
     }
-    const bool library = is_runtime_api(name) || is_host_library(name);
+    const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
     if (library && !functions_.contains(name) && !macros_.contains(name)) {
       if (is_call(i, false) && !is_shadowed(i, caller, end))
         complain(i, "calling " + std::string(name) + " from " + describe(caller) +
@@ -360,7 +346,7 @@ class CallChecker {
     const std::string_view name = source_[i].text;
     const auto found = functions_.find(name);
     if (found == functions_.end() || is_device_library(name) || macros_.contains(name) ||
-        (uses_std_ && is_algorithm(name)) || !caller.space.starts_with(found->second.space))
+        (uses_std_ && kAlgorithms.contains(name)) || !caller.space.starts_with(found->second.space))
       return Side::kOther;
     return found->second.side;
   }
@@ -378,7 +364,7 @@ class CallChecker {
   /// Whether what stands before the name looks like a type.
   [[nodiscard]] bool is_declared(std::size_t i) const {
     const Token& before = source_[i - 1];
-    if (before.kind == Token::Kind::kIdentifier) return !begins_expression(before.text);
+    if (before.kind == Token::Kind::kIdentifier) return !kBeforeExpression.contains(before.text);
     if (before.is(">") || before.is("]")) return true;
     if (!before.is("*") && !before.is("&")) return false;
     const Token& type = source_[i - 2];
@@ -423,7 +409,7 @@ class CallChecker {
     const Token& before = source_[i - 1];
     const bool subscript =
         before.is(")") || before.is("]") ||
-        (before.kind == Token::Kind::kIdentifier && !begins_expression(before.text));
+        (before.kind == Token::Kind::kIdentifier && !kBeforeExpression.contains(before.text));
     return !subscript;
   }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/emulation/rewrite/macros.hpp"
-#include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
 

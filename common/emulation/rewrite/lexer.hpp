@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace convlab::rewrite {
+
+/// Words to look a token up in.
+using Words = std::set<std::string_view>;
 
 struct Token {
   enum class Kind { kIdentifier, kNumber, kString, kCharacter, kPunctuation };

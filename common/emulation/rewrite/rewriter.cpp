@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "common/emulation/rewrite/assembly.hpp"
 #include "common/emulation/rewrite/launches.hpp"
@@ -120,20 +119,19 @@ class FileRewriter {
   }
 
   void refuse_unsupported(std::size_t i) {
-    static const std::set<std::string_view> textures = {"cudaTextureObject_t",
-                                                        "cudaSurfaceObject_t",
-                                                        "tex1D",
-                                                        "tex2D",
-                                                        "tex3D",
-                                                        "tex1Dfetch",
-                                                        "tex2DLod",
-                                                        "surf2Dread",
-                                                        "surf2Dwrite"};
-    static const std::set<std::string_view> grid_wide = {"cudaLaunchCooperativeKernel"};
+    static const Words textures = {"cudaTextureObject_t",
+                                   "cudaSurfaceObject_t",
+                                   "tex1D",
+                                   "tex2D",
+                                   "tex3D",
+                                   "tex1Dfetch",
+                                   "tex2DLod",
+                                   "surf2Dread",
+                                   "surf2Dwrite"};
     const std::string_view name = source_[i].text;
     if (textures.contains(name) || (name == "texture" && source_.is(i + 1, "<")))
       editor_.complain(i, "textures and surfaces cannot be emulated: read from global memory");
-    else if (grid_wide.contains(name))
+    else if (name == "cudaLaunchCooperativeKernel")
       editor_.complain(i, "synchronization of a whole grid cannot be emulated: launch two kernels");
   }
 
@@ -154,18 +152,16 @@ class FileRewriter {
   /// so. A compiler stops there; after an #error it would go on and complain of each use of the
   /// library. An #include that #if skips stays skipped.
   void refuse_libraries() {
-    static constexpr std::string_view kFolders[] = {"cub", "cute", "cutlass", "thrust"};
-    static constexpr std::string_view kPrefixes[] = {"cublas",   "cudnn",    "cufft", "curand",
-                                                     "cusolver", "cusparse", "nccl",  "npp",
-                                                     "nvjpeg",   "nvml",     "nvrtc"};
+    static const Words folders = {"cub", "cute", "cutlass", "thrust"};
+    static const Words prefixes = {"cublas", "cudnn", "cufft",  "curand", "cusolver", "cusparse",
+                                   "nccl",   "npp",   "nvjpeg", "nvml",   "nvrtc"};
     for (std::size_t i = 0; i + 4 < source_.size(); ++i) {
       if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<")) continue;
       const std::string_view first = source_[i + 3].text;
-      const bool library =
-          (source_.is(i + 4, "/") &&
-           std::count(std::begin(kFolders), std::end(kFolders), first) > 0) ||
-          std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                      [&](std::string_view prefix) { return first.starts_with(prefix); });
+      const bool library = (source_.is(i + 4, "/") && folders.contains(first)) ||
+                           std::ranges::any_of(prefixes, [&](std::string_view prefix) {
+                             return first.starts_with(prefix);
+                           });
       // These have a stand-in, because many files include them and call nothing.
       const bool stands_in = first == "cublas_v2" || first == "cudnn";
       if (!library || (stands_in && source_.is(i + 4, "."))) continue;
@@ -199,7 +195,7 @@ Rewritten rewrite(std::string_view text, const Source& source, const Names& name
 }
 
 bool has_wide_accesses(const Source& source) {
-  static const std::set<std::string_view> types = {
+  static const Words types = {
       "int4",       "uint4",    "float4",      "long2",       "ulong2",     "longlong2",
       "long4",      "ulong4",   "ulonglong2",  "longlong4",   "ulonglong4", "double2",
       "double4",    "__int128", "__int128_t",  "alignas",     "__align__",  "cuDoubleComplex",

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "common/emulation/rewrite/editor.hpp"
-#include "common/emulation/rewrite/names.hpp"
-#include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
 

@@ -1,7 +1,6 @@
 #include "common/emulation/rewrite/source.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace convlab::rewrite {
 namespace {
@@ -189,30 +188,27 @@ bool has_default_argument(const Source& source, std::size_t open) {
   return false;
 }
 
-bool is_specifier(std::string_view text) {
-  constexpr std::string_view kSpecifiers[] = {"static",
-                                              "inline",
-                                              "extern",
-                                              "void",
-                                              "__launch_bounds__",
-                                              "__forceinline__",
-                                              "__inline__",
-                                              "const",
-                                              "__host__",
-                                              "__device__",
-                                              "__noinline__",
-                                              "__attribute__",
-                                              "__cluster_dims__",
-                                              "__maxnreg__"};
-  return std::find(std::begin(kSpecifiers), std::end(kSpecifiers), text) != std::end(kSpecifiers);
-}
+/// Words that may stand around __global__.
+const Words kSpecifiers = {"static",
+                           "inline",
+                           "extern",
+                           "void",
+                           "__launch_bounds__",
+                           "__forceinline__",
+                           "__inline__",
+                           "const",
+                           "__host__",
+                           "__device__",
+                           "__noinline__",
+                           "__attribute__",
+                           "__cluster_dims__",
+                           "__maxnreg__"};
 
 }  // namespace
 
 bool is_keyword(std::string_view text) {
-  static const std::set<std::string_view> keywords = {"return", "else",  "do",     "case",
-                                                      "if",     "while", "for",    "switch",
-                                                      "throw",  "new",   "delete", "co_return"};
+  static const Words keywords = {"return", "else",   "do",    "case", "if",     "while",
+                                 "for",    "switch", "throw", "new",  "delete", "co_return"};
   return keywords.contains(text);
 }
 
@@ -221,7 +217,7 @@ void collect_kernels(const Source& source, KernelTable& kernels) {
     if (!source.is(i, "__global__") || source[i].directive != 0) continue;
     Kernel kernel;
     std::size_t before = i;
-    while (before > 0 && (is_specifier(source[before - 1].text) ||
+    while (before > 0 && (kSpecifiers.contains(source[before - 1].text) ||
                           source[before - 1].kind == Token::Kind::kString))
       --before;
     if (before > 0 && source.is(before - 1, ">")) {
@@ -232,7 +228,7 @@ void collect_kernels(const Source& source, KernelTable& kernels) {
     std::size_t name = i + 1;
     while (name + 1 < source.size() &&
            !(source[name].kind == Token::Kind::kIdentifier && source.is(name + 1, "(") &&
-             !is_specifier(source[name].text))) {
+             !kSpecifiers.contains(source[name].text))) {
       if (source.is(name, ";") || source.is(name, "{")) break;
       if (source.is(name, "(") && source.partner(name) < source.size()) name = source.partner(name);
       ++name;
@@ -241,11 +237,9 @@ void collect_kernels(const Source& source, KernelTable& kernels) {
     const std::size_t close = source.partner(name + 1);
     kernel.bodies = close < source.size() && source.is(close + 1, "{") ? 1 : 0;
     kernel.default_arguments = close < source.size() && has_default_argument(source, name + 1);
-    kernel.declarations = 1;
     const auto [entry, added] = kernels.emplace(source[name].text, kernel);
     if (added) continue;
     Kernel& known = entry->second;
-    known.declarations += 1;
     known.bodies += kernel.bodies;
     known.default_arguments = known.default_arguments || kernel.default_arguments;
     known.consistent = known.consistent && known.template_parameters == kernel.template_parameters;

@@ -18,7 +18,6 @@ class Source {
  public:
   explicit Source(std::string_view text);
 
-  [[nodiscard]] const std::vector<Token>& tokens() const { return tokens_; }
   [[nodiscard]] std::size_t size() const { return tokens_.size(); }
   [[nodiscard]] const Token& operator[](std::size_t i) const { return tokens_[i]; }
   [[nodiscard]] bool is(std::size_t i, std::string_view text) const {
@@ -67,7 +66,6 @@ struct Kernel {
   int least_template_arguments = 0;  ///< the other parameters are values with defaults
   bool parameter_pack = false;
   bool default_arguments = false;
-  int declarations = 0;    ///< with or without a body
   int bodies = 0;          ///< more than one: overloads or several namespaces
   bool consistent = true;  ///< all declarations have the same template parameters
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -175,8 +174,8 @@ class VariableRewriter {
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
-    static const std::set<std::string_view> specifiers = {"extern", "static", "volatile",
-                                                          "const",  "inline", "constexpr"};
+    static const Words specifiers = {"extern", "static", "volatile",
+                                     "const",  "inline", "constexpr"};
     while (i > 0) {
       if (specifiers.contains(source_[i - 1].text)) {
         --i;

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "common/emulation/rewrite/editor.hpp"
-#include "common/emulation/rewrite/names.hpp"
 
 namespace convlab::rewrite {
 

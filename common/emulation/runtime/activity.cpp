@@ -17,22 +17,12 @@ namespace {
 
 std::mutex record_mutex;
 
-Activity& record() {
-  // Never destroyed: other static objects may use the device in their destructors.
-  static auto* const instance = new Activity;
-  return *instance;
-}
-
 // A program may launch a million kernels; the first ones tell enough.
 constexpr std::size_t kMostNotes = 24;
 
-DeviceNotes& notes() {
-  static auto* const instance = new DeviceNotes;
-  return *instance;
-}
-
 void note_transfer(const std::string& what, std::int64_t bytes) {
-  if (notes().transfers.size() < kMostNotes) notes().transfers.push_back({what, bytes});
+  if (only<DeviceNotes>().transfers.size() < kMostNotes)
+    only<DeviceNotes>().transfers.push_back({what, bytes});
 }
 
 /// Counts the elements that hold poison. One that holds the poison of its own place in some memory
@@ -69,7 +59,7 @@ DeviceNotes take_notes(const float* output, std::int64_t count) {
   DeviceNotes taken;
   {
     const std::lock_guard lock(record_mutex);
-    taken = std::exchange(notes(), {});
+    taken = std::exchange(only<DeviceNotes>(), {});
   }
   for (const Allocation& allocation : device_memory().live()) {
     taken.live_bytes += static_cast<std::int64_t>(allocation.bytes);
@@ -85,17 +75,17 @@ void note_allocation(std::int64_t bytes) {
 
 void note_configuration(const KernelCall& call) {
   const std::lock_guard lock(record_mutex);
-  if (notes().launches.size() >= kMostNotes) return;
-  notes().launches.push_back({.kernel = call.name,
-                              .file = name_of(place_of(call.site).file),
-                              .line = static_cast<int>(call.site.line),
-                              .grid = {call.grid.x, call.grid.y, call.grid.z},
-                              .block = {call.block.x, call.block.y, call.block.z}});
+  if (only<DeviceNotes>().launches.size() >= kMostNotes) return;
+  only<DeviceNotes>().launches.push_back({.kernel = call.name,
+                                          .file = name_of(place_of(call.site).file),
+                                          .line = static_cast<int>(call.site.line),
+                                          .grid = {call.grid.x, call.grid.y, call.grid.z},
+                                          .block = {call.block.x, call.block.y, call.block.z}});
 }
 
 void note_early_end(const KernelCall& call, int ended, const CallSite& barrier) {
   const std::lock_guard lock(record_mutex);
-  for (DeviceLaunch& launch : notes().launches) {
+  for (DeviceLaunch& launch : only<DeviceNotes>().launches) {
     if (launch.early > 0 || launch.kernel != call.name ||
         launch.line != static_cast<int>(call.site.line))
       continue;
@@ -118,24 +108,24 @@ bool has_pending_work() {
 
 Activity activity() {
   const std::lock_guard lock(record_mutex);
-  return record();
+  return only<Activity>();
 }
 
 void note_launch(const std::string& kernel) {
   const std::lock_guard lock(record_mutex);
-  ++record().launches[kernel];
+  ++only<Activity>().launches[kernel];
 }
 
 void note_call(const char* function) {
   const std::lock_guard lock(record_mutex);
-  ++record().calls[function];
+  ++only<Activity>().calls[function];
 }
 
 void note_copy(bool from_device, bool to_device, std::int64_t bytes) {
   const std::string direction =
       std::string(from_device ? "device" : "host") + " to " + (to_device ? "device" : "host");
   const std::lock_guard lock(record_mutex);
-  Activity::Copies& copies = record().copies[direction];
+  Activity::Copies& copies = only<Activity>().copies[direction];
   ++copies.calls;
   copies.bytes += bytes;
   note_transfer(direction, bytes);

@@ -10,7 +10,6 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/fiber.hpp"
@@ -43,9 +42,10 @@ bool is_limit(cudaLimit limit) {
   return limit < kLimits;
 }
 
-/// Writes an answer to where the caller wants it.
+/// Notes the call and writes its answer to where the caller wants it.
 template <typename T>
-cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
+cudaError_t answer(const char* function, T* wanted, std::type_identity_t<T> value) {
+  note_call(function);
   if (wanted == nullptr) return record_error(cudaErrorInvalidValue);
   *wanted = value;
   return cudaSuccess;
@@ -58,13 +58,11 @@ cudaError_t check_device(int device) {
 }  // namespace
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  note_call(__func__);
-  return answer(count, 1);
+  return answer(__func__, count, 1);
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  note_call(__func__);
-  return answer(device, 0);
+  return answer(__func__, device, 0);
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -73,13 +71,11 @@ cudaError_t cudaSetDevice(int device) {
   return check_device(device);
 }
 cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
-  note_call(__func__);
-  return cudaSuccess;
+  return accept(__func__);
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
-  note_call(__func__);
-  return answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost);
+  return answer(__func__, flags, cudaDeviceScheduleAuto | cudaDeviceMapHost);
 }
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
   if (properties == nullptr) return record_error(cudaErrorInvalidValue);
@@ -187,8 +183,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (streams().capturing()) return record_error(cudaErrorStreamCaptureUnsupported);
   streams().finish_all();
   return after_synchronization();
@@ -209,8 +204,7 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   return record_error(is_limit(limit) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -222,20 +216,16 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
 }
 
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache /*config*/) {
-  note_call(__func__);
-  return cudaSuccess;
+  return accept(__func__);
 }
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-  note_call(__func__);
-  return answer(config, cudaFuncCachePreferNone);
+  return answer(__func__, config, cudaFuncCachePreferNone);
 }
 cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
-  note_call(__func__);
-  return cudaSuccess;
+  return accept(__func__);
 }
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
-  note_call(__func__);
-  return answer(config, cudaSharedMemBankSizeFourByte);
+  return answer(__func__, config, cudaSharedMemBankSizeFourByte);
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   note_call(__func__);
@@ -254,12 +244,10 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   return record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
 }
 cudaError_t cudaProfilerStart() {
-  note_call(__func__);
-  return cudaSuccess;
+  return accept(__func__);
 }
 cudaError_t cudaProfilerStop() {
-  note_call(__func__);
-  return cudaSuccess;
+  return accept(__func__);
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -268,8 +256,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  note_call(__func__);
-  return answer(version, kVersion);
+  return answer(__func__, version, kVersion);
 }
 
 // ---- occupancy ----------------------------------------------------------------------------------

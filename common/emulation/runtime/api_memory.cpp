@@ -8,11 +8,9 @@
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
-#include "common/emulation/runtime/stream.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
 using namespace convlab::emulation;
@@ -84,8 +82,8 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   return after_synchronization();
 }
 
-cudaError_t set_memory(const Fill& fill, cudaStream_t handle) {
-  return with_stream(handle, [&](CUstream_st& stream) {
+cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t handle) {
+  return with_stream(function, handle, [&](CUstream_st& stream) {
     const cudaError_t problem = fill.is_empty() ? cudaSuccess : check(fill, "cudaMemset");
     if (problem == cudaSuccess && !fill.is_empty())
       streams().submit(
@@ -167,8 +165,7 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
 }
 
 cudaError_t cudaFree(void* pointer) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (pointer == nullptr) return cudaSuccess;
   // Freeing waits for the whole device.
   streams().finish_all();
@@ -178,8 +175,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     const auto free = [pointer] { return release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); };
     const auto allocation = device_memory().find(pointer);
     if (pointer != nullptr && (!allocation || allocation->begin != pointer)) return free();
@@ -189,23 +185,20 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   streams().finish_all();
   return release(pointer, MemoryKind::kPinned, "cudaFreeHost");
 }
 
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
   const bool added = pin_memory(pointer, bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   const bool removed = unpin_memory(pointer);
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
@@ -218,8 +211,7 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int /*f
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (free == nullptr || total == nullptr) return record_error(cudaErrorInvalidValue);
   *free = device_memory().free();
   *total = device_memory().total();
@@ -344,25 +336,21 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 }
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  note_call(__func__);
-  return set_memory(rows(to, bytes, value, bytes, 1), nullptr);
+  return set_memory(__func__, rows(to, bytes, value, bytes, 1), nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  note_call(__func__);
-  return set_memory(rows(to, bytes, value, bytes, 1), stream);
+  return set_memory(__func__, rows(to, bytes, value, bytes, 1), stream);
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height) {
-  note_call(__func__);
-  return set_memory(rows(to, pitch, value, width_bytes, height), nullptr);
+  return set_memory(__func__, rows(to, pitch, value, width_bytes, height), nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                               std::size_t height, cudaStream_t stream) {
-  note_call(__func__);
-  return set_memory(rows(to, pitch, value, width_bytes, height), stream);
+  return set_memory(__func__, rows(to, pitch, value, width_bytes, height), stream);
 }
 
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
@@ -376,14 +364,12 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t 
 }
 
 cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
-  note_call(__func__);
-  return set_memory(layers(to, value, extent), nullptr);
+  return set_memory(__func__, layers(to, value, extent), nullptr);
 }
 
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent,
                               cudaStream_t stream) {
-  note_call(__func__);
-  return set_memory(layers(to, value, extent), stream);
+  return set_memory(__func__, layers(to, value, extent), stream);
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,

@@ -2,8 +2,10 @@
 
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -41,6 +43,16 @@ cudaError_t sticky_error() {
   if (forked.load()) [[unlikely]]
     tell_of_fork();
   return record_error(sticky_fault.load());
+}
+
+cudaError_t begin_call(const char* function) {
+  note_call(function);
+  return sticky_error();
+}
+
+cudaError_t accept(const char* function) {
+  note_call(function);
+  return cudaSuccess;
 }
 
 void lose_device_by_fork() {
@@ -108,28 +120,30 @@ cudaError_t cudaPeekAtLastError() {
   return last_error;
 }
 
-const char* cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "cudaSuccess";
-#define CONVLAB_CUDA_ERROR(name, number, text) \
-  case cudaError##name:                        \
-    return "cudaError" #name;
-      CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)
+namespace {
+
+struct ErrorWords {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
+
+ErrorWords words_of(cudaError_t error) {
+#define CONVLAB_CUDA_ERROR(name, number, text) {cudaError##name, "cudaError" #name, text},
+  static constexpr ErrorWords kAll[] = {{cudaSuccess, "cudaSuccess", "no error"},
+                                        CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)};
 #undef CONVLAB_CUDA_ERROR
-  }
-  return "unrecognized error code";
+  const auto* const known = std::ranges::find(kAll, error, &ErrorWords::error);
+  constexpr const char* kUnknown = "unrecognized error code";
+  return known == std::end(kAll) ? ErrorWords{error, kUnknown, kUnknown} : *known;
+}
+
+}  // namespace
+
+const char* cudaGetErrorName(cudaError_t error) {
+  return words_of(error).name;
 }
 
 const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-#define CONVLAB_CUDA_ERROR(name, number, text) \
-  case cudaError##name:                        \
-    return text;
-      CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)
-#undef CONVLAB_CUDA_ERROR
-  }
-  return "unrecognized error code";
+  return words_of(error).text;
 }

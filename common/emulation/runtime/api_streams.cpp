@@ -7,16 +7,13 @@
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
 using namespace convlab::emulation;
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (stream == nullptr || flags > cudaStreamNonBlocking)
     return record_error(cudaErrorInvalidValue);
   *stream = streams().create(flags);
@@ -54,8 +51,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  note_call(__func__);
-  return with_stream(handle, [](CUstream_st& stream) {
+  return with_stream(__func__, handle, [](CUstream_st& stream) {
     if (stream.capture) return cudaErrorStreamCaptureUnsupported;
     streams().finish(stream);
     return after_synchronization();
@@ -63,8 +59,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
-  note_call(__func__);
-  return with_stream(handle, [&](const CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](const CUstream_st& stream) {
     if (flags == nullptr) return cudaErrorInvalidValue;
     *flags = stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking;
     return cudaSuccess;
@@ -72,8 +67,7 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-  note_call(__func__);
-  return with_stream(handle, [&](const CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](const CUstream_st& stream) {
     if (priority == nullptr) return cudaErrorInvalidValue;
     *priority = stream.priority;
     return cudaSuccess;
@@ -82,28 +76,24 @@ cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
 
 cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID /*attribute*/,
                                    const cudaStreamAttrValue* value) {
-  note_call(__func__);
-  return with_stream(handle, [&](const CUstream_st&) {
+  return with_stream(__func__, handle, [&](const CUstream_st&) {
     return value == nullptr ? cudaErrorInvalidValue : cudaSuccess;
   });
 }
 
 cudaError_t cudaCtxResetPersistingL2Cache() {
-  note_call(__func__);
-  return cudaSuccess;
+  return accept(__func__);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  note_call(__func__);
-  return with_stream(handle, [](CUstream_st& stream) {
+  return with_stream(__func__, handle, [](CUstream_st& stream) {
     if (!streams().poll(stream.last)) return cudaErrorNotReady;
     return after_synchronization();
   });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int /*flags*/) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (!is_live(event)) return cudaErrorInvalidResourceHandle;
     streams().wait_event(stream, *event);
     return cudaSuccess;
@@ -111,8 +101,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (function == nullptr) return cudaErrorInvalidValue;
     streams().submit(
         stream, [function, data] { function(data); }, cudaGraphNodeTypeHost);
@@ -122,8 +111,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void*
 
 cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* data,
                                   unsigned int /*flags*/) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (callback == nullptr) return cudaErrorInvalidValue;
     streams().submit(
         stream, [=] { callback(handle, sticky_error(), data); }, cudaGraphNodeTypeHost);
@@ -134,8 +122,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
 // ---- events -------------------------------------------------------------------------------------
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (event == nullptr) return record_error(cudaErrorInvalidValue);
   auto made = std::make_unique<CUevent_st>();
   made->timed = (flags & cudaEventDisableTiming) == 0;
@@ -161,8 +148,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (!is_live(event)) return cudaErrorInvalidResourceHandle;
     streams().record(stream, *event);
     return cudaSuccess;
@@ -176,24 +162,21 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
   streams().finish(*event);
   return after_synchronization();
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
   if (!streams().poll(event->record)) return cudaErrorNotReady;
   return after_synchronization();
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (milliseconds == nullptr) return record_error(cudaErrorInvalidValue);
   if (!is_live(start) || !is_live(stop) || !start->timed || !stop->timed || !start->record ||
       !stop->record)

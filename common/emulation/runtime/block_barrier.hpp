@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
 
 namespace convlab::emulation {

@@ -2,10 +2,8 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/runtime/block_barrier.hpp"
 #include "common/emulation/runtime/fault.hpp"
-#include "common/emulation/runtime/scheduler.hpp"
 #include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/warp_collectives.hpp"
 

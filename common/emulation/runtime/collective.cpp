@@ -47,14 +47,8 @@ BarrierResult barrier_result() {
 int lane_id() {
   return static_cast<int>(runner().thread().rank % kWarpSize);
 }
-int warp_id() {
-  return static_cast<int>(runner().thread().rank / kWarpSize);
-}
 int thread_rank() {
   return static_cast<int>(runner().thread().rank);
-}
-std::uint32_t live_lanes() {
-  return runner().warps().live_lanes(runner().thread());
 }
 
 void take_turn() {

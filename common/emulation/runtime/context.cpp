@@ -13,8 +13,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 
 #if !CONVLAB_EMULATION_USES_UCONTEXT
@@ -32,44 +30,18 @@ asm(R"(
 .type convlab_switch_stack,@function
 convlab_switch_stack:
     .cfi_startproc
-    pushq %rbp
+.irp register, rbp, rbx, r12, r13, r14, r15
+    pushq %\register
     .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbp, 0
-    pushq %rbx
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %rbx, 0
-    pushq %r12
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r12, 0
-    pushq %r13
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r13, 0
-    pushq %r14
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r14, 0
-    pushq %r15
-    .cfi_adjust_cfa_offset 8
-    .cfi_rel_offset %r15, 0
+    .cfi_rel_offset %\register, 0
+.endr
     movq %rsp, (%rdi)
     movq %rsi, %rsp
-    popq %r15
+.irp register, r15, r14, r13, r12, rbx, rbp
+    popq %\register
     .cfi_adjust_cfa_offset -8
-    .cfi_restore %r15
-    popq %r14
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %r14
-    popq %r13
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %r13
-    popq %r12
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %r12
-    popq %rbx
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %rbx
-    popq %rbp
-    .cfi_adjust_cfa_offset -8
-    .cfi_restore %rbp
+    .cfi_restore %\register
+.endr
     ret
     .cfi_endproc
 .size convlab_switch_stack, .-convlab_switch_stack

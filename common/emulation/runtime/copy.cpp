@@ -7,7 +7,7 @@
 
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/data_flow.hpp"
-#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
@@ -21,9 +21,7 @@ struct PinnedRanges {
 };
 
 PinnedRanges& pinned() {
-  // Never destroyed: other static objects may use the device in their destructors.
-  static auto* const ranges = new PinnedRanges;
-  return *ranges;
+  return only<PinnedRanges>();
 }
 
 // As CUDA does: a device pointer is accepted for either direction, a host pointer only where the

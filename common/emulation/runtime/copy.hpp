@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
 namespace convlab::emulation {

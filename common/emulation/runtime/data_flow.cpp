@@ -7,12 +7,11 @@
 #include <atomic>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 #include "common/testing/address_sanitizer.hpp"
 
@@ -152,42 +151,37 @@ class Recorder {
 
 std::mutex recorder_mutex;
 
-Recorder& recorder() {
-  static auto* const instance = new Recorder;  // never destroyed, as the device's memory
-  return *instance;
-}
-
 }  // namespace
 
 void record_words() {
   const std::lock_guard lock(recorder_mutex);
-  recorder().start();
+  only<Recorder>().start();
 }
 
 std::vector<FlowWord> take_words() {
   const std::lock_guard lock(recorder_mutex);
-  return recorder().stop();
+  return only<Recorder>().stop();
 }
 
 NotedKernel::NotedKernel(const KernelCall& call) {
   if (!is_recording.load()) return;
   lock_ = std::unique_lock(recorder_mutex);
-  recorder().begin_kernel(call);
+  only<Recorder>().begin_kernel(call);
 }
 
 NotedKernel::~NotedKernel() {
-  if (lock_) recorder().end_kernel();
+  if (lock_) only<Recorder>().end_kernel();
 }
 
 NotedCopy::NotedCopy() {
   if (!is_recording.load()) return;
   access_.emplace();
   lock_ = std::unique_lock(recorder_mutex);
-  recorder().begin_copy();
+  only<Recorder>().begin_copy();
 }
 
 NotedCopy::~NotedCopy() {
-  if (lock_) recorder().end_copy();
+  if (lock_) only<Recorder>().end_copy();
 }
 
 }  // namespace convlab::emulation

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdio>
@@ -76,6 +75,13 @@ ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
           .allocation = allocation.number};
 }
 
+/// The last of these allocations, by pages, that does not begin behind the address; null if all do.
+template <typename Allocations>
+auto* last_before(Allocations& allocations, const void* address) {
+  const auto after = allocations.upper_bound(static_cast<const std::byte*>(address));
+  return after == allocations.begin() ? nullptr : &std::prev(after)->second;
+}
+
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN, so that a
 /// result tells whether it was computed from one.
 std::byte redzone_byte() {
@@ -105,12 +111,6 @@ const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
 bool note_wide_accesses() {
   has_wide_accesses.store(true);
   return true;
-}
-
-DeviceMemory& DeviceMemory::instance() {
-  // Never destroyed: other static objects may free device memory in their destructors.
-  static auto* const memory = new DeviceMemory;
-  return *memory;
 }
 
 DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
@@ -201,15 +201,12 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
 
 bool DeviceMemory::release(void* address, MemoryKind kind) {
   const std::lock_guard lock(mutex_);
-  auto entry = live_.upper_bound(static_cast<const std::byte*>(address));
-  if (entry == live_.begin()) return false;
-  --entry;
-  const Allocation allocation = entry->second;
+  const Allocation* const found = last_before(live_, address);
   const bool device = kind != MemoryKind::kPinned;
-  if (allocation.begin != address || device != (allocation.kind != MemoryKind::kPinned))
+  if (found == nullptr || found->begin != address || device != (found->kind != MemoryKind::kPinned))
     return false;
-  unmap(allocation);
-  live_.erase(entry);
+  unmap(*found);
+  live_.erase(found->pages);
   return true;
 }
 
@@ -241,12 +238,10 @@ void DeviceMemory::note_argument(const void* address, const char* kernel, int po
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
   for (auto* allocations : {&live_, &freed_}) {
-    const auto after = allocations->upper_bound(byte);
-    if (after == allocations->begin()) continue;
-    Allocation& allocation = std::prev(after)->second;
-    if (byte >= allocation.begin + allocation.bytes) continue;
-    allocation.kernel = kernel;
-    allocation.argument = position;
+    Allocation* const found = last_before(*allocations, byte);
+    if (found == nullptr || byte >= found->begin + found->bytes) continue;
+    found->kernel = kernel;
+    found->argument = position;
     return;
   }
 }
@@ -279,11 +274,10 @@ std::optional<ReportMemory> DeviceMemory::find_poisoned(unsigned object,
 std::optional<Allocation> DeviceMemory::find(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
-  auto entry = live_.upper_bound(byte);
-  if (entry == live_.begin()) return std::nullopt;
-  const Allocation& allocation = std::prev(entry)->second;
-  if (byte < allocation.begin || byte >= allocation.begin + allocation.bytes) return std::nullopt;
-  return allocation;
+  const Allocation* const found = last_before(live_, byte);
+  if (found == nullptr || byte < found->begin || byte >= found->begin + found->bytes)
+    return std::nullopt;
+  return *found;
 }
 
 bool DeviceMemory::contains(const void* address) const {
@@ -294,24 +288,16 @@ bool DeviceMemory::contains(const void* address) const {
 std::optional<ReportMemory> DeviceMemory::nearest(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
-  const auto freed = freed_.upper_bound(byte);
-  if (freed != freed_.begin()) {
-    const Allocation& old = std::prev(freed)->second;
-    if (byte < old.pages + old.page_bytes) return memory_of(byte, old, "the freed ");
+  if (const Allocation* const old = last_before(freed_, byte);
+      old != nullptr && byte < old->pages + old->page_bytes)
+    return memory_of(byte, *old, "the freed ");
+  const Allocation* nearest = last_before(live_, byte);
+  if (const auto after = live_.upper_bound(byte); after != live_.end()) {
+    const Allocation& next = after->second;
+    // An address inside has the distance 0.
+    if (nearest == nullptr || next.begin - byte < byte - (nearest->begin + nearest->bytes))
+      nearest = &next;
   }
-  const Allocation* nearest = nullptr;
-  std::ptrdiff_t best = 0;
-  const auto after = live_.upper_bound(byte);
-  const auto consider = [&](const Allocation& candidate, std::ptrdiff_t distance) {
-    if (nearest != nullptr && distance >= best) return;
-    nearest = &candidate;
-    best = distance;
-  };
-  if (after != live_.begin()) {
-    const Allocation& before = std::prev(after)->second;
-    consider(before, std::max<std::ptrdiff_t>(0, byte - (before.begin + before.bytes)));
-  }
-  if (after != live_.end()) consider(after->second, after->second.begin - byte);
   if (nearest == nullptr) return std::nullopt;
   return memory_of(byte, *nearest);
 }
@@ -409,8 +395,7 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   for (const void* address : addresses) {
-    const auto after = memory.live_.upper_bound(static_cast<const std::byte*>(address));
-    if (after != memory.live_.begin()) open(memory, std::prev(after)->second);
+    if (Allocation* const found = last_before(memory.live_, address)) open(memory, *found);
   }
   memory.pay(start_);
 }

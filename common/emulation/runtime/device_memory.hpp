@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/emulation/runtime/emulation_report.hpp"
+#include "common/emulation/runtime/handles.hpp"
 
 namespace convlab::emulation {
 
@@ -40,7 +41,7 @@ struct Allocation {
 /// pointer faults, as with a GPU.
 class DeviceMemory {
  public:
-  static DeviceMemory& instance();
+  DeviceMemory();
 
   /// New memory, filled with poison; null when the device or the machine has no more. Aligned to
   /// the largest power of two that divides `bytes`, at most 256, at least 4 or 16 (see above).
@@ -83,7 +84,6 @@ class DeviceMemory {
 
  private:
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
-  DeviceMemory();
   void unmap(const Allocation& allocation);
   std::byte* find_gap(std::size_t bytes);
   void forget_freed(const std::byte* begin, const std::byte* end);
@@ -109,7 +109,7 @@ class DeviceMemory {
 };
 
 inline DeviceMemory& device_memory() {
-  return DeviceMemory::instance();
+  return only<DeviceMemory>();
 }
 
 /// Makes device memory accessible while it lives: for a kernel, or for a copy.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/vector_types.hpp"
+
 namespace convlab::emulation {
 
 enum class EmulationFault : std::uint8_t {
@@ -51,12 +53,6 @@ struct ReportMemory {
   std::uint64_t allocation = 0;  ///< its number, from 1
 };
 
-struct ReportIndex {
-  std::uint32_t x = 0;
-  std::uint32_t y = 0;
-  std::uint32_t z = 0;
-};
-
 /// Threads of a block that wait in one call.
 struct ReportWait {
   int threads = 0;
@@ -71,16 +67,16 @@ struct EmulationReport {
   std::string what{};     ///< the first line of `text`: what happened
   std::string problem{};  ///< the same without kernel and places, where `what` names them
   std::string kernel{};   ///< its name as the launch writes it
-  std::optional<ReportIndex> block{};
-  std::optional<ReportIndex> thread{};
+  std::optional<uint3> block{};
+  std::optional<uint3> thread{};
   ReportPlace at{};            ///< the line that did it
   ReportPlace launched_at{};   ///< the launch of the kernel
   ReportPlace allocated_at{};  ///< the call that made the memory
   std::optional<ReportMemory> memory{};
   bool writes = false;              ///< of kOutsideAccess: the access is a write
   int host_argument = 0;            ///< the kernel's argument that points to host memory, from 1
-  ReportIndex grid{};               ///< of the launch
-  ReportIndex block_size{};         ///< of the launch
+  uint3 grid{};                     ///< of the launch
+  uint3 block_size{};               ///< of the launch
   std::vector<ReportWait> waits{};  ///< of a deadlock or a divergent barrier
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/emulation_report.hpp"
 
 namespace convlab::emulation {

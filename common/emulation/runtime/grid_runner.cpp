@@ -4,14 +4,12 @@
 #include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <numeric>
 #include <system_error>
 #include <utility>
 
 #include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -39,12 +37,6 @@ Seconds processor_time() {
 }
 
 }  // namespace
-
-GridRunner& GridRunner::instance() {
-  // Never destroyed: its threads live as long as the process.
-  static auto* const runner = new GridRunner;
-  return *runner;
-}
 
 GridRunner::GridRunner() {
   unsigned count = static_cast<unsigned>(settings().workers);

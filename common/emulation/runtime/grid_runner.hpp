@@ -18,18 +18,17 @@ namespace convlab::emulation {
 
 class BlockRunner;
 
-/// Runs grids: the blocks, in order, over one worker per core. A block stays on its worker.
+/// Runs grids: the blocks, in order, over one worker per core. A block stays on its worker. Never
+/// destroyed (only<GridRunner>()): its threads live as long as the process.
 class GridRunner {
  public:
-  static GridRunner& instance();
+  GridRunner();
 
   /// Runs the whole grid and waits for it.
   /// @return the failure of the first block that failed, in grid order
   std::optional<KernelFailure> run(const KernelCall& call);
 
  private:
-  GridRunner();
-
   struct alignas(64) Worker {
     std::thread thread;
     /// No block before this position is running on this worker or will be begun by it.

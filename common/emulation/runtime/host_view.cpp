@@ -6,6 +6,7 @@
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/handles.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -17,14 +18,8 @@ struct View {
   bool both = false;               ///< the host reads it without a copy
 };
 
-std::vector<View>& views() {
-  // Never destroyed: other static objects may use the device in their destructors.
-  static auto* const all = new std::vector<View>;
-  return *all;
-}
-
 void exchange_sides() {
-  for (View& view : views()) {
+  for (View& view : only<std::vector<View>>()) {
     if (view.both) std::swap_ranges(view.other.begin(), view.other.end(), view.begin);
   }
 }
@@ -33,15 +28,16 @@ void exchange_sides() {
 
 void show_host(const std::vector<std::byte*>& places, const std::byte* shown, std::size_t bytes) {
   exchange_sides();
-  views().clear();
+  only<std::vector<View>>().clear();
   for (std::byte* place : places) {
-    views().push_back({place, {shown, shown + bytes}, side_of(place) == Side::kBoth});
+    only<std::vector<View>>().push_back(
+        {place, {shown, shown + bytes}, side_of(place) == Side::kBoth});
   }
   exchange_sides();
 }
 
 void show_copied(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (const View& view : views()) {
+  for (const View& view : only<std::vector<View>>()) {
     if (view.both) continue;  // the copy has seen what the host sees
     const std::byte* const begin = std::max<const std::byte*>(from, view.begin);
     const std::byte* const end =

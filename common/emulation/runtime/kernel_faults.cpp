@@ -15,7 +15,6 @@
 
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
-#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {

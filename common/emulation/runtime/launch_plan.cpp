@@ -3,9 +3,7 @@
 #include "common/emulation/runtime/launch_plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -16,18 +14,14 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
-#include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/data_flow.hpp"
-#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/stream.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
 namespace convlab::emulation {
@@ -60,12 +54,6 @@ std::string name_and_place(const KernelCall& call) {
          std::to_string(call.site.line);
 }
 
-std::string size_text(const dim3& size) {
-  std::array<char, 40> words;
-  std::snprintf(words.data(), words.size(), "(%u,%u,%u)", size.x, size.y, size.z);
-  return words.data();
-}
-
 /// Why a GPU refuses the configuration; empty if it accepts it.
 std::string configuration_problem(const KernelCall& call) {
   const DeviceModel& model = device_model();
@@ -77,16 +65,17 @@ std::string configuration_problem(const KernelCall& call) {
     return size.x <= limit.x && size.y <= limit.y && size.z <= limit.z;
   };
   const auto empty = [](const dim3& size) { return size.x == 0 || size.y == 0 || size.z == 0; };
-  if (empty(block)) return "a block of " + size_text(block) + " threads has none";
-  if (empty(grid)) return "a grid of " + size_text(grid) + " blocks has none";
+  if (empty(block)) return "a block of " + coordinates(block) + " threads has none";
+  if (empty(grid)) return "a grid of " + coordinates(grid) + " blocks has none";
   if (!within(block, block_limit))
-    return "a block of " + size_text(block) + " threads; the limit is " + size_text(block_limit);
+    return "a block of " + coordinates(block) + " threads; the limit is " +
+           coordinates(block_limit);
   if (const unsigned threads = block.x * block.y * block.z;
       threads > static_cast<unsigned>(model.max_threads_per_block))
-    return "a block of " + size_text(block) + " threads has " + std::to_string(threads) +
+    return "a block of " + coordinates(block) + " threads has " + std::to_string(threads) +
            "; the limit is " + std::to_string(model.max_threads_per_block);
   if (!within(grid, grid_limit))
-    return "a grid of " + size_text(grid) + " blocks; the limit is " + size_text(grid_limit);
+    return "a grid of " + coordinates(grid) + " blocks; the limit is " + coordinates(grid_limit);
   if (call.dynamic_shared_bytes <= call.shared_limit) return {};
   const bool may_opt_in = call.shared_limit == model.shared_per_block &&
                           call.dynamic_shared_bytes <= model.shared_per_block_optin;
@@ -100,7 +89,7 @@ void run_kernel(const KernelCall& call) {
   const DeviceAccess access;
   const DeviceView view;
   const NotedKernel noted(call);
-  if (const auto failure = GridRunner::instance().run(call)) {
+  if (const auto failure = only<GridRunner>().run(call)) {
     if (failure->error == KernelFault::kInvalidValue) {
       send_report(failure->report);
       record_error(cudaErrorInvalidValue);
@@ -109,13 +98,12 @@ void run_kernel(const KernelCall& call) {
     }
     return;
   }
-  if (auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
-    damage->kernel = call.name;
-    damage->launched_at = place_of(call.site);
-    damage->grid = {call.grid.x, call.grid.y, call.grid.z};
-    damage->block_size = {call.block.x, call.block.y, call.block.z};
-    damage->text = damage->what;  // which names both
-    raise_device_fault({KernelFault::kIllegalAddress, *damage});
+  if (const auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
+    EmulationReport report = report_about(call, damage->fault);
+    report.what = report.text = damage->what;  // which names kernel and launch
+    report.memory = damage->memory;
+    report.writes = damage->writes;
+    raise_device_fault({KernelFault::kIllegalAddress, report});
   }
 }
 
@@ -126,15 +114,10 @@ std::vector<PendingLaunch>& pending_launches() {
 
 /// CUDA 13.0 on an H200 says "invalid argument" to all of these.
 cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
-  const std::string what = "invalid launch of " + name_and_place(call) + ": " + problem;
-  send_report({.fault = EmulationFault::kLaunch,
-               .what = what,
-               .problem = problem,
-               .kernel = call.name,
-               .launched_at = place_of(call.site),
-               .grid = {call.grid.x, call.grid.y, call.grid.z},
-               .block_size = {call.block.x, call.block.y, call.block.z},
-               .text = what});
+  EmulationReport report = report_about(call, EmulationFault::kLaunch);
+  report.what = report.text = "invalid launch of " + name_and_place(call) + ": " + problem;
+  report.problem = problem;
+  send_report(report);
   return record_error(cudaErrorInvalidValue);
 }
 

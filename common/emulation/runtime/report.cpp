@@ -11,25 +11,13 @@
 #include <vector>
 
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
-#include "common/error/fault_record.hpp"
 
 namespace convlab::emulation {
 namespace {
 
 using State = EmulatedThread::State;
-
-std::string coordinates(const ReportIndex& index) {
-  std::array<char, 40> text;
-  std::snprintf(text.data(), text.size(), "(%u,%u,%u)", index.x, index.y, index.z);
-  return text.data();
-}
-
-ReportIndex index_of(uint3 index) {
-  return {index.x, index.y, index.z};
-}
 
 std::string place_text(const ReportPlace& place) {
   if (place.file.empty()) return "an unknown place";
@@ -49,8 +37,8 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
     while (end < threads.size() && threads[end]->rank == threads[end - 1]->rank + 1) ++end;
     if (runs == kMostRuns) return text + ", …";
     if (runs != 0) text += ", ";
-    text += coordinates(index_of(threads[i]->index));
-    if (end - i > 1) text.append(" to ").append(coordinates(index_of(threads[end - 1]->index)));
+    text += coordinates(threads[i]->index);
+    if (end - i > 1) text.append(" to ").append(coordinates(threads[end - 1]->index));
     i = end;
   }
   return text;
@@ -197,7 +185,7 @@ FaultKind kind_of(const EmulationReport& report) {
   return FaultKind::kException;
 }
 
-std::array<unsigned, 3> array_of(const ReportIndex& index) {
+std::array<unsigned, 3> array_of(const uint3& index) {
   return {index.x, index.y, index.z};
 }
 
@@ -229,6 +217,12 @@ FaultRecord fault_record(const EmulationReport& report) {
 std::mutex sink_mutex;
 
 }  // namespace
+
+std::string coordinates(const uint3& index) {
+  std::array<char, 40> text;
+  std::snprintf(text.data(), text.size(), "(%u,%u,%u)", index.x, index.y, index.z);
+  return text.data();
+}
 
 std::string name_of(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
@@ -264,19 +258,22 @@ std::string text_of(const ReportMemory& memory) {
   return std::to_string(distance) + (distance == 1 ? " byte" : " bytes") + relation + memory.name;
 }
 
+EmulationReport report_about(const KernelCall& call, EmulationFault fault) {
+  return {.fault = fault,
+          .kernel = call.name,
+          .launched_at = place_of(call.site),
+          .grid = call.grid,
+          .block_size = call.block};
+}
+
 EmulationReport describe_fault(const BlockRunner& runner) {
   const Fault& fault = runner.fault();
-  const KernelCall& call = runner.call();
-  EmulationReport report{.fault = fault.kind,
-                         .what = fault.message,
-                         .kernel = call.name,
-                         .block = index_of(runner.block_index()),
-                         .launched_at = place_of(call.site),
-                         .memory = fault.memory,
-                         .writes = fault.writes,
-                         .grid = {call.grid.x, call.grid.y, call.grid.z},
-                         .block_size = {call.block.x, call.block.y, call.block.z}};
-  if (fault.has_thread) report.thread = index_of(fault.thread);
+  EmulationReport report = report_about(runner.call(), fault.kind);
+  report.what = fault.message;
+  report.block = runner.block_index();
+  report.memory = fault.memory;
+  report.writes = fault.writes;
+  if (fault.has_thread) report.thread = fault.thread;
   if (fault.site.file != nullptr)
     report.at = place_of(fault.site);
   else if (fault.frame_count > 0)

@@ -10,6 +10,12 @@
 
 namespace convlab::emulation {
 
+/// "(3,0,1)"
+std::string coordinates(const uint3& index);
+
+/// A report with what it says of every launch.
+EmulationReport report_about(const KernelCall& call, EmulationFault fault);
+
 /// The report about a failed block: what happened, where (kernel, block, thread, file:line), and
 /// where the threads waited. Call it on the worker, after BlockRunner::run returned false.
 EmulationReport describe_fault(const BlockRunner& runner);

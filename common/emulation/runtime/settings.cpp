@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
 #include "common/error/error.hpp"
 
@@ -16,8 +17,7 @@ namespace {
 
 // What choose_settings got.
 std::vector<std::string>& chosen() {
-  static auto* const variables = new std::vector<std::string>;
-  return *variables;
+  return only<std::vector<std::string>>();
 }
 
 std::optional<std::string> variable(const char* name) {
@@ -42,6 +42,14 @@ Number parse_number(const char* name, const std::string& text, Number low, Numbe
     throw UsageError(message.str());
   }
   return value;
+}
+
+/// Of a variable with two values, of which the first is the usual one.
+bool is_second(const char* name, const std::string& first, const std::string& second) {
+  const std::string text = variable(name).value_or(first);
+  if (text != first && text != second)
+    throw UsageError(std::string(name) + "=" + text + " is neither " + first + " nor " + second);
+  return text == second;
 }
 
 /// "8.6" or "86".
@@ -76,21 +84,9 @@ void parse_order(const std::string& text, Settings& settings) {
 Settings read_settings() {
   Settings result;
   if (const auto text = variable("CONVLAB_EMU_ORDER")) parse_order(*text, result);
-  if (const auto text = variable("CONVLAB_EMU_STREAMS")) {
-    if (*text != "eager" && *text != "lazy")
-      throw UsageError("CONVLAB_EMU_STREAMS=" + *text + " is neither eager nor lazy");
-    result.lazy_streams = *text == "lazy";
-  }
-  if (const auto text = variable("CONVLAB_EMU_READS")) {
-    if (*text != "exact" && *text != "forgiven")
-      throw UsageError("CONVLAB_EMU_READS=" + *text + " is neither exact nor forgiven");
-    result.forgives_reads = *text == "forgiven";
-  }
-  if (const auto text = variable("CONVLAB_EMU_POISON")) {
-    if (*text != "plain" && *text != "numbered")
-      throw UsageError("CONVLAB_EMU_POISON=" + *text + " is neither plain nor numbered");
-    result.numbered_poison = *text == "numbered";
-  }
+  result.lazy_streams = is_second("CONVLAB_EMU_STREAMS", "eager", "lazy");
+  result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
+  result.numbered_poison = is_second("CONVLAB_EMU_POISON", "plain", "numbered");
   if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
     result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT=", *text, 0.0, 1e9);
   if (const auto text = variable("CONVLAB_EMU_THREADS"))

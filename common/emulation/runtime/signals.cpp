@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbolize.hpp"

@@ -12,11 +12,6 @@
 
 namespace convlab::emulation {
 
-StreamScheduler& StreamScheduler::instance() {
-  static auto* const scheduler = new StreamScheduler;
-  return *scheduler;
-}
-
 StreamScheduler::StreamScheduler() {
   streams_.push_back(std::make_unique<CUstream_st>());  // legacy
   streams_.push_back(std::make_unique<CUstream_st>());  // per thread: one for all host threads

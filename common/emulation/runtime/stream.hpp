@@ -9,6 +9,7 @@
 
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/handles.hpp"
 
 namespace convlab::emulation {
 
@@ -60,7 +61,7 @@ namespace convlab::emulation {
 /// to wait sees what it might see on a GPU.
 class StreamScheduler {
  public:
-  static StreamScheduler& instance();
+  StreamScheduler();
 
   /// The stream of a handle, or null if there is none.
   CUstream_st* resolve(cudaStream_t handle);
@@ -88,7 +89,6 @@ class StreamScheduler {
   cudaError_t end_capture(CUstream_st& stream, std::shared_ptr<Capture>& capture);
 
  private:
-  StreamScheduler();
   /// With lazy streams: tells a host that waits for its work without a call of the runtime.
   void watch_host();
   std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
@@ -101,13 +101,14 @@ class StreamScheduler {
 };
 
 inline StreamScheduler& streams() {
-  return StreamScheduler::instance();
+  return only<StreamScheduler>();
 }
 
-/// Calls body(stream) if the device works and the stream exists; otherwise records the error.
+/// Begins a call of the API, and calls body(stream) if the device works and the stream exists;
+/// otherwise records the error.
 template <typename Body>
-cudaError_t with_stream(cudaStream_t handle, Body body) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
+cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
+  if (const cudaError_t lost = begin_call(function)) return lost;
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   return record_error(body(*stream));

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <vector>
+
+#include "common/emulation/runtime/handles.hpp"
 
 // Bounds of the program's image, from the linker.
 // NOLINTBEGIN(readability-identifier-naming)
@@ -31,8 +32,7 @@ struct Table {
 
 /// Constructors of static objects fill it: it is made at its first use.
 Table& table() {
-  static auto* const instance = new Table;
-  return *instance;
+  return only<Table>();
 }
 
 }  // namespace

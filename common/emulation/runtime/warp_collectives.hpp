@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
 
 namespace convlab::emulation {
@@ -26,9 +25,6 @@ class WarpCollectives {
   /// The thread has exited: operations no longer wait for it.
   void leave(Scheduler& scheduler, const EmulatedThread& thread);
 
-  [[nodiscard]] std::uint32_t live_lanes(const EmulatedThread& thread) const {
-    return warps_[thread.rank / kWarpSize].live;
-  }
   /// The mask of the operation that the thread waits in.
   [[nodiscard]] std::uint32_t awaited_lanes(const EmulatedThread& thread) const;
 

@@ -10,9 +10,6 @@
 
 #include "common/emulation/extended/lane_group.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -103,10 +100,30 @@ class grid_group {
   [[nodiscard]] static dim3 group_dim() { return gridDim; }
 };
 
-/// Lanes of one warp that run together. Ranks count them without gaps.
-class coalesced_group : public thread_group {
+namespace detail {
+/// Lanes of one warp, whose values can be compared.
+class warp_group : public thread_group {
  public:
-  explicit coalesced_group(detail::LaneGroup lanes) : thread_group(lanes) {}
+  template <class T>
+  unsigned match_any(T value, CONVLAB_CALL_SITE) const {
+    return lanes().match_any(value, site);
+  }
+  template <class T>
+  unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
+    const unsigned same = lanes().match_all(value, site);
+    predicate = same != 0;
+    return same;
+  }
+
+ protected:
+  using thread_group::thread_group;
+};
+}  // namespace detail
+
+/// Lanes of one warp that run together. Ranks count them without gaps.
+class coalesced_group : public detail::warp_group {
+ public:
+  explicit coalesced_group(detail::LaneGroup lanes) : warp_group(lanes) {}
 
   template <class T>
   T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
@@ -131,16 +148,6 @@ class coalesced_group : public thread_group {
   unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("coalesced_group::ballot", predicate != 0, site);
   }
-  template <class T>
-  unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    return lanes().match_any(value, site);
-  }
-  template <class T>
-  unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
-    const unsigned same = lanes().match_all(value, site);
-    predicate = same != 0;
-    return same;
-  }
   [[nodiscard]] unsigned meta_group_size() const { return 1; }
   [[nodiscard]] unsigned meta_group_rank() const { return 0; }
 };
@@ -150,14 +157,14 @@ template <unsigned kSize, class Parent = void>
 class thread_block_tile;
 
 template <unsigned kSize>
-class thread_block_tile<kSize, void> : public thread_group {
+class thread_block_tile<kSize, void> : public detail::warp_group {
   static_assert(kSize != 0 && kSize <= 32 && (kSize & (kSize - 1)) == 0,
                 "a tile has 1, 2, 4, 8, 16 or 32 threads");
   static constexpr int kWidth = static_cast<int>(kSize);
 
  public:
   thread_block_tile(detail::LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
-      : thread_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
+      : warp_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
 
   [[nodiscard]] static constexpr unsigned size() { return kSize; }
   [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
@@ -195,16 +202,6 @@ class thread_block_tile<kSize, void> : public thread_group {
   }
   unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
     return lanes().ballot("thread_block_tile::ballot", predicate != 0, site);
-  }
-  template <class T>
-  unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    return lanes().match_any(value, site);
-  }
-  template <class T>
-  unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
-    const unsigned same = lanes().match_all(value, site);
-    predicate = same != 0;
-    return same;
   }
 
  private:

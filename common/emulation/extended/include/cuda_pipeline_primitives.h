@@ -7,9 +7,6 @@
 #include <cstdio>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
 

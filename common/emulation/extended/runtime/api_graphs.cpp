@@ -8,11 +8,8 @@
 #include "common/emulation/extended/runtime/graph.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/launch_plan.hpp"
-#include "common/emulation/runtime/stream.hpp"
 
 using namespace convlab::emulation;
 
@@ -70,9 +67,10 @@ bool owns(const CUgraph_st& graph, const CUgraphNode_st* node) {
 
 /// Adds a node with the action that `plan` sets; it waits for `count` others.
 template <typename Plan>
-cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* before,
-                     std::size_t count, cudaGraphNodeType type, Plan plan) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
+cudaError_t add_node(const char* function, cudaGraphNode_t* node, cudaGraph_t graph,
+                     const cudaGraphNode_t* before, std::size_t count, cudaGraphNodeType type,
+                     Plan plan) {
+  if (const cudaError_t lost = begin_call(function)) return lost;
   if (node == nullptr || !is_live(graph) || (count != 0 && before == nullptr))
     return record_error(cudaErrorInvalidValue);
   for (std::size_t i = 0; i < count; ++i)
@@ -87,9 +85,9 @@ cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNo
 
 /// Gives a step of an executable graph another action of the same type.
 template <typename Plan>
-cudaError_t change_step(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeType type,
-                        Plan plan) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
+cudaError_t change_step(const char* function, cudaGraphExec_t executable, cudaGraphNode_t node,
+                        cudaGraphNodeType type, Plan plan) {
+  if (const cudaError_t lost = begin_call(function)) return lost;
   if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
   const auto step = std::ranges::find_if(executable->steps,
                                          [&](const auto& other) { return other.origin == node; });
@@ -103,8 +101,9 @@ cudaError_t change_step(cudaGraphExec_t executable, cudaGraphNode_t node, cudaGr
 
 /// Returns a list as CUDA does: on entry `count` is the room in `nodes`, afterwards the length.
 template <typename Wanted>
-cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count,
-                       Wanted wanted) {
+cudaError_t list_nodes(const char* function, cudaGraph_t graph, cudaGraphNode_t* nodes,
+                       std::size_t* count, Wanted wanted) {
+  note_call(function);
   if (!is_live(graph) || count == nullptr) return record_error(cudaErrorInvalidValue);
   std::size_t found = 0;
   for (const auto& node : graph->nodes) {
@@ -121,8 +120,7 @@ cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* c
 }  // namespace
 
 cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
-  note_call(__func__);
-  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (graph == nullptr || flags != 0) return record_error(cudaErrorInvalidValue);
   *graph = handles<CUgraph_st>().add(std::make_unique<CUgraph_st>());
   return cudaSuccess;
@@ -131,50 +129,45 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* before, std::size_t count,
                                    const cudaKernelNodeParams* parameters, CallSite site) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeKernel,
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeKernel,
                   [&](Action& action) { return plan(parameters, site, action); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* before, std::size_t count,
                                    const cudaMemcpy3DParms* parameters) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeMemcpy, [&](Action& action) {
-    if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
-    const cudaError_t problem = refuse_arrays(*parameters, "a copy of a graph");
-    return problem != cudaSuccess ? problem : plan(box(*parameters), parameters->kind, action);
-  });
+  return add_node(
+      __func__, node, graph, before, count, cudaGraphNodeTypeMemcpy, [&](Action& action) {
+        if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
+        const cudaError_t problem = refuse_arrays(*parameters, "a copy of a graph");
+        return problem != cudaSuccess ? problem : plan(box(*parameters), parameters->kind, action);
+      });
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
                                      const cudaGraphNode_t* before, std::size_t count, void* to,
                                      const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeMemcpy,
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemcpy,
                   [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                    const cudaGraphNode_t* before, std::size_t count,
                                    const cudaMemsetParams* parameters) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeMemset,
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemset,
                   [&](Action& action) { return plan(parameters, action); });
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                  const cudaGraphNode_t* before, std::size_t count,
                                  const cudaHostNodeParams* parameters) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeHost,
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeHost,
                   [&](Action& action) { return plan(parameters, action); });
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                   const cudaGraphNode_t* before, std::size_t count) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeEmpty, [](Action& action) {
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeEmpty, [](Action& action) {
     action = [] {};
     return cudaSuccess;
   });
@@ -183,15 +176,16 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* before, std::size_t count,
                                        cudaGraph_t child) {
-  note_call(__func__);
-  return add_node(node, graph, before, count, cudaGraphNodeTypeGraph, [&](Action& action) {
-    const std::shared_ptr<CUgraphExec_st> inner = is_live(child) ? instantiate(*child) : nullptr;
-    if (inner == nullptr) return record_error(cudaErrorInvalidValue);
-    action = [inner] {
-      for (const Action& step : in_order(*inner)) step();
-    };
-    return cudaSuccess;
-  });
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeGraph,
+                  [&](Action& action) {
+                    const std::shared_ptr<CUgraphExec_st> inner =
+                        is_live(child) ? instantiate(*child) : nullptr;
+                    if (inner == nullptr) return record_error(cudaErrorInvalidValue);
+                    action = [inner] {
+                      for (const Action& step : in_order(*inner)) step();
+                    };
+                    return cudaSuccess;
+                  });
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
@@ -221,13 +215,11 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* f
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  note_call(__func__);
-  return list_nodes(graph, nodes, count, [](const CUgraphNode_st&) { return true; });
+  return list_nodes(__func__, graph, nodes, count, [](const CUgraphNode_st&) { return true; });
 }
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  note_call(__func__);
-  return list_nodes(graph, nodes, count,
+  return list_nodes(__func__, graph, nodes, count,
                     [](const CUgraphNode_st& node) { return node.before.empty(); });
 }
 
@@ -291,30 +283,26 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* parameters,
                                              CallSite site) {
-  note_call(__func__);
-  return change_step(executable, node, cudaGraphNodeTypeKernel,
+  return change_step(__func__, executable, node, cudaGraphNodeTypeKernel,
                      [&](Action& action) { return plan(parameters, site, action); });
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                void* to, const void* from, std::size_t bytes,
                                                cudaMemcpyKind kind) {
-  note_call(__func__);
-  return change_step(executable, node, cudaGraphNodeTypeMemcpy,
+  return change_step(__func__, executable, node, cudaGraphNodeTypeMemcpy,
                      [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
 }
 
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaMemsetParams* parameters) {
-  note_call(__func__);
-  return change_step(executable, node, cudaGraphNodeTypeMemset,
+  return change_step(__func__, executable, node, cudaGraphNodeTypeMemset,
                      [&](Action& action) { return plan(parameters, action); });
 }
 
 cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                            const cudaHostNodeParams* parameters) {
-  note_call(__func__);
-  return change_step(executable, node, cudaGraphNodeTypeHost,
+  return change_step(__func__, executable, node, cudaGraphNodeTypeHost,
                      [&](Action& action) { return plan(parameters, action); });
 }
 
@@ -356,8 +344,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (!is_live(executable)) return cudaErrorInvalidValue;
     streams().submit(
         stream,
@@ -378,15 +365,13 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
 // ---- capture ------------------------------------------------------------------------------------
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*mode*/) {
-  note_call(__func__);
-  return with_stream(handle, [](CUstream_st& stream) {
+  return with_stream(__func__, handle, [](CUstream_st& stream) {
     return streams().begin_capture(stream, std::make_shared<GraphCapture>());
   });
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (graph == nullptr) return cudaErrorInvalidValue;
     std::shared_ptr<Capture> ended;
     const cudaError_t error = streams().end_capture(stream, ended);
@@ -398,8 +383,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  note_call(__func__);
-  return with_stream(handle, [&](CUstream_st& stream) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (status == nullptr) return cudaErrorInvalidValue;
     *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
     return cudaSuccess;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation {

@@ -61,7 +61,7 @@ struct CallSite {
 using Here = CallSite;
 #else
   constexpr CallSite() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): the conversion is what makes the default argument
+  // Implicit, for CONVLAB_CALL_SITE.
   constexpr CallSite(const std::source_location& place)
       : file(place.file_name()), line(place.line()), column(place.column()) {}
 };

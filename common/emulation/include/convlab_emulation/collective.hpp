@@ -138,13 +138,10 @@ struct BarrierResult {
 void sleep_until_woken(const char* name, const void* reason, CallSite site);
 void wake_sleepers(const void* reason);
 
-/// Position of the calling thread in its warp, 0 to 31, and of the warp in its block.
+/// Position of the calling thread in its warp, 0 to 31.
 [[nodiscard]] int lane_id();
-[[nodiscard]] int warp_id();
 /// threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)
 [[nodiscard]] int thread_rank();
-/// Lanes of the calling warp that exist and have not exited.
-[[nodiscard]] std::uint32_t live_lanes();
 
 /// Ways in which a kernel fails; each becomes the CUDA error of that name at the next
 /// synchronisation.
@@ -178,10 +175,15 @@ void note_kernel(const char* message, CallSite site);
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
 
+// What a file that is compiled for lockstep calls in place of the barriers, so that they are
+// counted.
+void block_barrier_in_step(const char* name, bool predicate, CallSite site);
+void warp_collective_in_step(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                             void* output, CallSite site);
+
 }  // namespace convlab::emulation
 
 #ifdef CONVLAB_LOCKSTEP
-#include "common/emulation/include/convlab_emulation/lockstep_call.hpp"
 #define block_barrier block_barrier_in_step
 #define warp_collective warp_collective_in_step
 #endif

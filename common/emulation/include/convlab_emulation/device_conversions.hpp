@@ -13,24 +13,17 @@
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
 
-inline int __float_as_int(float x) {
-  return convlab::emulation::bit_cast<int>(x);
-}
-inline unsigned int __float_as_uint(float x) {
-  return convlab::emulation::bit_cast<unsigned int>(x);
-}
-inline float __int_as_float(int x) {
-  return convlab::emulation::bit_cast<float>(x);
-}
-inline float __uint_as_float(unsigned int x) {
-  return convlab::emulation::bit_cast<float>(x);
-}
-inline long long __double_as_longlong(double x) {
-  return convlab::emulation::bit_cast<long long>(x);
-}
-inline double __longlong_as_double(long long x) {
-  return convlab::emulation::bit_cast<double>(x);
-}
+#define CONVLAB_SAME_BITS(from, to, name)       \
+  inline to name(from x) {                      \
+    return convlab::emulation::bit_cast<to>(x); \
+  }
+CONVLAB_SAME_BITS(float, int, __float_as_int)
+CONVLAB_SAME_BITS(float, unsigned int, __float_as_uint)
+CONVLAB_SAME_BITS(int, float, __int_as_float)
+CONVLAB_SAME_BITS(unsigned int, float, __uint_as_float)
+CONVLAB_SAME_BITS(double, long long, __double_as_longlong)
+CONVLAB_SAME_BITS(long long, double, __longlong_as_double)
+#undef CONVLAB_SAME_BITS
 inline int __double2hiint(double x) {
   return static_cast<int>(convlab::emulation::bit_cast<std::uint64_t>(x) >> 32);
 }
@@ -83,18 +76,16 @@ inline double __uint2double_rn(unsigned int x) {
 inline float __double2float_rn(double x) {
   return static_cast<float>(x);
 }
-inline float __double2float_rz(double x) {
-  using namespace convlab::emulation;
-  return convlab::emulation::bit_cast<float>(encode<FloatFormat>(x, Rounding::kTowardZero));
-}
-inline float __double2float_ru(double x) {
-  using namespace convlab::emulation;
-  return convlab::emulation::bit_cast<float>(encode<FloatFormat>(x, Rounding::kUp));
-}
-inline float __double2float_rd(double x) {
-  using namespace convlab::emulation;
-  return convlab::emulation::bit_cast<float>(encode<FloatFormat>(x, Rounding::kDown));
-}
+#define CONVLAB_TO_FLOAT(suffix, mode)                               \
+  inline float __double2float##suffix(double x) {                    \
+    return convlab::emulation::bit_cast<float>(                      \
+        convlab::emulation::encode<convlab::emulation::FloatFormat>( \
+            x, convlab::emulation::Rounding::mode));                 \
+  }
+CONVLAB_TO_FLOAT(_rz, kTowardZero)
+CONVLAB_TO_FLOAT(_ru, kUp)
+CONVLAB_TO_FLOAT(_rd, kDown)
+#undef CONVLAB_TO_FLOAT
 
 // NOLINTEND(bugprone-macro-parentheses)
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -6,7 +6,6 @@
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
 namespace convlab::emulation {
 

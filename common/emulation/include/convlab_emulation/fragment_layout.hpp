@@ -41,21 +41,16 @@ struct FragmentLayout {
 
   /// Row-major index of element x[element] of a lane in its matrix.
   [[nodiscard]] constexpr int index(int lane, int element) const {
-    int row = 0;
-    int column = 0;
-    for (std::size_t bit = 0; bit < lane_steps.size(); ++bit) {
-      if ((lane >> bit & 1) != 0) {
-        row += lane_steps[bit].row;
-        column += lane_steps[bit].column;
+    int place = 0;
+    const auto walk = [&](const auto& steps, int bits) {
+      for (const Step& step : steps) {
+        if ((bits & 1) != 0) place += step.row * columns + step.column;
+        bits >>= 1;
       }
-    }
-    for (std::size_t bit = 0; bit < element_steps.size(); ++bit) {
-      if ((element >> bit & 1) != 0) {
-        row += element_steps[bit].row;
-        column += element_steps[bit].column;
-      }
-    }
-    return row * columns + column;
+    };
+    walk(lane_steps, lane);
+    walk(element_steps, element);
+    return place;
   }
 };
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 

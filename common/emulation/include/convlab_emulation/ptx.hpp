@@ -12,7 +12,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
 namespace convlab::emulation::ptx {

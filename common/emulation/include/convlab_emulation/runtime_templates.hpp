@@ -169,7 +169,7 @@ namespace convlab::emulation {
 /// The first argument of cudaLaunchKernelEx, with the place of the call, for which a parameter pack
 /// leaves no room at the end.
 struct ConfigurationHere {
-  // NOLINTNEXTLINE(google-explicit-constructor): the conversion is the purpose
+  // Implicit: that notes the place.
   ConfigurationHere(const cudaLaunchConfig_t* from, CallSite place = Here::current())
       : config(*from), site(place) {}
   const cudaLaunchConfig_t& config;

@@ -10,7 +10,6 @@
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 

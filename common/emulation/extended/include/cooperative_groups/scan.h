@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "common/emulation/extended/lane_reduction.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
