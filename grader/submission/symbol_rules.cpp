@@ -158,7 +158,6 @@ constexpr std::string_view kEmulationInterface[] = {"AsyncCopyQueue",
                                                     "is_constant",
                                                     "lane_id",
                                                     "launch_untyped",
-                                                    "live_lanes",
                                                     "load_fragments",
                                                     "multiply_fragments",
                                                     "note_absent_lane",
@@ -180,8 +179,7 @@ constexpr std::string_view kEmulationInterface[] = {"AsyncCopyQueue",
                                                     "trap",
                                                     "wake_sleepers",
                                                     "warp_collective",
-                                                    "warp_collective_in_step",
-                                                    "warp_id"};
+                                                    "warp_collective_in_step"};
 
 template <class Words>
 bool contains(const Words& words, std::string_view name) {
