@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "common/stage/stage.hpp"
 #include "grader/findings/diagnosis.hpp"
 #include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"

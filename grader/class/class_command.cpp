@@ -1,5 +1,3 @@
-#include "grader/class/class_command.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <iostream>
@@ -15,7 +13,7 @@
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/similar.hpp"
-#include "grader/class/slurm.hpp"
+#include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/print_json.hpp"
 #include "grader/pages/draw_chart.hpp"

@@ -2,11 +2,196 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <exception>
+#include <filesystem>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <sstream>
 #include <thread>
 
+#include "common/error/error.hpp"
+#include "common/file/whole_file.hpp"
+#include "common/process/run_process.hpp"
+
 namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kAnswer{60};  // for a command of Slurm
+
+/// The job of a task: "17_3", and how often it was submitted.
+struct JobOfTask {
+  std::string job{};
+  int attempts = 0;
+};
+
+fs::path job_file(const Task& task) {
+  return task.folder() / "slurm-job";
+}
+
+JobOfTask job_of(const Task& task) {
+  JobOfTask job;
+  if (!fs::exists(job_file(task))) return job;
+  std::istringstream text(read_text(job_file(task)));
+  text >> job.job >> job.attempts;
+  return job;
+}
+
+class SlurmRun {
+ public:
+  SlurmRun(const SlurmSettings& settings, const std::vector<Task>& tasks, const TaskEnded& ended,
+           const volatile std::sig_atomic_t* interrupted)
+      : settings_(settings), tasks_(tasks), ended_(ended), interrupted_(interrupted) {
+    for (std::size_t i = 0; i < tasks.size(); ++i) open_.insert(i);
+  }
+
+  void run() {
+    auto answered = Clock::now();
+    while (!open_.empty() && !stopped()) {
+      const std::optional<std::set<std::string>> alive = jobs_in_queue();
+      // Read after the list of jobs: a job that left the list has written its outcome.
+      collect();
+      if (alive) {
+        answered = Clock::now();
+        submit_what_nobody_has(*alive);
+      } else if (Clock::now() - answered > std::chrono::minutes(10)) {
+        throw EnvironmentError(
+            "squeue has not answered for ten minutes; the jobs go on, and the same command "
+            "collects what they write.");
+      }
+      if (!open_.empty()) wait();
+    }
+  }
+
+ private:
+  [[nodiscard]] bool stopped() const { return interrupted_ != nullptr && *interrupted_ != 0; }
+
+  void wait() const {
+    for (int i = 0; i < 10 && !stopped(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+
+  void collect() {
+    for (auto it = open_.begin(); it != open_.end();) {
+      if (tasks_[*it].outcome()) {
+        ended_(*it);
+        it = open_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+
+  // Every job of the array in a line of its own; nothing if Slurm does not answer.
+  static std::optional<std::set<std::string>> jobs_in_queue() {
+    const FinishedProcess run =
+        run_process({.words = {"squeue", "--me", "--noheader", "--array", "--format=%i"},
+                     .time_limit = kAnswer});
+    if (run.exit_code == kNoSuchProgram) {
+      throw EnvironmentError(
+          "There is no squeue: run this on a machine of the cluster where Slurm's commands are, or "
+          "take --launcher local.");
+    }
+    if (!run.succeeded()) return std::nullopt;
+    std::set<std::string> jobs;
+    std::istringstream lines(run.output);
+    for (std::string line; std::getline(lines, line);) jobs.insert(trimmed_end(line));
+    return jobs;
+  }
+
+  void submit_what_nobody_has(const std::set<std::string>& alive) {
+    std::vector<std::size_t> lost;
+    for (const std::size_t index : std::set<std::size_t>(open_)) {
+      const JobOfTask job = job_of(tasks_[index]);
+      if (!job.job.empty() && alive.count(job.job) > 0) continue;
+      if (job.attempts < settings_.attempts) {
+        lost.push_back(index);
+        continue;
+      }
+      tasks_[index].write_outcome(
+          {.state = SubmissionState::kMachine,
+           .sentence = "Slurm lost this submission " + std::to_string(job.attempts) + " times."});
+    }
+    // Slurm's usual limit of an array is 1001 (MaxArraySize).
+    const std::size_t most = std::size_t{1000} * static_cast<std::size_t>(settings_.chunk);
+    for (std::size_t i = 0; i < lost.size(); i += most) {
+      const std::size_t end = std::min(lost.size(), i + most);
+      submit({lost.begin() + static_cast<std::ptrdiff_t>(i),
+              lost.begin() + static_cast<std::ptrdiff_t>(end)});
+    }
+  }
+
+  void submit(const std::vector<std::size_t>& indices) {
+    const fs::path folder = tasks_.front().folder().parent_path() / "slurm";
+    const auto chunk = static_cast<std::size_t>(std::max(1, settings_.chunk));
+    const std::size_t jobs = (indices.size() + chunk - 1) / chunk;
+    const std::string name =
+        "array-" + std::to_string(::time(nullptr)) + "-" + std::to_string(submissions_++);
+    for (std::size_t job = 0; job < jobs; ++job) {
+      std::string list;
+      for (std::size_t i = job * chunk; i < std::min(indices.size(), (job + 1) * chunk); ++i) {
+        list += tasks_[indices[i]].folder().string() + "\n";
+      }
+      write_atomically(folder / (name + "." + std::to_string(job)), list);
+    }
+    const std::string id = sbatch(folder, name, jobs);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const Task& task = tasks_[indices[i]];
+      const int attempts = job_of(task).attempts + 1;
+      write_atomically(job_file(task), id + "_" + std::to_string(i / chunk) + " " +
+                                           std::to_string(attempts) + "\n");
+    }
+  }
+
+  [[nodiscard]] std::string sbatch(const fs::path& folder, const std::string& name,
+                                   std::size_t jobs) const {
+    constexpr double kMinute = 60.0;
+    const int minutes =
+        static_cast<int>(std::ceil((settings_.limit_s * settings_.chunk + kMinute) / kMinute));
+    std::vector<std::string> words = {"sbatch",
+                                      "--parsable",
+                                      "--job-name=convlab-class",
+                                      "--array=0-" + std::to_string(jobs - 1),
+                                      "--time=" + std::to_string(minutes),
+                                      "--mem=" + std::to_string(settings_.memory_mib),
+                                      "--no-requeue",
+                                      "--output=" + (folder / (name + ".%a.log")).string()};
+    if (!settings_.gres.empty()) words.push_back("--gres=" + settings_.gres);
+    if (!settings_.partition.empty()) words.push_back("--partition=" + settings_.partition);
+    words.insert(words.end(), settings_.options.begin(), settings_.options.end());
+    // The folder is a parameter of the script, so that no name is read by a shell.
+    write_atomically(folder / "job.sh",
+                     "#!/bin/sh\nexec \"$1\" class task --list \"$2.$SLURM_ARRAY_TASK_ID\"\n");
+    words.insert(words.end(),
+                 {(folder / "job.sh").string(), fs::read_symlink("/proc/self/exe").string(),
+                  (folder / name).string()});
+    const FinishedProcess run = run_process({.words = words, .time_limit = kAnswer});
+    if (!run.succeeded()) {
+      throw EnvironmentError(
+          "sbatch refuses the jobs: " +
+          (run.exit_code == kNoSuchProgram ? "there is no such program" : trimmed_end(run.errors)) +
+          ".");
+    }
+    const std::string id = trimmed_end(run.output);
+    return id.substr(0, id.find(';'));  // "17;cluster"
+  }
+
+  const SlurmSettings& settings_;
+  const std::vector<Task>& tasks_;
+  const TaskEnded& ended_;
+  const volatile std::sig_atomic_t* interrupted_;
+  std::set<std::size_t> open_;
+  int submissions_ = 0;
+};
+
+}  // namespace
 
 void run_chunk(const std::vector<Task>& tasks, const TaskEnded& ended,
                const volatile std::sig_atomic_t* interrupted) {
@@ -45,6 +230,13 @@ Launcher local_launcher(int jobs) {
     for (std::size_t i = 0; i < count; ++i) workers.emplace_back(work);
     for (std::thread& worker : workers) worker.join();
     if (problem) std::rethrow_exception(problem);
+  };
+}
+
+Launcher slurm_launcher(const SlurmSettings& settings) {
+  return [settings](const std::vector<Task>& tasks, const TaskEnded& ended,
+                    const volatile std::sig_atomic_t* interrupted) {
+    SlurmRun(settings, tasks, ended, interrupted).run();
   };
 }
 

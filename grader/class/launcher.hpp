@@ -26,4 +26,21 @@ Launcher local_launcher(int jobs);
 void run_chunk(const std::vector<Task>& tasks, const TaskEnded& ended,
                const volatile std::sig_atomic_t* interrupted);
 
+struct SlurmSettings {
+  int chunk = 1;               ///< submissions of one job of the array
+  std::string gres = "gpu:1";  ///< empty: no device is requested
+  std::string partition{};     ///< empty: the cluster's own
+  int memory_mib = 8192;
+  double limit_s = 0.0;                ///< for one submission
+  int attempts = 3;                    ///< for a task that a node lost
+  std::vector<std::string> options{};  ///< further ones for sbatch
+};
+
+/// Runs tasks as an array of Slurm jobs (sbatch) and collects their outcomes, so the tasks' folder
+/// must be on a disk that all nodes see. If a node dies, its job is submitted again. After an
+/// interruption the jobs go on; the next run finds them by the number in each task's folder and
+/// waits for them.
+/// @throws EnvironmentError if Slurm is missing, refuses the jobs, or does not answer for long
+Launcher slurm_launcher(const SlurmSettings& settings);
+
 }  // namespace convlab::grader

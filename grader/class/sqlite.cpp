@@ -95,11 +95,6 @@ SqliteQuery& SqliteQuery::bind_bytes(std::string_view bytes) {
   return *this;
 }
 
-SqliteQuery& SqliteQuery::bind_nothing() {
-  check(::sqlite3_bind_null(statement_.get(), ++parameter_));
-  return *this;
-}
-
 bool SqliteQuery::step() {
   const int code = ::sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
@@ -126,10 +121,6 @@ std::string SqliteQuery::text(int column) const {
   return bytes == nullptr
              ? std::string()
              : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
-}
-
-bool SqliteQuery::is_null(int column) const {
-  return ::sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
 
 }  // namespace convlab::grader

@@ -47,7 +47,6 @@ class SqliteQuery {
   SqliteQuery& bind(double value);
   SqliteQuery& bind(std::string_view text);
   SqliteQuery& bind_bytes(std::string_view bytes);
-  SqliteQuery& bind_nothing();
 
   /// @return whether there is a row. @throws EnvironmentError
   bool step();
@@ -57,7 +56,6 @@ class SqliteQuery {
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] double real(int column) const;
   [[nodiscard]] std::string text(int column) const;  ///< bytes, too; empty for NULL
-  [[nodiscard]] bool is_null(int column) const;
 
   /// The columns of this row from the first one on, each as the type of its value.
   template <class... Values>

@@ -1,4 +1,4 @@
-#include "grader/class/class_command.hpp"
+#include "grader/cli/commands.hpp"
 
 namespace convlab::grader {
 

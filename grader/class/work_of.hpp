@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "grader/class/submitted_files.hpp"
-#include "grader/cli/course.hpp"
 
 namespace convlab::grader {
 

@@ -13,7 +13,6 @@
 #include "common/error/error.hpp"
 #include "common/process/descriptor.hpp"
 #include "common/process/run_process.hpp"
-#include "grader/cli/sources.hpp"
 #include "grader/findings/catalogue.hpp"
 #include "grader/submission/machine_faults.hpp"
 

@@ -21,6 +21,10 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
   return {*command, *options};
 }
 
+/// The command `class` with its subcommands. A grader that was built without SQLite or libarchive
+/// has it, too, and says what is missing. docs/class.md
+void add_class(CLI::App& app, ExitCode& exit_code);
+
 // Each command has its own namespace, because several commands are compiled as one file.
 
 // clang-format off

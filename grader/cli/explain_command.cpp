@@ -11,7 +11,6 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/progress.hpp"
-#include "grader/cli/sources.hpp"
 #include "grader/explain/facts.hpp"
 #include "grader/explain/quiz.hpp"
 #include "grader/explain/walk.hpp"

@@ -4,7 +4,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "common/file/whole_file.hpp"
 #include "common/text/lines.hpp"

@@ -8,9 +8,8 @@
 
 #include "common/command_line/run_program.hpp"
 #include "common/error/error.hpp"
-#include "grader/class/class_command.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/help_formatter.hpp"
+#include "grader/report/terminal.hpp"
 
 using namespace convlab::grader;
 
@@ -55,6 +54,28 @@ void let_idle_threads_sleep(int argc, char** argv) {
   const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
   if (!unknown) ::execv(program.c_str(), argv);
 }
+
+// A name that is too long for its column has a line of its own.
+std::string entry(const std::string& name, const std::string& description) {
+  constexpr int kNameWidth = 24;
+  const std::string label = "  " + name;
+  if (display_width(label) < kNameWidth) {
+    return hanging(left(label, kNameWidth), kNameWidth, description);
+  }
+  return label + "\n" + hanging(left("", kNameWidth), kNameWidth, description);
+}
+
+/// CLI11's help, with descriptions that wrap at 80 columns.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return entry(make_option_name(option, is_positional) + make_option_opts(option),
+                 make_option_desc(option));
+  }
+  std::string make_subcommand(const CLI::App* subcommand) const override {
+    return entry(subcommand->get_name(), subcommand->get_description());
+  }
+};
 
 }  // namespace
 

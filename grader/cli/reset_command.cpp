@@ -9,7 +9,6 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/course.hpp"
 #include "grader/cli/handout.hpp"
-#include "grader/report/terminal.hpp"
 
 namespace convlab::grader::reset_command {
 

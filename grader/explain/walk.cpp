@@ -1,6 +1,5 @@
 #include "grader/explain/walk.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

@@ -6,7 +6,6 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <utility>
 
 #include "common/text/printable.hpp"
 #include "grader/findings/course_findings.hpp"

@@ -1,6 +1,5 @@
 #include "grader/findings/course_findings.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <sstream>

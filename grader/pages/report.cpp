@@ -5,7 +5,6 @@
 #include <set>
 
 #include "common/process/run_process.hpp"
-#include "common/timing/statistics.hpp"
 #include "grader/pages/comparison.hpp"
 #include "grader/plots/plotted_runs.hpp"
 

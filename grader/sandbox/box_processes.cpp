@@ -1,11 +1,14 @@
 #include "grader/sandbox/box_processes.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <cstdint>
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <string>
+#include <set>
+#include <string_view>
 
 namespace convlab::grader {
 
@@ -40,6 +43,40 @@ char state_of(const fs::path& thread) {
   std::getline(stat, line);
   const auto end = line.rfind(") ");
   return end == std::string::npos || end + 2 >= line.size() ? 'X' : line[end + 2];
+}
+
+constexpr std::int64_t kKibibyte = 1024;
+
+// Of /proc/PID/status; RssShmem holds shared memory, with and without a name.
+std::int64_t mapped_bytes(const std::string& place) {
+  constexpr std::array<std::string_view, 4> kCounted = {
+      "RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"};
+  std::ifstream status(place + "/status");
+  std::int64_t bytes = 0;
+  std::string name;
+  while (status >> name) {
+    std::int64_t kibibytes = 0;
+    for (const std::string_view counted : kCounted) {
+      if (name == counted && status >> kibibytes) bytes += kibibytes * kKibibyte;
+    }
+    std::getline(status, name);
+  }
+  return bytes;
+}
+
+// Memory files that are both open and mapped count twice: no convolution needs both.
+std::int64_t open_memory_files(const std::string& place, std::set<ino_t>& seen) {
+  constexpr std::int64_t kBlock = 512;
+  std::int64_t bytes = 0;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(place + "/fd", unreadable)) {
+    const fs::path target = fs::read_symlink(entry.path(), unreadable);
+    struct stat status {};
+    if (target.string().rfind("/memfd:", 0) != 0) continue;
+    if (::stat(entry.path().c_str(), &status) != 0 || !seen.insert(status.st_ino).second) continue;
+    bytes += std::int64_t{status.st_blocks} * kBlock;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -93,6 +130,16 @@ std::chrono::nanoseconds waiting_time(const std::vector<pid_t>& processes) {
     if (schedstat >> computed >> waited) sum += std::chrono::nanoseconds(waited);
   });
   return sum;
+}
+
+std::int64_t box_memory(pid_t first) {
+  std::set<ino_t> files;
+  std::int64_t bytes = 0;
+  for (const pid_t process : box_processes(first)) {
+    const std::string place = living_thread(process);
+    bytes += mapped_bytes(place) + open_memory_files(place, files);
+  }
+  return bytes;
 }
 
 }  // namespace convlab::grader

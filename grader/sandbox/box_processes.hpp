@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,5 +33,10 @@ std::chrono::nanoseconds processor_time(const std::vector<pid_t>& processes);
 /// How long their living threads have waited for a processor so far: on a busy machine even a
 /// thread that computes all the time gets little processor time. 0 if the kernel does not count it.
 std::chrono::nanoseconds waiting_time(const std::vector<pid_t>& processes);
+
+/// Memory of a process and its descendants in bytes, of every kind that the system charges to a
+/// process: private, shared without a name, swapped out, page tables, and memory files that are
+/// open but not mapped. Pages of files on the disk do not count.
+std::int64_t box_memory(pid_t first);
 
 }  // namespace convlab::grader

@@ -26,7 +26,6 @@
 #include "common/serve/serve.hpp"
 #include "common/tensor/buffer.hpp"
 #include "common/text/printable.hpp"
-#include "grader/sandbox/box_memory.hpp"
 #include "grader/sandbox/box_processes.hpp"
 
 namespace convlab::grader {

@@ -12,7 +12,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <span>
 
 #include "common/serve/serve.hpp"
 #include "grader/sandbox/system_calls.hpp"

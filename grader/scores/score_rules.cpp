@@ -1,6 +1,5 @@
 #include "grader/scores/score_rules.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
