@@ -324,16 +324,17 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   if (ending_) return *ending_;
   const auto deadline = Clock::now() + limit;
   bool output_open = true;
+  bool ended = false;
   while (true) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) return kill_because(Ending::Kind::kTimeout);
     std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
                                      {output_open ? output_.get() : -1, POLLIN, 0},
                                      {notices_.get(), POLLIN, 0}}};
-    const int wait = static_cast<int>(std::min<std::int64_t>(left.count() + 1, kOftenest.count()));
-    const int ready = ::poll(events.data(), events.size(), wait);
+    const auto wait = ended ? 0 : std::min<std::int64_t>(left.count() + 1, kOftenest.count());
+    const int ready = ::poll(events.data(), events.size(), static_cast<int>(wait));
     if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
-    if (ready <= 0) continue;  // nothing yet, or a signal: look again
+    if (ready < 0 || (ready == 0 && !ended)) continue;  // a signal, or nothing yet: look again
     if (events[1].revents != 0) {
       read_output();
       if (printed_size_ > kOutputLimit) return kill_because(Ending::Kind::kFlood);
@@ -345,10 +346,12 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
       }
       return wait_for_end(kEndLimit);
     }
+    // Its child processes may still hold the channel. A look that saw the notice of the end may
+    // have passed the channel before the last message came, so only the next look counts.
+    if (ended) return wait_for_end(kEndLimit);
     if (events[2].revents != 0) {
       read_notices();
-      // Its child processes may still hold the channel.
-      if (program_status_ || (events[2].revents & POLLIN) == 0) return wait_for_end(kEndLimit);
+      ended = program_status_ || (events[2].revents & POLLIN) == 0;
     }
   }
 }
