@@ -1,7 +1,10 @@
+#include <poll.h>
+
 #include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "common/testing/catch.hpp"
 #include "grader/submission/submission.hpp"
@@ -35,7 +38,24 @@ grader::Call run(Submission& submission, Placement placement = Placement::kAtEnd
   return submission.run("baseline");
 }
 
+// Whether a look at the channel of a program and one at its end are some time apart, as on a busy
+// machine.
+bool poll_is_interrupted = false;
+
+int look(pollfd* events, nfds_t count, int wait_ms) {
+  const timespec wait{wait_ms / 1000, wait_ms % 1000 * 1'000'000L};
+  return ::ppoll(events, count, wait_ms < 0 ? nullptr : &wait, nullptr);
+}
+
 }  // namespace
+
+// In place of the C library's.
+extern "C" int poll(pollfd* events, nfds_t count, int wait_ms) {
+  if (!poll_is_interrupted || count != 3) return look(events, count, wait_ms);
+  const int first = look(events, 1, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  return first + look(events + 1, 2, 0);
+}
 
 TEST_CASE("submission: lists its stages and returns right outputs for shapes of any size") {
   Submission submission = open("plain_loops");
@@ -75,6 +95,17 @@ TEST_CASE("submission: the output is poison before each call") {
       if (std::bit_cast<std::uint32_t>(arrays.output[i]) != oracle::kPoisonBits) FAIL(i);
     }
   }
+}
+
+TEST_CASE("submission: a crash is told with its place, also if its end is seen first") {
+  poll_is_interrupted = true;
+  Submission submission = open("null_pointer");
+  const grader::Call call = run(submission);
+  poll_is_interrupted = false;
+  REQUIRE(call.failure);
+  CHECK(call.failure->kind == Failure::Kind::kCrash);
+  REQUIRE(call.failure->fault);
+  CHECK(call.failure->fault->kind == FaultKind::kNull);
 }
 
 TEST_CASE("submission: each way to end without an answer is told apart") {
