@@ -35,8 +35,8 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 void refuse_missing_values(int argc, const char* const* argv) {
   for (const std::string word : std::span(argv, static_cast<std::size_t>(argc)))
     if (word.starts_with("--") && word.find('=') + 1 == word.size())
-      throw UsageError("There is no value after " + word + "; write it without a space, or leave " +
-                       word.substr(0, word.size() - 1) + " out.");
+      throw UsageError("There is no value after " + word + ". Write " + word +
+                       "VALUE, or leave the option out.");
 }
 
 /// "grader check" for a mistake in the arguments of its subcommand.

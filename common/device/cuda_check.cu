@@ -69,9 +69,8 @@ std::string hint_for(cudaError_t error) {
     case cudaErrorIllegalAddress:
     case cudaErrorLaunchFailure:
       return CONVLAB_EMULATED
-                 ? "A kernel accessed memory outside of its arrays. Check the index in the line "
-                   "that "
-                   "is named above."
+                 ? "A kernel accessed memory outside of its arrays. Check the index in the "
+                   "line that is named above."
                  : "A kernel accessed memory outside of its arrays; it may be an earlier kernel. "
                    "Check the bounds of every index. To see the line, run it emulated (--device "
                    "emulated), or under compute-sanitizer.";

@@ -67,7 +67,7 @@ run_recorded() {
       set -- "$@" -fno-reorder-blocks --param tsan-instrument-func-entry-exit=0
     fi
   fi
-  # common/emulation/alignment tells of a float4 at a crooked address, whatever the optimiser made of it.
+  # common/emulation/alignment tells of a float4 at a misaligned address, whatever the optimiser made of it.
   if [ "$device" = emulated ] && [ -n "$source" ] && grep -q note_wide_accesses "$source" &&
     ! grep -q fsanitize "$list"; then
     set -- "$@" -fsanitize=alignment

@@ -83,9 +83,8 @@ TEST_CASE("run_program: a wrong command line is a sentence and exit code 2") {
   CHECK_THAT(unknown.err, Catch::Matchers::ContainsSubstring("--goats"));
   const Outcome no_value = run({"--count=", "--goats"}, nothing);
   CHECK(no_value.exit_code == 2);
-  CHECK(
-      no_value.err ==
-      "sheep: There is no value after --count=; write it without a space, or leave --count out.\n");
+  CHECK(no_value.err ==
+        "sheep: There is no value after --count=. Write --count=VALUE, or leave the option out.\n");
 }
 
 TEST_CASE(
