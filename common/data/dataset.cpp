@@ -9,10 +9,10 @@
 #include <span>
 #include <system_error>
 
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/idx.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
 
 namespace convlab {
 
@@ -188,6 +188,14 @@ void check_dataset(const Dataset& dataset, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<fs::path> dataset_folders() {
+  std::vector<fs::path> folders = {kPackageFolder};
+  if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
+    folders.emplace_back(wish);
+  }
+  return folders;
+}
 
 Dataset load_dataset(Split split, const std::optional<fs::path>& folder) {
   const fs::path source = data_folder(folder);

@@ -28,6 +28,9 @@ enum class Split { kTest, kTrain };
 /// @throws EnvironmentError: no data (says which package or folder), or a damaged file
 Dataset load_dataset(Split split, const std::optional<std::filesystem::path>& folder = {});
 
+/// The folders in which load_dataset may find a data set, whether they exist or not.
+std::vector<std::filesystem::path> dataset_folders();
+
 /// A small data set with the shape of Fashion-MNIST, the same for a seed on every machine.
 Dataset synthetic_dataset(int count, std::uint32_t seed);
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

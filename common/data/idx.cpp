@@ -1,6 +1,6 @@
 #include "common/data/idx.hpp"
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "common/base/error.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/random.hpp"
-#include "common/error/error.hpp"
 
 namespace convlab {
 

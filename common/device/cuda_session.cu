@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/stopwatch.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"
@@ -15,7 +16,6 @@
 #include "common/device/device_error.hpp"
 #include "common/device/sm_clock.hpp"
 #include "common/timing/statistics.hpp"
-#include "common/timing/stopwatch.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
@@ -99,6 +99,8 @@ std::string pci_bus_id(const cudaDeviceProp& properties) {
 }
 
 #if CONVLAB_EMULATED
+using TrueCopies = emulation::WorkbookCopies;
+
 // The difference between two states of the emulator's record.
 Profile difference(const emulation::Activity& before, const emulation::Activity& after) {
   Profile profile;
@@ -123,6 +125,9 @@ Profile difference(const emulation::Activity& before, const emulation::Activity&
   }
   return profile;
 }
+#else
+/// Nothing is withheld on a GPU.
+struct TrueCopies {};
 #endif
 
 class CudaSession final : public DeviceSession {
@@ -184,6 +189,7 @@ class CudaSession final : public DeviceSession {
 #else
     const auto ranges = profiled_memory();
 #endif
+    const TrueCopies copies{};
     constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
     constexpr std::int64_t kWord = sizeof(std::uint32_t);
     std::vector<MemoryContent> contents;
@@ -198,6 +204,7 @@ class CudaSession final : public DeviceSession {
   }
 
   void overwrite(std::byte* place, const float* numbers, std::int64_t count) override {
+    const TrueCopies copies{};
     const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
     // Freed memory has no content.
     if (cudaMemcpy(place, numbers, bytes, cudaMemcpyHostToDevice) != cudaSuccess) {
@@ -220,6 +227,7 @@ class CudaSession final : public DeviceSession {
 
   bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
                  std::byte* to) override {
+    const TrueCopies copies{};
     const auto bytes = static_cast<std::size_t>(width);
     const cudaError_t error =
         rows == 1 ? cudaMemcpy(to, from, bytes, cudaMemcpyDefault)
@@ -259,22 +267,30 @@ class CudaSession final : public DeviceSession {
     return emulation::take_notes(output, count);
   }
 
-  void record_words() override {
-    emulation::record_words();
-  }
-
-  std::vector<FlowWord> take_words() override {
-    return emulation::take_words();
-  }
-
   void limit_kernels(double seconds) override {
     emulation::limit_kernels(seconds);
   }
 
-  void show_host(const std::vector<std::byte*>& places, const float* numbers,
-                 std::int64_t count) override {
-    emulation::show_host(places, reinterpret_cast<const std::byte*>(numbers),
-                         static_cast<std::size_t>(count) * sizeof(float));
+  void withhold() override {
+    emulation::withhold_numbers();
+    withholds_ = true;
+  }
+
+  void stop_withholding() override {
+    emulation::stop_withholding();
+    withholds_ = false;
+  }
+
+  void make_tokens(const float* numbers, float* tokens, std::int64_t count) override {
+    emulation::make_tokens(numbers, tokens, count);
+  }
+
+  [[nodiscard]] bool withholds() const override {
+    return withholds_;
+  }
+
+  void reveal(float* numbers, std::int64_t count) override {
+    emulation::reveal_numbers(numbers, count);
   }
 
   void choose_settings(const std::vector<std::string>& settings) override {
@@ -292,7 +308,7 @@ class CudaSession final : public DeviceSession {
       return std::find(settings.begin(), settings.end(), kGpuMemorySetting + mode) !=
              settings.end();
     };
-    choose_allocation_mode(asks("guarded") ? AllocationMode::kGuarded
+    choose_allocation_mode(asks("guarded")    ? AllocationMode::kGuarded
                            : asks("poisoned") ? AllocationMode::kPoisoned
                                               : AllocationMode::kUsual);
   }
@@ -370,6 +386,7 @@ class CudaSession final : public DeviceSession {
   DeviceBuffer<float> sink_{1};
 #if CONVLAB_EMULATED
   emulation::Activity before_profile_;
+  bool withholds_ = false;
 #endif
   bool is_profiling_ = false;
   CudaEvent start_;

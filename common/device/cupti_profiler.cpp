@@ -10,7 +10,7 @@
 #include <memory>
 #include <mutex>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

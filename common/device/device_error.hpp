@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "common/error/error.hpp"
-#include "common/error/fault_record.hpp"
+#include "common/base/error.hpp"
+#include "common/base/fault_record.hpp"
 
 namespace convlab {
 

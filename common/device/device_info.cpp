@@ -1,6 +1,6 @@
 #include "common/device/device_info.hpp"
 
-#include "common/error/enum_name.hpp"
+#include "common/base/enum_name.hpp"
 
 namespace convlab {
 

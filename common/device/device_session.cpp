@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 
@@ -27,6 +27,18 @@ std::vector<std::byte*> DeviceSession::places_of(const MemoryRange& range,
     }
   }
   return places;
+}
+
+TrueNumbers::TrueNumbers(DeviceSession* device, const float* numbers, std::int64_t count)
+    : numbers_(numbers) {
+  if (device == nullptr || !device->withholds()) return;
+  copy_.assign(numbers, numbers + count);
+  device->reveal(copy_.data(), count);
+}
+
+TrueNumbers::~TrueNumbers() {
+  volatile float* const kept = copy_.data();
+  for (std::size_t i = 0; i < copy_.size(); ++i) kept[i] = 0.0F;
 }
 
 void require_capability(const DeviceInfo& info, ComputeCapability needed, const char* user) {

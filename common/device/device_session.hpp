@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
+#include "common/base/device_notes.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/physical_floor.hpp"
 #include "common/device/profile.hpp"
-#include "common/error/device_notes.hpp"
-#include "common/error/flow_word.hpp"
-#include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
 namespace convlab {
@@ -30,7 +29,7 @@ struct MemoryRange {
   bool here = true;  ///< the session's device holds it: neither another one nor the host
 };
 
-/// The setting for memory that a given file's program gets on a GPU.
+/// The setting for memory that a custom submission's program gets on a GPU.
 inline const std::string kGpuMemorySetting = "CONVLAB_GPU_MEMORY=";
 
 /// The open device of a program: a GPU, or its emulation. Through this interface the milestones'
@@ -85,12 +84,17 @@ class DeviceSession {
   /// Writes numbers into device memory. Skips memory that has been freed.
   virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;
 
-  /// Until the next call, the host sees `numbers` where device memory holds others, both when it
-  /// copies out and when it reads memory that both sides use. Kernels see no difference. Emulated
-  /// only.
-  /// @param places  each of `count` numbers; none: both see the same again
-  virtual void show_host(const std::vector<std::byte*>& /*places*/, const float* /*numbers*/,
-                         std::int64_t /*count*/) {}
+  /// Withholds numbers from the stages (withhold_numbers, activity.hpp) until stop_withholding.
+  /// Emulated only.
+  virtual void withhold() {}
+  virtual void stop_withholding() {}
+
+  /// Fills an array of the host with tokens of these numbers.
+  virtual void make_tokens(const float* /*numbers*/, float* /*tokens*/, std::int64_t /*count*/) {}
+
+  /// Whether the host's arrays may hold tokens, and their true numbers instead.
+  [[nodiscard]] virtual bool withholds() const { return false; }
+  virtual void reveal(float* /*numbers*/, std::int64_t /*count*/) {}
 
   /// Overrides settings of the environment: for the emulation, "CONVLAB_EMU_ORDER=reverse"; for a
   /// GPU, kGpuMemorySetting with "usual", "poisoned" or "guarded" (recorded_allocations.hpp).
@@ -104,12 +108,6 @@ class DeviceSession {
   /// on a GPU.
   virtual DeviceNotes take_notes(const float* /*output*/, std::int64_t /*count*/) { return {}; }
 
-  /// Records from now on what the host gives to kernels and what they write. Emulated only.
-  virtual void record_words() {}
-
-  /// The recorded words, in order; empty if there are more than kMostFlowWords or no record.
-  virtual std::vector<FlowWord> take_words() { return {}; }
-
   /// Ends a kernel that takes longer. A GPU cannot do that.
   virtual void limit_kernels(double /*seconds*/) {}
 
@@ -122,6 +120,21 @@ class DeviceSession {
 
   /// Times `op` between two fences of the whole device, with none of its data in the cache.
   virtual OpSample time(const std::function<void()>& op) = 0;
+};
+
+/// The true numbers of an array of the host. Leaves none behind, because stages share the memory.
+class TrueNumbers {
+ public:
+  TrueNumbers(DeviceSession* device, const float* numbers, std::int64_t count);
+  TrueNumbers(const TrueNumbers&) = delete;
+  TrueNumbers& operator=(const TrueNumbers&) = delete;
+  ~TrueNumbers();
+
+  [[nodiscard]] const float* data() const { return copy_.empty() ? numbers_ : copy_.data(); }
+
+ private:
+  const float* numbers_;
+  std::vector<float> copy_{};
 };
 
 /// @param user  what needs it, "Stage 'wgmma'"

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/device_session.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_info.hpp"
 #include "common/device/physical_floor.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

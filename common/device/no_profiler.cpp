@@ -1,7 +1,7 @@
 // Replaces cupti_profiler.cpp if the CUDA Toolkit has no CUPTI.
 
+#include "common/base/error.hpp"
 #include "common/device/cupti_profiler.hpp"
-#include "common/error/error.hpp"
 
 namespace convlab {
 

@@ -29,9 +29,12 @@ double DeviceLimits::operations_per_second(Precision precision) const {
     case Precision::kFp32:
       return fp32_per_second;
     case Precision::kTf32:
+    case Precision::kTf32Truncated:
       return tf32_per_second;
     case Precision::kFp16:
-    case Precision::kBf16:      // as fast as half
+    case Precision::kBf16:  // as fast as half
+    case Precision::kBf16Truncated:
+    case Precision::kFp16Products:
     case Precision::kFp16Sums:  // tensor cores can keep sums in halves, too
       return fp16_per_second;
   }

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "common/tensor/conv_shape.hpp"
-#include "common/tensor/precision.hpp"
+#include "common/base/conv_shape.hpp"
+#include "common/base/precision.hpp"
 
 namespace convlab {
 

@@ -1,9 +1,9 @@
-// The functions that allocate device memory, as a given file calls them: they keep a record, so
-// that the grader finds the copies of an input that a prolog has made.
+// The functions that allocate device memory, as a custom submission calls them: they keep a record,
+// so that the grader finds the copies of an input that a prolog has made.
 //
 // objcopy renames the calls of the file's object, cudaMalloc to convlab_recorded_cudaMalloc
-// (common/given_file/recorded_calls). A call by another way is not recorded: then the input may not
-// be found, and the grader counts the prolog as well.
+// (common/custom_submission/recorded_calls). A call by another way is not recorded: then the input
+// may not be found, and the grader counts the prolog as well.
 
 #include <cuda_runtime.h>
 

@@ -6,9 +6,9 @@
 
 namespace convlab {
 
-/// The memory that a given file's calls of cudaMalloc and similar functions have allocated and not
-/// freed. These calls go through recorded_allocations.cu: given_file/recorded_calls renames them
-/// when the file is linked.
+/// The memory that a custom submission's calls of cudaMalloc and similar functions have allocated
+/// and not freed. These calls go through recorded_allocations.cu: custom_submission/recorded_calls
+/// renames them when the file is linked.
 std::vector<MemoryRange> recorded_allocations();
 
 /// The kind of GPU memory that these calls return.

@@ -4,10 +4,10 @@
 #include <limits>
 #include <utility>
 
-#include "common/error/error.hpp"
+#include "common/base/buffer.hpp"
+#include "common/base/error.hpp"
+#include "common/base/isa.hpp"
 #include "common/network/layer_kernels.hpp"
-#include "common/simd/isa.hpp"
-#include "common/tensor/buffer.hpp"
 
 namespace convlab {
 

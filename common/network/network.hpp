@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/network/preset.hpp"
 #include "common/network/weights.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

@@ -7,7 +7,8 @@
 #include <set>
 #include <system_error>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/unknown_name.hpp"
 
 namespace convlab {
 
@@ -204,10 +205,7 @@ Preset load_preset(const std::string& name) {
   if (file.extension() != ".json") {
     const std::vector<std::string> names = preset_names();
     if (std::ranges::find(names, name) == names.end()) {
-      std::string known;
-      for (const std::string& other : names) known += (known.empty() ? "" : ", ") + other;
-      throw UsageError("There is no network preset '" + name + "'; the presets are: " + known +
-                       ".");
+      throw UsageError(unknown_name("network preset", name, names));
     }
     file = network_folder() / "presets" / (name + ".json");
   }

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace convlab {
 

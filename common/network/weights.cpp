@@ -10,8 +10,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
 
 namespace convlab {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

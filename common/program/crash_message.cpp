@@ -7,7 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

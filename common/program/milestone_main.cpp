@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -15,23 +16,24 @@
 #include <utility>
 #include <vector>
 
-#include "common/command_line/run_program.hpp"
+#include "common/base/error.hpp"
+#include "common/base/fault_record.hpp"
+#include "common/base/process_usage.hpp"
+#include "common/base/run_program.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/custom_submission/build_custom_submission.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
 #include "common/device/device_error.hpp"
 #include "common/device/device_session.hpp"
-#include "common/error/error.hpp"
-#include "common/error/fault_record.hpp"
-#include "common/fault_words/fault_words.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/given_file/build_given_file.hpp"
+#include "common/device/gpu_probe.hpp"
 #include "common/network/network.hpp"
-#include "common/process/process_usage.hpp"
 #include "common/program/arguments.hpp"
 #include "common/program/crash_message.hpp"
 #include "common/program/sibling_program.hpp"
 #include "common/result/add_device.hpp"
 #include "common/result/result.hpp"
+#include "common/serve/fault_words.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/left_out.hpp"
 #include "common/stage/run_stage.hpp"
@@ -43,7 +45,7 @@ namespace convlab {
 namespace {
 
 struct Options {
-  std::string batch = std::to_string(kMaxBatch);
+  std::string batch;  // empty: as many as the device can bear
   std::string network = kDefaultPreset;
   std::string stage;
   std::string solution;
@@ -85,7 +87,9 @@ std::string examples(const Milestone& milestone) {
 void declare(CLI::App& app, const Milestone& milestone, Options& options) {
   const bool on_device = milestone.device != Device::kCpu;
   options.repeats = on_device ? 10 : 1;
-  app.add_option("BATCH", options.batch, "Images to classify, 1 to 10000")->capture_default_str();
+  app.add_option("BATCH", options.batch,
+                 on_device ? "Images to classify, 1 to 10000 (default: 10000; emulated 100)"
+                           : "Images to classify, 1 to 10000 (default: 10000)");
   app.add_option("--network", options.network, "Network preset, or a preset file (.json)")
       ->capture_default_str();
   auto* stage = app.add_option("--stage", options.stage, "Run this stage (default: the first)");
@@ -114,12 +118,19 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
 }
 
 void list_stages() {
+  int id_width = 0;
+  int precision_width = 0;
   for (const Stage& stage : registered_stages()) {
-    std::printf("%-18s %-5s %s\n", stage.id.c_str(), to_string(stage.precision),
-                stage.title.c_str());
+    id_width = std::max(id_width, static_cast<int>(stage.id.size()));
+    precision_width =
+        std::max(precision_width, static_cast<int>(std::strlen(to_string(stage.precision))));
+  }
+  for (const Stage& stage : registered_stages()) {
+    std::printf("%-*s  %-*s  %s\n", id_width, stage.id.c_str(), precision_width,
+                to_string(stage.precision), stage.title.c_str());
   }
   for (const auto& [id, reason] : stages_left_out()) {
-    std::printf("%-18s left out: %s\n", id.c_str(), reason.c_str());
+    std::printf("%-*s  left out: %s\n", id_width, id.c_str(), reason.c_str());
   }
 }
 
@@ -136,9 +147,15 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
       if (has_program(program_name(milestone.id, milestone.solution, Device::kGpu))) {
         become(Device::kGpu);
       }
-      throw EnvironmentError(
-          "This build has no programs for a GPU; install a CUDA Toolkit and configure again, or "
-          "take --device emulated.");
+      const auto gpu = answering_gpu();
+      if (!gpu) {
+        throw EnvironmentError(
+            "No GPU answers on this machine; leave the option out, or say --device emulated.");
+      }
+      throw EnvironmentError(*gpu +
+                             " answers, but this build has no programs for a GPU; install a CUDA "
+                             "Toolkit and configure again (cmake --preset lab), or say --device "
+                             "emulated.");
     }
     return milestone.open_device();
   }
@@ -163,14 +180,15 @@ bool is_file(const std::string& solution) {
 
 // Compiles the file of --solution and replaces this process by the program, with the other
 // arguments.
-[[noreturn]] void run_given_file(const Milestone& milestone, const Options& options, char** argv) {
+[[noreturn]] void run_custom_submission(const Milestone& milestone, const Options& options,
+                                        char** argv) {
   const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
   const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
-  const std::filesystem::path program =
-      build_given_file({.build = build,
-                        .device = milestone.device,
-                        .capability = device ? device->info().capability : ComputeCapability{}},
-                       options.solution);
+  const std::filesystem::path program = build_custom_submission(
+      {.build = build,
+       .device = milestone.device,
+       .capability = device ? device->info().capability : ComputeCapability{}},
+      options.solution);
   const std::string flag = "--solution";
   std::vector<char*> arguments;
   for (; *argv != nullptr; ++argv) {
@@ -413,9 +431,9 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
   if (!options.json.empty()) write_result(options.json, result);
 }
 
-ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
+ExitCode run(const Milestone& milestone, Options options, char** argv) {
   if (!options.solution.empty() && is_file(options.solution)) {
-    run_given_file(milestone, options, argv);
+    run_custom_submission(milestone, options, argv);
   }
   if (!options.solution.empty() && options.solution != milestone.solution) {
     become_program(program_name(milestone.id, options.solution, milestone.device), argv);
@@ -429,6 +447,14 @@ ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
     return serve(*options.serve_channel, device.get());
   }
   explain_crashes();
+  if (options.batch.empty()) {
+    const bool emulated = milestone.device == Device::kEmulated;
+    options.batch = std::to_string(emulated ? 100 : kMaxBatch);
+    if (emulated) {
+      std::printf("No batch was named, so this emulates %s images; 10000 take minutes.\n",
+                  options.batch.c_str());
+    }
+  }
   try {
     run_all(milestone, device.get(), options);
   } catch (const std::bad_alloc&) {

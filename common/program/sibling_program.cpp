@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 
@@ -24,16 +24,20 @@ std::string program_name(const std::string& milestone, const std::string& soluti
 }
 
 bool has_program(const std::string& name) {
-  std::error_code missing;
-  return !std::filesystem::equivalent(sibling(name), kSelf, missing) && !missing;
+  const std::filesystem::path program = sibling(name);
+  return std::filesystem::exists(program) && !std::filesystem::equivalent(program, kSelf);
 }
 
 void become_program(const std::string& name, char** argv) {
   const std::filesystem::path program = sibling(name);
   execv(program.c_str(), argv);
-  throw EnvironmentError("There is no program " + program.string() +
-                         "; a hand-out has no reference solutions, a full checkout builds them "
-                         "(cmake --build --preset lab).");
+  const std::string command = "cmake --build --preset lab --target " + name;
+  throw EnvironmentError("There is no program " + program.string() + "; " +
+                         (name.find("-reference") == std::string::npos
+                              ? "to build it: " + command + "."
+                              : "a hand-out has no reference solutions, a full checkout builds "
+                                "them (" +
+                                    command + ")."));
 }
 
 }  // namespace convlab

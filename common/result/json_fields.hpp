@@ -6,7 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 // One declaration per struct, for writing and for reading:
 //

@@ -3,8 +3,8 @@
 #include <array>
 #include <ctime>
 
-#include "common/error/enum_name.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/enum_name.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/result/result_json.hpp"
 
 namespace convlab {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
+#include "common/base/process_usage.hpp"
 #include "common/device/device_info.hpp"
-#include "common/process/process_usage.hpp"
 #include "common/result/machine.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
 namespace convlab {
@@ -109,7 +109,7 @@ struct ReferenceLine {
   friend bool operator==(const ReferenceLine&, const ReferenceLine&) = default;
 };
 
-/// The content of one result file; after a check the file holds more, grader/result.
+/// The content of one result file; after a check the file holds more, grader/checks/result.
 struct Result {
   std::string program{};    ///< "m1", "grader check"
   std::string milestone{};  ///< "m1"

@@ -1,7 +1,7 @@
 #include "common/result/result_json.hpp"
 
-#include "common/error/error.hpp"
-#include "common/text/printable.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 
 namespace convlab {
 
@@ -80,11 +80,21 @@ static void json_fields(JsonFields& fields, AccuracyResult& accuracy) {
       .optional("expected", accuracy.expected)("undecided", accuracy.undecided);
 }
 
+// Names go into commands, pages and plots, and a file may come from anybody.
+static void require_id(const char* what, const std::string& text) {
+  if (is_id(text)) return;
+  throw EnvironmentError("it names the " + std::string(what) + " '" + short_line(text, 40) +
+                         "', but such a name has 1 to 40 of a-z, 0-9 and '-'");
+}
+
 static void json_fields(JsonFields& fields, RunResult& run) {
   fields("network", run.network, "batch", run.batch, "stage", run.stage, "device", run.device,
          "layers", run.layers)
       .optional("total", run.total, "accuracy", run.accuracy)("verdict", run.verdict)
       .optional("start_up_ms", run.start_up_ms, "empty_launch_ms", run.empty_launch_ms);
+  if (!fields.reads()) return;
+  require_id("network", run.network);
+  require_id("stage", run.stage.id);
 }
 
 static void json_fields(JsonFields& fields, ReferenceLine& line) {

@@ -3,10 +3,10 @@
 #include <functional>
 #include <string>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/measured_device.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result.hpp"
-#include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
 // The fields that result files and the messages between grader and submission have in common.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/process/descriptor.hpp"
+#include "common/base/descriptor.hpp"
 
 namespace convlab {
 

@@ -6,9 +6,17 @@
 
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
+
+namespace {
+
+int protection_of(MappedSegment::Access access) {
+  return access == MappedSegment::Access::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
+}
+
+}  // namespace
 
 MappedSegment::~MappedSegment() {
   unmap();
@@ -20,13 +28,25 @@ void MappedSegment::unmap() {
   size_ = mapped_size_ = 0;
 }
 
-void MappedSegment::map(int descriptor, Access access, Pages pages) {
-  unmap();
+void MappedSegment::map(int descriptor, Access access) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || status.st_size <= 0) {
     throw EnvironmentError("A shared memory segment arrived without a size.");
   }
-  const auto size = static_cast<std::size_t>(status.st_size);
+  map_pages(static_cast<std::size_t>(status.st_size), protection_of(access),
+            MAP_SHARED | MAP_POPULATE, descriptor);
+}
+
+void MappedSegment::make(std::size_t size) {
+  map_pages(size, protection_of(Access::kWrite), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+void MappedSegment::allow(Access access) {
+  ::mprotect(data_, mapped_size_, protection_of(access));
+}
+
+void MappedSegment::map_pages(std::size_t size, int protection, int flags, int descriptor) {
+  unmap();
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t mapped_size = (size + page - 1) / page * page;
   void* reserved = ::mmap(nullptr, mapped_size + 2 * kGuardBytes, PROT_NONE,
@@ -35,9 +55,7 @@ void MappedSegment::map(int descriptor, Access access, Pages pages) {
     throw EnvironmentError("No address space for " + std::to_string(size) + " bytes.");
   }
   std::byte* begin = static_cast<std::byte*>(reserved) + kGuardBytes;
-  const int protection = access == Access::kWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-  const int flags = MAP_SHARED | MAP_FIXED | (pages == Pages::kPresent ? MAP_POPULATE : 0);
-  void* mapped = ::mmap(begin, mapped_size, protection, flags, descriptor, 0);
+  void* mapped = ::mmap(begin, mapped_size, protection, flags | MAP_FIXED, descriptor, 0);
   if (mapped == MAP_FAILED) {
     ::munmap(reserved, mapped_size + 2 * kGuardBytes);
     throw EnvironmentError("No memory to map " + std::to_string(size) + " bytes.");

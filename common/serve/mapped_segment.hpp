@@ -5,8 +5,8 @@
 
 namespace convlab {
 
-/// Shared memory as a submission sees it: the segment between guard pages. An index outside the
-/// array causes a signal, and its address shows the index.
+/// Memory of the grader's numbers as a submission sees it: between guard pages. An index outside
+/// the array causes a signal, and its address shows the index.
 class MappedSegment {
  public:
   static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
@@ -18,13 +18,15 @@ class MappedSegment {
 
   enum class Access { kRead, kWrite };
 
-  /// When the pages are mapped: all at once, so that no page fault falls into a convolution that is
-  /// timed, or each at its first use.
-  enum class Pages { kPresent, kOnDemand };
-
-  /// Maps the whole memory file and replaces the earlier mapping.
+  /// Maps the whole memory file and replaces the earlier mapping. All pages are present at once, so
+  /// that no page fault falls into a convolution that is timed.
   /// @throws EnvironmentError if there is no memory for it
-  void map(int descriptor, Access access, Pages pages);
+  void map(int descriptor, Access access);
+
+  /// Private memory of this process instead, of at least `size` bytes.
+  void make(std::size_t size);
+
+  void allow(Access access);
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -36,6 +38,7 @@ class MappedSegment {
 
  private:
   void unmap();
+  void map_pages(std::size_t size, int protection, int flags, int descriptor);
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;

@@ -17,12 +17,12 @@
 #include <exception>
 #include <new>
 
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/buffer.hpp"
 #include "common/device/device_error.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/mapped_segment.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/buffer.hpp"
-#include "common/testing/address_sanitizer.hpp"
 
 // Defined by the linker: the beginning of the program and the end of its code.
 extern "C" const char __executable_start;  // NOLINT: its name
@@ -128,13 +128,16 @@ class TimeLimit {
     const Session& s = session();
     const double left = s.limit_s - (seconds_of(s.limit_clock) - s.limit_from_s);
     const double waited = seconds_of(CLOCK_MONOTONIC) - s.wait_from_s;
-    if (left <= 0.0 || waited >= kLongestWait * s.limit_s) return true;
+    // Neither may a program wait without computing, nor must it suffer from what else runs here.
+    const bool idle = s.limit_s - left < kBusy * waited;
+    if (left <= 0.0 || (idle && waited >= kLongestWait * s.limit_s)) return true;
     look_after(std::max(left, kShortestLook));
     return false;
   }
 
  private:
   static constexpr double kLongestWait = 3.0;  // times the limit
+  static constexpr double kBusy = 0.05;        // of a processor
   static constexpr double kShortestLook = 0.02;
 
   static double seconds_of(clockid_t clock) {
@@ -236,20 +239,68 @@ bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t eleme
          static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
 }
 
-// Written instead of the output; the grader makes the segment large enough.
-void hand_over(const std::vector<FlowWord>& words) {
-  const MappedSegment& segment = session().output;
-  FlowRecord record;
-  if (segment.size() >= sizeof record + words.size() * sizeof(FlowWord)) {
-    record.count = words.size();
-    std::memcpy(segment.data() + sizeof record, words.data(), words.size() * sizeof(FlowWord));
+/// Withholds numbers while it lives. Tokens in the output become numbers again in the end.
+class Withholding {
+ public:
+  explicit Withholding(const ServeRequest& request)
+      : withheld_(session().device != nullptr ? request.withheld : Withheld::kNothing) {
+    if (withheld_ == Withheld::kNothing) return;
+    Session& s = session();
+    const auto bytes = [](std::int64_t count) {
+      return static_cast<std::size_t>(count) * sizeof(float);
+    };
+    s.input.make(request.input_offset + bytes(request.shape.input_size()));
+    s.weights.make(request.weights_offset + bytes(request.shape.weights_size()));
+    s.device->withhold();
+    fill(s.input, request.input_offset, request.shape.input_size(),
+         withheld_ != Withheld::kWeights);
+    fill(s.weights, request.weights_offset, request.shape.weights_size(),
+         withheld_ != Withheld::kInput);
   }
-  std::memcpy(segment.data(), &record, sizeof record);
-}
+  Withholding(const Withholding&) = delete;
+  Withholding& operator=(const Withholding&) = delete;
+  ~Withholding() {
+    if (withheld_ != Withheld::kNothing) session().device->stop_withholding();
+  }
+
+  void take_new_input(const ServeRequest& request) const {
+    if (withheld_ == Withheld::kNothing) return;
+    fill(session().input, request.input_offset, request.shape.input_size(),
+         withheld_ != Withheld::kWeights);
+  }
+
+  void reveal(float* output) const {
+    if (withheld_ != Withheld::kNothing) {
+      session().device->reveal(output, session().shape.output_size());
+    }
+  }
+
+ private:
+  static void fill(MappedSegment& segment, std::uint64_t offset, std::int64_t count,
+                   bool with_tokens) {
+    segment.allow(MappedSegment::Access::kWrite);
+    auto* to = reinterpret_cast<float*>(segment.data() + offset);
+    const auto take = [&](const float* numbers, std::int64_t size) {
+      if (with_tokens) {
+        session().device->make_tokens(numbers, to, size);
+      } else {
+        std::copy_n(numbers, size, to);
+      }
+      to += size;
+    };
+    if (!receive_numbers(session().channel, count, take)) {
+      throw EnvironmentError("The grader did not send the numbers of a convolution.");
+    }
+    segment.allow(MappedSegment::Access::kRead);
+  }
+
+  Withheld withheld_;
+};
 
 void run_request(const ServeRequest& request, ServeReply& reply) {
   Session& s = session();
   const ConvShape& shape = s.shape = request.shape;
+  const Withholding withholding(request);
   if (!fits(s.input, request.input_offset, shape.input_size()) ||
       !fits(s.weights, request.weights_offset, shape.weights_size()) ||
       !fits(s.output, request.output_offset, shape.output_size())) {
@@ -269,10 +320,13 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
     paused.kernels.copies = copies;
     send_message(s.channel, encode(paused));
     const auto answer = receive_message(s.channel);
-    return answer ? answer->text : std::string();
+    const std::string wanted = answer ? answer->text : std::string();
+    if (wanted == to_string(Step::kNewInput)) withholding.take_new_input(request);
+    return wanted;
   };
   if (request.pauses) {
     reply.kernels = run_phases(stage, shape, input, weights, output, s.device, [&] { pause(0); });
+    withholding.reveal(output);
     return;
   }
   const auto next = [&](int copies) {
@@ -281,11 +335,10 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
            : wanted == to_string(Step::kNewInput) ? Step::kNewInput
                                                   : Step::kConvolve;
   };
-  if (request.records && s.device != nullptr) s.device->record_words();
   const PhaseTimes times =
       request.steps ? run_in_steps(stage, shape, input, weights, output, s.device, next)
                     : run_stage(stage, shape, input, weights, output, {.device = s.device});
-  if (request.records && s.device != nullptr) hand_over(s.device->take_words());
+  withholding.reveal(output);
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;
   if (!times.samples.empty()) reply.sample = times.samples.back();
@@ -333,7 +386,6 @@ ServeReply answer(const ServeRequest& request) {
       // The device reported a fault that the stage ignored.
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;
-      if (!reply.fault && warp_sync_source() != nullptr) reply.fault = warp_sync_source()();
       if (access_source() != nullptr) reply.accesses = access_source()();
     }
   } catch (const NotImplementedError& error) {
@@ -346,6 +398,7 @@ ServeReply answer(const ServeRequest& request) {
     reply.status = ServeStatus::kException;
     reply.fault = FaultRecord{FaultKind::kException, "an exception that is no std::exception"};
   }
+  if (!request.stage.empty() && race_source() != nullptr) reply.race = race_source()();
   return reply;
 }
 
@@ -364,15 +417,12 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
     if (!request) return ExitCode::kUsage;
     s.token = request->token;
     try {
-      if (message->descriptors.size() == 3) {
-        using enum MappedSegment::Access;
-        using enum MappedSegment::Pages;
-        s.input.map(message->descriptors[0].get(), kRead, kPresent);
-        s.weights.map(message->descriptors[1].get(), kRead, kPresent);
-        // A record is not timed, and its segment has room for the longest one.
-        s.output.map(message->descriptors[2].get(), kWrite,
-                     request->records ? kOnDemand : kPresent);
+      const auto& segments = message->descriptors;
+      if (segments.size() == 3) {
+        s.input.map(segments[0].get(), MappedSegment::Access::kRead);
+        s.weights.map(segments[1].get(), MappedSegment::Access::kRead);
       }
+      if (!segments.empty()) s.output.map(segments.back().get(), MappedSegment::Access::kWrite);
       if (!send_message(channel_descriptor, encode(answer(*request)))) break;
     } catch (const EnvironmentError& error) {
       const ServeReply refusal{

@@ -1,23 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/access_notes.hpp"
+#include "common/base/error.hpp"
 #include "common/device/measured_device.hpp"
-#include "common/error/access_notes.hpp"
-#include "common/error/error.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/run_stage.hpp"
 
 namespace convlab {
 
-/// The grader and a submission are two processes. The grader starts `m1 --serve` with a
-/// SOCK_SEQPACKET socket on this descriptor, requests one convolution after another, and judges the
-/// raw outputs itself: it owns labels, seeds, expected values and the result file. The submission
-/// sees inputs and returns outputs; the grader ignores what it prints.
-inline constexpr int kServeDescriptor = 3;
+// The grader and a submission are two processes. The grader starts `m1 --serve` with a
+// SOCK_SEQPACKET socket on kServeDescriptor, requests one convolution after another, and judges the
+// raw outputs itself: it owns labels, seeds, expected values and the result file. The submission
+// sees inputs and returns outputs; the grader ignores what it prints.
 
 /// If a program for a GPU finds none, the emulated program replaces it. This environment variable
 /// then holds the reason, for the grader.
@@ -29,11 +29,19 @@ inline constexpr const char* kNoGpuVariable = "CONVLAB_NO_GPU";
 /// @return the exit code of the process
 ExitCode serve(int channel_descriptor, DeviceSession* device = nullptr);
 
+/// Which arrays hold tokens instead of numbers (DeviceSession::withhold).
+enum class Withheld { kNothing, kInput, kWeights, kBoth };
+
+/// "nothing", "input", "weights", "both".
+const char* to_string(Withheld withheld);
+
 /// Asks for one convolution, or (without a stage) for the list of stages.
 ///
 /// Three shared memory segments travel with the first request, and again whenever one was
 /// replaced: input and weights, which the submission cannot write, and output. An array starts
-/// `…_offset` bytes into its segment.
+/// `…_offset` bytes into its segment. Of a convolution with withheld numbers only the output's
+/// travels: the numbers follow the request over the channel, first input, then weights, and the
+/// input's follow each Step::kNewInput. So no memory that the stage could map ever holds them.
 struct ServeRequest {
   std::uint64_t token = 0;  ///< the answer must repeat it
   std::string stage{};
@@ -44,15 +52,9 @@ struct ServeRequest {
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, if that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
-  bool records = false;  ///< in the end the output segment holds a FlowRecord instead of the output
+  Withheld withheld = Withheld::kNothing;  ///< anything else: the numbers follow, see send_numbers
   /// Of the device, instead of the environment's: see DeviceSession::choose_settings.
   std::vector<std::string> settings{};
-};
-
-/// The start of the output segment after a request that records; `count` words follow.
-struct alignas(FlowWord) FlowRecord {
-  std::uint64_t count = 0;
-  std::uint64_t unused = 0;
 };
 
 enum class ServeStatus {
@@ -72,6 +74,7 @@ struct ServeReply {
   ServeStatus status = ServeStatus::kDone;
   std::string message{};               ///< of kNotImplemented and kRefused
   std::optional<FaultRecord> fault{};  ///< of kException and kCrash
+  std::optional<FaultRecord> race{};   ///< of a program that looks for races, also if it failed
   double op_ms = 0.0;
   double layer_ms = 0.0;
   PhaseKernels
@@ -87,6 +90,12 @@ struct ServeReply {
 
 /// "empty-call", "new-input", "convolve".
 const char* to_string(Step step);
+
+/// Sends an array in messages of its own, and calls `take` with the parts of one that arrives.
+/// @return false if the other side is gone, or sent something else
+bool send_numbers(int socket, const float* numbers, std::int64_t count);
+bool receive_numbers(int socket, std::int64_t count,
+                     const std::function<void(const float* numbers, std::int64_t count)>& take);
 
 std::string encode(const ServeRequest& request);
 std::string encode(const ServeReply& reply);

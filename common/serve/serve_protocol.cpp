@@ -1,7 +1,13 @@
 // The messages between the grader and a submission, as JSON.
 
-#include "common/error/enum_name.hpp"
+#include <string.h>  // explicit_bzero
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/enum_name.hpp"
 #include "common/result/result_json.hpp"
+#include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 
 namespace convlab {
@@ -38,6 +44,39 @@ const char* to_string(Step step) {
   return enum_name(step, {"empty-call", "new-input", "convolve"});
 }
 
+const char* to_string(Withheld withheld) {
+  return enum_name(withheld, {"nothing", "input", "weights", "both"});
+}
+
+constexpr std::int64_t kNumbersOfMessage = kMaxMessage / sizeof(float);
+
+bool send_numbers(int socket, const float* numbers, std::int64_t count) {
+  for (std::int64_t begin = 0; begin < count; begin += kNumbersOfMessage) {
+    const auto size = static_cast<std::size_t>(std::min(count - begin, kNumbersOfMessage));
+    const char* const bytes = reinterpret_cast<const char*>(numbers + begin);
+    if (!send_message(socket, std::string(bytes, size * sizeof(float)))) return false;
+  }
+  return true;
+}
+
+bool receive_numbers(int socket, std::int64_t count,
+                     const std::function<void(const float* numbers, std::int64_t count)>& take) {
+  std::vector<float> numbers(static_cast<std::size_t>(std::min(count, kNumbersOfMessage)));
+  bool complete = true;
+  for (std::int64_t begin = 0; complete && begin < count; begin += kNumbersOfMessage) {
+    const auto size = std::min(count - begin, kNumbersOfMessage);
+    auto message = receive_message(socket);
+    complete = message && message->text.size() == static_cast<std::size_t>(size) * sizeof(float);
+    if (!complete) break;
+    std::memcpy(numbers.data(), message->text.data(), message->text.size());
+    take(numbers.data(), size);
+    // Freed memory keeps its content, and a stage may allocate it.
+    ::explicit_bzero(message->text.data(), message->text.size());
+  }
+  ::explicit_bzero(numbers.data(), numbers.size() * sizeof(float));
+  return complete;
+}
+
 static void json_fields(JsonFields& fields, FaultMemory& memory) {
   fields.optional("variable", memory.variable, "argument", memory.argument, "freed", memory.freed,
                   "bytes", memory.bytes, "offset", memory.offset, "row_bytes", memory.row_bytes,
@@ -48,14 +87,26 @@ static void json_fields(JsonFields& fields, FaultWait& wait) {
   fields("threads", wait.threads).optional("call", wait.call, "line", wait.line);
 }
 
+static void json_fields(JsonFields& fields, RaceSide& side) {
+  fields.optional("file", side.file, "line", side.line, "block", side.block, "thread", side.thread,
+                  "writes", side.writes, "atomic", side.atomic, "by_warp", side.by_warp, "code",
+                  side.code);
+}
+
+static void json_fields(JsonFields& fields, RaceFacts& race) {
+  fields("scope", race.scope, "first", race.first, "second", race.second)
+      .optional("updates", race.updates, "between", race.between, "between_line", race.between_line,
+                "meeting_places", race.meeting_places);
+}
+
 static void json_fields(JsonFields& fields, FaultRecord& fault) {
   fields("kind", fault.kind)
       .optional("text", fault.text, "kernel", fault.kernel, "file", fault.file, "line", fault.line,
-                "allocated_at", fault.allocated_at, "other_place", fault.other_place, "call",
-                fault.call, "block", fault.block, "thread", fault.thread, "array", fault.array,
-                "element", fault.element, "code", fault.code, "has_thread", fault.has_thread,
-                "writes", fault.writes, "memory", fault.memory, "launch_line", fault.launch_line,
-                "grid", fault.grid, "block_size", fault.block_size, "waiting", fault.waiting);
+                "allocated_at", fault.allocated_at, "call", fault.call, "block", fault.block,
+                "thread", fault.thread, "array", fault.array, "element", fault.element, "code",
+                fault.code, "has_thread", fault.has_thread, "writes", fault.writes, "memory",
+                fault.memory, "launch_line", fault.launch_line, "grid", fault.grid, "block_size",
+                fault.block_size, "waiting", fault.waiting, "race", fault.race);
 }
 
 static void json_fields(JsonFields& fields, DeviceTransfer& transfer) {
@@ -82,7 +133,13 @@ static void json_fields(JsonFields& fields, AccessNote& note) {
   fields("kernel", note.kernel, "file", note.file, "line", note.line, "space", note.space, "memory",
          note.memory, "writes", note.writes, "bytes", note.bytes, "requests", note.requests,
          "lanes", note.lanes, "parts", note.parts, "least", note.least, "most", note.most,
-         "threads", note.threads, "most_by_one", note.most_by_one);
+         "threads", note.threads, "most_by_one", note.most_by_one)
+      .optional("atomic", note.atomic, "conflicts", note.conflicts);
+}
+
+static void json_fields(JsonFields& fields, ProductNote& note) {
+  fields("kernel", note.kernel, "file", note.file, "line", note.line, "multiply_adds",
+         note.multiply_adds);
 }
 
 static void json_fields(JsonFields& fields, BarrierNote& note) {
@@ -93,14 +150,15 @@ static void json_fields(JsonFields& fields, BarrierNote& note) {
 }
 
 static void json_fields(JsonFields& fields, AccessNotes& notes) {
-  fields.optional("accesses", notes.accesses, "barriers", notes.barriers);
+  fields.optional("accesses", notes.accesses, "barriers", notes.barriers, "products",
+                  notes.products, "left_out", notes.left_out);
 }
 
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
   fields("prolog", kernels.prolog, "convolve", kernels.convolve, "epilog", kernels.epilog,
          "unjoined", kernels.unjoined, "copies", kernels.copies, "finished", kernels.finished)
-      .defaulted("copied_in", kernels.copied_in, "read_back", kernels.read_back, "sent",
-                 kernels.sent, "reach", kernels.reach);
+      .defaulted("copied_in", kernels.copied_in, "read_back", kernels.read_back, "reach",
+                 kernels.reach);
 }
 
 static void json_fields(JsonFields& fields, ServeRequest& request) {
@@ -109,15 +167,16 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
   fields("shape", request.shape, "input_offset", request.input_offset, "weights_offset",
          request.weights_offset, "output_offset", request.output_offset)
       .optional("kernel_limit_s", request.kernel_limit_s)
-      .defaulted("pauses", request.pauses, "steps", request.steps, "records", request.records);
+      .defaulted("pauses", request.pauses, "steps", request.steps, "withheld", request.withheld);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {
   fields("token", reply.token, "status", reply.status)
-      .optional("message", reply.message, "fault", reply.fault, "op_ms", reply.op_ms, "layer_ms",
-                reply.layer_ms, "kernels", reply.kernels, "notes", reply.notes, "access_notes",
-                reply.accesses, "stages", reply.stages, "device", reply.device, "no_gpu",
-                reply.no_gpu, "sample", reply.sample, "measured", reply.measured);
+      .optional("message", reply.message, "fault", reply.fault, "race", reply.race, "op_ms",
+                reply.op_ms, "layer_ms", reply.layer_ms, "kernels", reply.kernels, "notes",
+                reply.notes, "access_notes", reply.accesses, "stages", reply.stages, "device",
+                reply.device, "no_gpu", reply.no_gpu, "sample", reply.sample, "measured",
+                reply.measured);
 }
 
 std::string encode(const ServeRequest& request) {

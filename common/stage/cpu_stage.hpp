@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "common/base/conv_shape.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

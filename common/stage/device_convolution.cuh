@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

@@ -6,11 +6,11 @@
 #include <functional>
 #include <memory>
 
+#include "common/base/error.hpp"
+#include "common/base/stopwatch.hpp"
 #include "common/device/device_error.hpp"
 #include "common/device/input_copies.hpp"
-#include "common/error/error.hpp"
 #include "common/timing/statistics.hpp"
-#include "common/timing/stopwatch.hpp"
 
 namespace convlab {
 
@@ -37,7 +37,6 @@ OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
 struct Work {
   int kernels = -1;
   std::int64_t read_back = 0;
-  std::int64_t sent = 0;
 };
 
 Work work_of(DeviceSession* device, const char* name, const std::function<void()>& phase) {
@@ -56,7 +55,6 @@ Work work_of(DeviceSession* device, const char* name, const std::function<void()
   for (const ProfileEntry& kernel : profile.kernels) work.kernels += kernel.calls;
   for (const auto& copy : profile.copies) {
     if (copy.direction == "device to host") work.read_back += copy.bytes;
-    if (copy.direction == "host to device") work.sent += copy.bytes;
   }
   return work;
 }
@@ -98,7 +96,8 @@ int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const flo
                            const float* weights, float* output, DeviceSession& device) {
   const auto run = [&](const std::function<void()>& change) {
     run_with_change(stage, shape, input, weights, output, device, change);
-    return std::vector<float>(output, output + shape.output_size());
+    const TrueNumbers numbers(&device, output, shape.output_size());
+    return std::vector<float>(numbers.data(), numbers.data() + shape.output_size());
   };
   const std::vector<float> usual = run([] {});
   constexpr std::size_t kPieces = 16;
@@ -151,13 +150,15 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
   PhaseTimes times;
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
-  const InputCopies copies = device == nullptr ? InputCopies{} : find_copies(*device, input, shape);
+  const auto true_input = [&] { return TrueNumbers(device, input, shape.input_size()); };
+  const InputCopies copies =
+      device == nullptr ? InputCopies{} : find_copies(*device, true_input().data(), shape);
   const int count = copies.known ? static_cast<int>(copies.complete ? copies.parts.size() : 0) : -1;
   for (Step step = next(count); step != Step::kConvolve; step = next(count)) {
     if (step == Step::kEmptyCall) {
       time_op(device, [] {});
     } else if (count > 0) {
-      overwrite(*device, copies, input, shape);
+      overwrite(*device, copies, true_input().data(), shape);
     }
   }
   double epilog_ms = 0.0;
@@ -185,30 +186,29 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
                      convolution->prolog(shape, input, weights, output);
                    }).kernels;
   const auto memory = device == nullptr ? std::vector<MemoryContent>{} : device->memory();
-  const Places copies = places_of(memory, input, shape.input_size());
+  const Places copies =
+      places_of(memory, TrueNumbers(device, input, shape.input_size()).data(), shape.input_size());
   kernels.copies = static_cast<int>(copies.size());
   const auto pause_and_copy = [&] {
     pause();
-    for (std::byte* copy : copies) device->overwrite(copy, input, shape.input_size());
+    const TrueNumbers numbers(device, input, shape.input_size());
+    for (std::byte* copy : copies) device->overwrite(copy, numbers.data(), shape.input_size());
   };
   pause_and_copy();
-  if (!copies.empty()) {
-    pause();
-    device->show_host(copies, input, shape.input_size());
-  }
+  // Without withheld numbers the output shows who computes: the host now holds another input.
+  if (!copies.empty() && !device->withholds()) pause();
   const Work work = work_of(device, "convolve", [&] {
     convolution->convolve();
     kernels.unjoined = device != nullptr && device->has_unjoined_work();
   });
-  if (!copies.empty()) device->show_host({}, nullptr, 0);
   kernels.convolve = work.kernels;
   kernels.read_back = work.read_back;
-  kernels.sent = work.sent;
-  kernels.copied_in =
-      !copies.empty() && !places_of(device->memory(), input, shape.input_size()).empty();
+  kernels.copied_in = !copies.empty() && !device->withholds() &&
+                      !places_of(device->memory(), input, shape.input_size()).empty();
   pause_and_copy();
   kernels.epilog = work_of(device, "epilog", [&] { convolution->epilog(); }).kernels;
-  kernels.finished = !places_of(memory, output, shape.output_size()).empty();
+  const TrueNumbers got(device, output, shape.output_size());
+  kernels.finished = !places_of(memory, got.data(), shape.output_size()).empty();
   const bool is_emulated = device != nullptr && device->info().device == Device::kEmulated;
   if (copies.empty() && is_emulated) {
     const std::vector<float> result(output, output + shape.output_size());

@@ -3,9 +3,9 @@
 #include <functional>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/device_session.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 #include "common/timing/op_sample.hpp"
 
 namespace convlab {
@@ -26,7 +26,6 @@ struct PhaseKernels {
   int copies = 0;          ///< places in device memory that held the input and were changed with it
   bool copied_in = false;  ///< convolve itself copied the input to one of them
   std::int64_t read_back = 0;  ///< bytes that convolve copied from the device to the host
-  std::int64_t sent = 0;       ///< bytes that convolve copied from the host to the device
   bool finished = false;       ///< after prolog, device memory already held what became the output
   /// If the emulated device holds the input only in another form: the largest number of outputs
   /// that one number in its memory after prolog changes; -1 if not tried. A weight changes a whole
@@ -70,9 +69,9 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
 
 /// Runs the phases once, with a pause after prolog and one after convolve, in which `pause` may put
 /// other numbers into the input array. If the device knows its memory, copies of the input there
-/// change with it. Then there is a further pause before convolve, after which host and device hold
-/// different inputs, even if the host reads device memory. So the output shows where and in which
-/// phase it was computed.
+/// change with it. Then, unless the device withholds numbers, there is a further pause before
+/// convolve, after which host and device hold different inputs. So the output shows in which phase
+/// it was computed, and by whom.
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause);

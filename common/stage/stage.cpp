@@ -5,7 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/unknown_name.hpp"
 #include "common/stage/cpu_stage.hpp"
 #include "common/stage/left_out.hpp"
 
@@ -57,15 +58,15 @@ std::vector<Stage> registered_stages() {
 }
 
 Stage find_stage(const std::string& id) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Stage& stage : registered_stages()) {
     if (stage.id == id) return stage;
-    known += (known.empty() ? "" : ", ") + stage.id;
+    known.push_back(stage.id);
   }
   if (const auto reason = left_out().find(id); reason != left_out().end()) {
     throw EnvironmentError("There is no stage '" + id + "' here: " + reason->second + ".");
   }
-  throw UsageError("There is no stage '" + id + "' here; the stages are: " + known + ".");
+  throw UsageError(unknown_name("stage", id, known, " here"));
 }
 
 std::map<std::string, std::string> stages_left_out() {

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
+#include "common/base/precision.hpp"
 #include "common/device/device_info.hpp"
-#include "common/tensor/conv_shape.hpp"
-#include "common/tensor/precision.hpp"
 
 namespace convlab {
 

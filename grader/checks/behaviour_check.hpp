@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "grader/checks/result/check_result.hpp"
 #include "grader/checks/rules.hpp"
-#include "grader/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "grader/checks/element_cases.hpp"
-#include "grader/findings/catalogue.hpp"
-#include "grader/findings/course_findings.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/findings/course_findings.hpp"
 
 namespace convlab::grader {
 
@@ -68,6 +68,43 @@ std::optional<Finding> find_elements_as_bytes(const WrongOutput& wrong, const De
   return std::nullopt;
 }
 
+// Where each array is copied once: a copy that is shorter than its array.
+std::optional<Finding> find_short_copy(const WrongOutput& wrong, const DeviceNotes& notes,
+                                       const SourceText& sources, const std::string& seen) {
+  const ConvShape& s = wrong.shape;
+  std::vector<std::int64_t> in;
+  std::vector<std::int64_t> out;
+  for (const DeviceTransfer& each : notes.transfers) {
+    if (each.what == "host to device") in.push_back(each.bytes);
+    if (each.what == "device to host") out.push_back(each.bytes);
+  }
+  const auto told = [&](const std::string& array, std::int64_t bytes, std::int64_t elements) {
+    Finding found =
+        finding("E-copy", seen + " The copy of the " + array + " has " + std::to_string(bytes) +
+                              " bytes; the array has " + std::to_string(elements * kFloat) + ".");
+    for (const auto& place : sources.lines_with({"cudaMemcpy"})) {
+      found.seen += sources.quote(place.file, place.line);
+    }
+    found.cause = "A part of the " + array + " is never copied.";
+    found.next = "Copy the number of elements times sizeof(float).";
+    return found;
+  };
+  if (in.size() == 2) {
+    std::ranges::sort(in);
+    const auto [weights, input] = std::pair(s.weights_size() * kFloat, s.input_size() * kFloat);
+    const auto misses = [&](std::int64_t whole, std::int64_t rest) {
+      return std::ranges::find(in, whole) != in.end() && in[0] + in[1] < whole + rest;
+    };
+    const std::string name = weights == input ? "input or of the weights" : "weights";
+    if (misses(input, weights)) return told(name, in[0] + in[1] - input, s.weights_size());
+    if (misses(weights, input)) return told("input", in[0] + in[1] - weights, s.input_size());
+  }
+  if (out.size() == 1 && out[0] < s.output_size() * kFloat) {
+    return told("output", out[0], s.output_size());
+  }
+  return std::nullopt;
+}
+
 /// The same convolution once more.
 struct Rerun {
   bool failed = false;
@@ -114,35 +151,6 @@ std::string barrier_lines(const DeviceNotes& notes, const SourceText& sources) {
   }
   return lines.empty() ? "\nKernel " + kernel + " has no __syncthreads()."
                        : "\nThe barriers of kernel " + kernel + ":" + lines;
-}
-
-// A fragment is stored to shared memory and read again before a barrier.
-std::optional<Finding> find_read_after_store(const std::string& seen, const DeviceNotes& notes,
-                                             const SourceText& sources) {
-  if (notes.launches.empty()) return std::nullopt;
-  const std::string& kernel = notes.launches.back().kernel;
-  for (const auto& stored : sources.lines_of_kernel(kernel, {"store_matrix_sync"})) {
-    const std::string text = sources.line(stored.file, stored.line);
-    const auto begin = text.find_first_not_of("& ", text.find('(') + 1);
-    const std::string array = text.substr(begin, text.find_first_of(" [+,", begin) - begin);
-    const auto later = [&](const std::vector<std::string>& words) {
-      for (const auto& place : sources.lines_of_kernel(kernel, words)) {
-        if (place.line > stored.line) return place;
-      }
-      return SourceText::Place{};
-    };
-    const auto read = later({array});
-    const auto barrier = later({"__syncthreads"});
-    if (array.empty() || read.line == 0 || (barrier.line > 0 && barrier.line < read.line)) continue;
-    Finding found = finding("E-race", seen + sources.quote(stored.file, stored.line) +
-                                          sources.quote(read.file, read.line));
-    found.cause = "store_matrix_sync stores the sums of one warp in `" + array +
-                  "`, and threads of other warps read them: no barrier lies between the two lines.";
-    found.next =
-        "Put __syncthreads() after store_matrix_sync, where all threads of the block reach it.";
-    return found;
-  }
-  return std::nullopt;
 }
 
 std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceNotes& notes,
@@ -271,7 +279,12 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
     const std::int64_t threads = threads_of(launch);
     const std::int64_t planes = std::int64_t{shape.batch} * shape.out_channels;
     const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-    if (blocks < planes && threads >= shape.output_size()) {
+    if (all) {
+      found.cause = std::to_string(threads) +
+                    " threads ran, and none of them stored anything in the output: the store is "
+                    "missing, or its condition never holds.";
+      found.next = "Look for the line of the kernel that writes an element of the output.";
+    } else if (blocks < planes && threads >= shape.output_size()) {
       found.cause = "The grid has " + std::to_string(blocks) + " blocks for " +
                     std::to_string(shape.batch) + " images of " +
                     std::to_string(shape.out_channels) +
@@ -309,28 +322,6 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
 
 }  // namespace
 
-Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText& sources) {
-  Finding found = finding("E-race", seen + barrier_lines(notes, sources));
-  constexpr unsigned kWarp = 32;
-  const bool is_one_warp = notes.launches.empty() || notes.launches.back().block[0] *
-                                                             notes.launches.back().block[1] *
-                                                             notes.launches.back().block[2] <=
-                                                         kWarp;
-  if (!sources.has("__shared__")) {
-    found.cause =
-        "Two threads write the same element, or one thread reads what another one writes.";
-    found.next =
-        "Check that the index of every store is different for every thread, or use atomicAdd.";
-  } else if (!is_one_warp && sources.has("__syncwarp") && !sources.has("__syncthreads")) {
-    found.cause =
-        "The block has several warps, but __syncwarp() waits only for the threads of one warp.";
-    found.next = "Write __syncthreads(), or launch blocks of 32 threads.";
-  } else if (auto unguarded = find_read_after_store(seen, notes, sources)) {
-    return *unguarded;
-  }
-  return found;
-}
-
 std::optional<Finding> explain_on_device(Submission& submission, const StageInfo& stage,
                                          const WrongOutput& wrong, const Call& call,
                                          const std::string& where) {
@@ -342,6 +333,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
     return finding("E-not-copied-back", seen);
   }
   if (auto found = find_elements_as_bytes(wrong, call.notes, sources, seen)) return found;
+  if (auto found = find_short_copy(wrong, call.notes, sources, seen)) return found;
 
   // Local variables without a value are filled with a mark when a file is compiled for emulation.
   constexpr float kMark = 1e37F;
@@ -381,19 +373,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
     }
   }
   if (!found) found = find_early_return(wrong, call.notes, sources, where);
-  for (const char* order : {"reverse", "shuffle:1"}) {
-    if (found) break;
-    const Rerun other =
-        run_again(submission, stage, wrong, {alone, std::string("CONVLAB_EMU_ORDER=") + order});
-    if (other.failed || again.failed || !differ(again.output, other.output)) continue;
-    found = race(seen + " With the threads in " +
-                     (order == std::string("reverse") ? "reverse" : "shuffled") + " order " +
-                     std::to_string(other.report.wrong) + " elements are wrong.",
-                 call.notes, sources);
-  }
-  if (!found || (found->id == "E-race" && !sources.has("__shared__"))) {
-    if (auto poison = find_poison(wrong, numbered, sources, where)) found = poison;
-  }
+  if (!found) found = find_poison(wrong, numbered, sources, where);
   submission.set_environment({});
   return found;
 }

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "grader/findings/diagnosis.hpp"
-#include "grader/result/check_result.hpp"
+#include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -18,9 +18,6 @@ namespace convlab::grader {
 std::optional<Finding> explain_on_device(Submission& submission, const StageInfo& stage,
                                          const WrongOutput& wrong, const Call& call,
                                          const std::string& where);
-
-/// E-race of the last kernel, with two lines that may need a barrier between them.
-Finding race(const std::string& seen, const DeviceNotes& notes, const SourceText& sources);
 
 /// Device memory that each run leaves allocated. Emulated only.
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,

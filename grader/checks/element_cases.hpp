@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "grader/findings/diagnosis.hpp"
-#include "grader/result/check_result.hpp"
+#include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -18,6 +18,9 @@ struct ElementCase {
   bool exact = false;    ///< whole numbers, compared without tolerance
   int largest = 8;       ///< of the whole numbers
   bool one_row = false;  ///< only the first row of each filter is not 0: one dimension
+  /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,
+  /// at this one, or nobody reads the finding.
+  enum class Probe { kAnyShape, kThisShape, kNone } probe = Probe::kAnyShape;
 };
 
 /// The cases from simple to difficult: from one number to the four cases of the course and sizes

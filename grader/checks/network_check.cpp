@@ -5,10 +5,11 @@
 #include <random>
 
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/spot_check.hpp"
-#include "grader/findings/catalogue.hpp"
-#include "grader/findings/diagnosis.hpp"
+#include "grader/checks/who_computes.hpp"
 
 namespace convlab::grader {
 
@@ -25,49 +26,57 @@ void copy(float* to, const float* from, std::int64_t count) {
 
 // Calls the convolution once; its output, once found right, goes to `output`.
 std::optional<Finding> check_layer(Submission& submission, const StageInfo& stage,
-                                   CheckedLayer& layer, float* output, LayerResult& result) {
+                                   CheckedLayer& layer, const float* input, float* output,
+                                   LayerResult& result) {
   const ConvShape& shape = layer.shape;
-  layer.arrays = submission.prepare(shape, Placement::kAligned);
+  const float* const weights = layer.weights.data();
+  const Arrays arrays = submission.prepare(shape, Placement::kAligned);
   const FreshNumbers of_prolog = FreshNumbers::draw();
-  of_prolog.fill(layer.arrays.input, shape.input_size());
-  copy(layer.arrays.weights, layer.weights, shape.weights_size());
-  const auto fill_in = [&] { copy(layer.arrays.input, layer.input, shape.input_size()); };
+  of_prolog.fill(arrays.input, shape.input_size());
+  copy(arrays.weights, weights, shape.weights_size());
+  const auto fill_in = [&] { copy(arrays.input, input, shape.input_size()); };
   std::mt19937_64 engine(std::random_device{}());
   const auto belongs_to_prolog = [&] {
-    return spot_check(shape, of_prolog, layer.weights, layer.arrays.output, layer.tolerance, 1000,
-                      engine);
+    return spot_check(shape, of_prolog, weights, arrays.output, layer.tolerance, 1000, engine);
   };
-  layer.call = submission.run_timed(stage.id, fill_in);
-  if (!layer.call.failure && belongs_to_prolog()) {
-    if (layer.call.copies > 0 || submission.device().device == Device::kCpu) {
+  Call call = submission.run_timed(stage.id, fill_in);
+  layer.copies = call.copies;  // only run_timed counts them
+  if (!call.failure && belongs_to_prolog()) {
+    if (call.copies > 0 || submission.device().device == Device::kCpu) {
       return finding(
           "E-timed-phase-empty",
           "In " + layer.where + ": the output is that of the input that only prolog could read.");
     }
     layer.exchanges = false;
     fill_in();
-    const int copies = layer.call.copies;  // only run_timed counts them
-    layer.call = submission.run(stage.id);
-    layer.call.copies = copies;
+    call = submission.run(stage.id);
   }
-  if (layer.call.failure) return explain(*layer.call.failure, layer.where);
-  if (layer.call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
-  if (submission.device().device == Device::kGpu) result.first_op_ms = layer.call.op_ms;
+  if (call.failure) return explain(*call.failure, layer.where);
+  if (call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
+  if (submission.device().device == Device::kGpu) result.first_op_ms = call.op_ms;
   // Compares with the grader's own arrays: the submission's are not trusted.
-  const WrongOutput compared{
-      shape, layer.arrays, layer.tolerance,
-      oracle::compare(shape, layer.input, layer.weights, layer.arrays.output, layer.tolerance)};
+  const auto compare_output = [&] {
+    return WrongOutput{shape, arrays, layer.tolerance,
+                       oracle::compare(shape, input, weights, arrays.output, layer.tolerance)};
+  };
+  WrongOutput compared = compare_output();
+  if (!compared.report.passed(shape)) {
+    if (auto late = find_late_output(submission, compared, weights, layer.where)) return late;
+    const WhoComputes who =
+        who_computes(submission, stage.id, layer.where,
+                     {arrays.output, static_cast<std::size_t>(shape.output_size())},
+                     [&] { return compare_output().report.passed(shape); });
+    if (who.finding) return who.finding;
+    if (who.is_right) compared = compare_output();
+  }
   const oracle::ErrorReport& report = compared.report;
   result.error = ErrorMeasure{.compared = report.compared,
                               .wrong = report.wrong,
                               .worst_ratio = report.worst_ratio,
                               .bound = report.bound};
-  if (!report.passed(shape)) {
-    const auto late = find_late_output(submission, compared, layer.weights, layer.where);
-    return late ? late : diagnose(compared, layer.where);
-  }
-  copy(output, layer.arrays.output, shape.output_size());
-  layer.output = output;
+  if (!report.passed(shape)) return diagnose(compared, layer.where);
+  layer.op_ms = submission.device().device == Device::kCpu ? call.own_ms : call.op_ms;
+  copy(output, arrays.output, shape.output_size());
   return std::nullopt;
 }
 
@@ -119,20 +128,19 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
   result.verdict = Verdict::kFailed;
   submission.restart();  // so that the memory it uses is that of this batch
 
+  std::vector<CheckedLayer> layers;
   const auto convolve = [&](int index, const ConvShape& shape, const float* input,
                             const float* weights, float* output) {
     const std::string name = "convolution " + std::to_string(index + 1);
     announce("batch " + std::to_string(task.batch) + ", " + name);
-    CheckedLayer layer{
+    CheckedLayer& layer = layers.emplace_back(CheckedLayer{
         .index = index,
         .where = name + " of network " + result.network + " (" + to_string(shape) + ")",
         .shape = shape,
-        .input = input,
-        .weights = weights,
-        .tolerance = oracle::Tolerance::of(stage.precision)};
-    LayerResult& times = result.layers.emplace_back(LayerResult{.shape = shape});
-    std::optional<Finding> found = check_layer(submission, stage, layer, output, times);
-    if (!found && time) found = time(layer, times);
+        .weights = {weights, weights + shape.weights_size()},
+        .tolerance = oracle::Tolerance::of(stage.precision, shape)});
+    LayerResult& checked = result.layers.emplace_back(LayerResult{.shape = shape});
+    const auto found = check_layer(submission, stage, layer, input, output, checked);
     if (found) throw Stop{*found};
     result.device = submission.device().device;
   };
@@ -145,6 +153,16 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
     outcome.finding =
         judge_accuracy(task, stage, argmax(logits, task.network.preset().classes), accuracy);
     result.accuracy = accuracy;
+    // In a random order: no sample can be prepared for.
+    if (time && !outcome.finding) {
+      std::shuffle(layers.begin(), layers.end(), std::mt19937_64(std::random_device{}()));
+      for (const CheckedLayer& layer : layers) {
+        announce("batch " + std::to_string(task.batch) + ", times of convolution " +
+                 std::to_string(layer.index + 1));
+        outcome.finding = time(layer, result.layers[static_cast<std::size_t>(layer.index)]);
+        if (outcome.finding) break;
+      }
+    }
     if (!outcome.finding) result.verdict = Verdict::kPassed;
   } catch (const Stop& stop) {
     outcome.finding = stop.finding;

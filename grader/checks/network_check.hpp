@@ -9,7 +9,7 @@
 
 #include "common/network/network.hpp"
 #include "grader/checks/graded_network.hpp"
-#include "grader/result/check_result.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/expected.hpp"
@@ -34,12 +34,10 @@ struct CheckedLayer {
   int index = 0;        ///< among the network's convolutions
   std::string where{};  ///< for messages: "convolution 1 of network fa23 (…)"
   ConvShape shape{};
-  const float* input = nullptr;  ///< the grader's own arrays, which the submission never sees
-  const float* weights = nullptr;
-  const float* output = nullptr;  ///< right
-  Arrays arrays{};                ///< the submission's, holding input, weights and output
+  std::vector<float> weights{};  ///< the grader's own
   oracle::Tolerance tolerance;
-  Call call{};  ///< the one that gave this output, of run_timed where `exchanges`
+  double op_ms = 0.0;  ///< of the call that was found right
+  int copies = 0;      ///< of run_timed: see run_in_steps
   /// Whether convolve computes from the content of the input array after prolog. False on a device
   /// if prolog turns the input into another form that cannot be found in its memory.
   bool exchanges = true;
@@ -56,7 +54,7 @@ struct NetworkOutcome {
 
 /// Runs the network; its convolutions run in the submission's process, everything else here. Each
 /// convolution is called once and every element of its output compared with the oracle.
-/// @param time  called after each right convolution; empty: nothing is timed
+/// @param time  called in the end for each convolution, in a random order; empty: nothing is timed
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const NetworkTask& task, const Announce& announce,
                              const LayerTimer& time = {});

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "common/error/enum_name.hpp"
-#include "common/error/error.hpp"
+#include "common/base/enum_name.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab::grader {
 
@@ -87,6 +87,9 @@ CasePlan course_plan(const Preset& network, int batch, bool with_published_cases
     plan.cases.insert(plan.cases.end(), published.begin(), published.end());
   }
   plan.measured = element_cases();
+  for (ElementCase& test : plan.cases) test.probe = ElementCase::Probe::kThisShape;
+  for (ElementCase& test : plan.repeated) test.probe = ElementCase::Probe::kThisShape;
+  for (ElementCase& test : plan.measured) test.probe = ElementCase::Probe::kNone;
   return plan;
 }
 

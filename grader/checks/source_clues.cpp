@@ -1,56 +1,34 @@
 #include "grader/checks/source_clues.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
-#include <regex>
+#include <set>
 
-#include "grader/findings/catalogue.hpp"
+#include "common/base/words.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+// A name, also of a member: tile.edge.
+bool is_name(char c) {
+  return is_word(c) || c == '.';
 }
 
-// The word that ends before `end`.
-std::string word_before(const std::string& text, std::size_t end) {
+// The name that ends before `end`.
+std::string name_before(const std::string& text, std::size_t end) {
   while (end > 0 && text[end - 1] == ' ') --end;
   std::size_t begin = end;
-  while (begin > 0 && is_word(text[begin - 1])) --begin;
+  while (begin > 0 && is_name(text[begin - 1])) --begin;
   return text.substr(begin, end - begin);
-}
-
-// The output holds the values of another array at the same places.
-std::optional<Finding> find_copied_array(const WrongOutput& wrong, const SourceText& sources,
-                                         const std::string& seen) {
-  constexpr std::int64_t kEnough = 9;  // equal by chance in fewer
-  const ConvShape& shape = wrong.shape;
-  const auto holds = [&](const float* array, std::int64_t size) {
-    const std::int64_t count = std::min(size, shape.output_size());
-    return count >= kEnough && std::equal(array, array + count, wrong.arrays.output);
-  };
-  const bool input = holds(wrong.arrays.input, shape.input_size());
-  if (!input && !holds(wrong.arrays.weights, shape.weights_size())) return std::nullopt;
-  const std::string array = input ? "input" : "weights";
-  Finding found =
-      finding("E-not-copied-back", seen + " They are the numbers of the " + array + ".");
-  found.title = "another array is copied back to the host";
-  found.cause = "The copy from the device to the host takes the " + array + ", not the output.";
-  for (const auto& place : sources.lines_with({"cudaMemcpyDeviceToHost"})) {
-    found.seen += sources.quote(place.file, place.line);
-  }
-  found.next = "In that line, copy from the array that the kernel writes.";
-  return found;
 }
 
 // __shared__ float sum;
 std::optional<Finding> find_shared_scalar(const SourceText& sources, const std::string& seen) {
   for (const auto& place : sources.lines_with({"__shared__"}, {"["})) {
     const std::string text = sources.line(place.file, place.line);
-    const std::string name = word_before(text, std::min(text.find_first_of(";="), text.size()));
+    const std::string name = name_before(text, std::min(text.find_first_of(";="), text.size()));
     if (name.empty() || text.find('*') != std::string::npos) continue;
     Finding found = finding("E-race", seen + sources.quote(place.file, place.line));
     found.cause = "`" + name + "` is one variable for all threads of the block: each thread " +
@@ -66,7 +44,7 @@ std::optional<Finding> find_shared_scalar(const SourceText& sources, const std::
 std::string row_length(const std::string& text, const std::string& array) {
   for (auto at = text.find(array + "["); at != std::string::npos;
        at = text.find(array + "[", at + 1)) {
-    if (at > 0 && is_word(text[at - 1])) continue;
+    if (at > 0 && is_name(text[at - 1])) continue;
     int depth = 0;
     for (std::size_t i = at + array.size() + 1; i < text.size(); ++i) {
       if (text[i] == '(' || text[i] == '[') ++depth;
@@ -76,7 +54,7 @@ std::string row_length(const std::string& text, const std::string& array) {
       std::size_t begin = i + 1;
       while (begin < text.size() && text[begin] == ' ') ++begin;
       std::size_t end = begin;
-      while (end < text.size() && is_word(text[end])) ++end;
+      while (end < text.size() && is_name(text[end])) ++end;
       return text.substr(begin, end - begin);
     }
   }
@@ -88,7 +66,7 @@ std::optional<Finding> find_two_row_lengths(const SourceText& sources, const std
     const std::string text = sources.line(declared.file, declared.line);
     const auto bracket = text.find('[');
     if (bracket == std::string::npos || text.find("][") != std::string::npos) continue;
-    const std::string array = word_before(text, bracket);
+    const std::string array = name_before(text, bracket);
     std::map<std::string, int> lines;  // by the length of a row, the first line that has it
     for (const auto& place : sources.lines_with({array})) {
       if (place.file != declared.file || place.line == declared.line) continue;
@@ -119,21 +97,48 @@ std::optional<Finding> find_layout(const SourceText& sources, const std::string&
   return finding("E-fragment", seen + lines);
 }
 
+// "x" of "float x = …"; empty if the line has none.
+std::string declared_float(const std::string& line) {
+  const std::string type = "float";
+  for (auto at = find_word(line, type); at != std::string::npos;
+       at = find_word(line, type, at + type.size())) {
+    const auto begin = after_spaces(line, at + type.size());
+    const std::string name = word_at(line, begin);
+    const auto behind = after_spaces(line, begin + name.size());
+    if (!name.empty() && behind < line.size() && line[behind] == '=') return name;
+  }
+  return {};
+}
+
+// Whether the name stands behind a cast to a whole number in brackets: a[(int)x], a[int(x)],
+// a[static_cast<int>(x)].
+bool casts_in_index(const std::string& line, const std::string& name) {
+  static const std::set<std::string> types = {"int", "long", "unsigned", "size_t", "std"};
+  bool in_brackets = false;
+  bool in_cast = false;  // since "(int", whose ) has not come
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '[' || line[i] == ']') in_brackets = line[i] == '[';
+    bool ends = in_cast && line[i] == ')';
+    if (ends) in_cast = false;
+    if (line[i] == '(' && in_brackets) {
+      in_cast = in_cast || types.contains(word_at(line, i + 1));
+      const std::string type = word_before(line, i);
+      ends = type == "int" || type == "size_t" || (i > 0 && line[i - 1] == '>');
+    }
+    if (ends && word_at(line, after_spaces(line, i + 1)) == name) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string float_index(const SourceText& sources) {
-  static const std::regex declares(R"(\bfloat\s+(\w+)\s*=)");
   for (const auto& place : sources.lines_with({"float", "="})) {
-    const std::string line = sources.line(place.file, place.line);
-    std::smatch part;
-    if (!std::regex_search(line, part, declares)) continue;
-    const std::string name = part[1];
-    const std::regex indexes(
-        R"(\[[^\]]*(\((int|long|unsigned|std::size_t|size_t)[^)]*\)|(int|size_t|>)\()\s*)" + name +
-        R"(\b)");
+    const std::string name = declared_float(sources.line(place.file, place.line));
+    if (name.empty()) continue;
     for (const auto& use : sources.lines_with({name, "["})) {
       if (use.file == place.file && use.line >= place.line &&
-          std::regex_search(sources.line(use.file, use.line), indexes)) {
+          casts_in_index(sources.line(use.file, use.line), name)) {
         return sources.quote(place.file, place.line) +
                (use.line == place.line ? "" : sources.quote(use.file, use.line));
       }
@@ -152,9 +157,7 @@ void quote_exercise(const SourceText& sources, Finding& finding) {
   }
 }
 
-std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
-                                       const std::string& seen) {
-  if (auto found = find_copied_array(wrong, sources, seen)) return found;
+std::optional<Finding> clue_in_sources(const SourceText& sources, const std::string& seen) {
   auto found = find_shared_scalar(sources, seen);
   if (!found) found = find_two_row_lengths(sources, seen);
   if (!found) found = find_layout(sources, seen);

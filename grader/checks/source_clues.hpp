@@ -3,17 +3,16 @@
 #include <optional>
 #include <string>
 
-#include "common/fault_words/source_text.hpp"
-#include "grader/findings/diagnosis.hpp"
+#include "common/serve/source_text.hpp"
+#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader {
 
 /// What the text of a file suggests if the wrong numbers alone say little: a __shared__ variable
 /// that is not an array, one array with rows of two lengths, fragments with another layout than
-/// their array; or an output that holds the numbers of the input.
+/// their array.
 /// @param seen  the wrong numbers: "In case …: 25 of 25 elements are wrong."
-std::optional<Finding> clue_in_sources(const WrongOutput& wrong, const SourceText& sources,
-                                       const std::string& seen);
+std::optional<Finding> clue_in_sources(const SourceText& sources, const std::string& seen);
 
 /// The line that declares a float, and the one in which it is an index; empty if there is none.
 std::string float_index(const SourceText& sources);

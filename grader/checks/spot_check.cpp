@@ -4,14 +4,19 @@
 #include <cmath>
 #include <vector>
 
+#include "reference/oracle/image_oracle.hpp"
+#include "reference/oracle/oracle.hpp"
+
 namespace convlab::grader {
 
 namespace {
 
 /// One element, from its place in the output.
 bool is_right(const ConvShape& s, const FreshNumbers& input, const float* weights, float got,
-              std::int64_t place, const oracle::Tolerance& tolerance, double largest_weight) {
-  constexpr double kUnitRoundoff = 0x1p-24;
+              std::int64_t place, const oracle::Tolerance& tolerance) {
+  const auto magnitude_of = [&](double value) {
+    return oracle::rounding_magnitude(value, tolerance.smallest_normal);
+  };
   const std::int64_t column = place % s.out_width();
   const std::int64_t row = place / s.out_width() % s.out_height();
   const std::int64_t map = place / s.out_width() / s.out_height();
@@ -25,14 +30,15 @@ bool is_right(const ConvShape& s, const FreshNumbers& input, const float* weight
           ((b * s.in_channels + c) * s.height + row * s.stride + p) * s.width + column * s.stride;
       const float* taps = weights + ((m * s.in_channels + c) * s.kernel + p) * s.kernel;
       for (std::int64_t q = 0; q < s.kernel; ++q) {
-        const double product = double{input.at(in_row + q)} * double{taps[q]};
-        sum += product;
-        magnitude += std::fabs(product);
+        const double x = input.at(in_row + q);
+        const double weight = taps[q];
+        sum += x * weight;
+        magnitude += magnitude_of(x) * magnitude_of(weight);
       }
     }
   }
-  const double underflow = tolerance.underflow + tolerance.input_underflow * (1.0 + largest_weight);
-  const double allowed = tolerance.bound * kUnitRoundoff * magnitude + underflow * s.taps();
+  const double allowed =
+      tolerance.bound * oracle::kUnitRoundoff * magnitude + tolerance.underflow * s.taps();
   return std::isfinite(got) && std::fabs(double{got} - sum) <= allowed;
 }
 
@@ -42,14 +48,10 @@ bool spot_check(const ConvShape& shape, const FreshNumbers& input, const float* 
                 const float* output, const oracle::Tolerance& tolerance, int count,
                 std::mt19937_64& engine) {
   const auto size = static_cast<std::uint64_t>(shape.output_size());
-  double largest_weight = 0.0;
-  for (std::int64_t i = 0; i < shape.weights_size(); ++i) {
-    largest_weight = std::max(largest_weight, std::fabs(double{weights[i]}));
-  }
   std::vector<std::int64_t> places = {0, shape.output_size() - 1};
   for (int i = 0; i < count; ++i) places.push_back(static_cast<std::int64_t>(engine() % size));
   return std::all_of(places.begin(), places.end(), [&](std::int64_t place) {
-    return is_right(shape, input, weights, output[place], place, tolerance, largest_weight);
+    return is_right(shape, input, weights, output[place], place, tolerance);
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "reference/oracle/comparison.hpp"
 

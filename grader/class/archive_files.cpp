@@ -5,17 +5,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <clocale>
 #include <memory>
 #include <new>
 #include <set>
 #include <sstream>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
-#include "common/text/printable.hpp"
 #include "grader/class/submission_limits.hpp"
-#include "grader/sandbox/child_process.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {
 
@@ -31,6 +32,7 @@ constexpr const char* kFiles = "files";
 std::string safe_path(const char* name) {
   if (name == nullptr || *name == '\0') throw RefusedSubmission("A file in it has no name.");
   const std::string path = name;
+  require_short_name(path);
   if (printable_line(path) != path) {
     throw RefusedSubmission("The name " + quoted_name(path) +
                             " in it holds control characters or is no UTF-8.");
@@ -91,7 +93,13 @@ class Archive {
       if (code == ARCHIVE_EOF) break;
       require(code);
       allowance_.entry();
-      const std::string path = safe_path(::archive_entry_pathname(entry));
+      // The other name is none where the box's locale cannot write it.
+      const char* name = ::archive_entry_pathname_utf8(entry);
+      const std::string path = safe_path(name != nullptr ? name : ::archive_entry_pathname(entry));
+      if (is_left_out(path)) {
+        data(path, false);
+        continue;
+      }
       if (const char* kind = kind_of(entry)) {
         throw RefusedSubmission(quoted_name(path) + " in it is " + kind +
                                 "; hand in plain files only.");
@@ -101,7 +109,7 @@ class Archive {
         throw RefusedSubmission("It holds two files of the name " + quoted_name(path) + ".");
       }
       std::string text = data(path, is_source(path));
-      if (is_source(path)) found.push_back({path, std::move(text)});
+      if (is_source(path) || is_compiled(path)) found.push_back({path, std::move(text)});
     }
     if (names.empty()) throw RefusedSubmission("The archive is empty.");
     return found;
@@ -192,6 +200,8 @@ std::vector<SubmittedFile> read_archive(const fs::path& file) {
 
 void answer_in_box(const fs::path& file) {
   std::string answer;
+  // Otherwise libarchive gives no names of other languages. No variable tells the box a language.
+  std::setlocale(LC_CTYPE, "C.UTF-8");
   try {
     answer = std::string(kFiles) + "\n";
     for (const SubmittedFile& each : read_archive(file)) {

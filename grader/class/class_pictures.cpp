@@ -1,13 +1,17 @@
 #include "grader/class/class_pictures.hpp"
 
 #include <algorithm>
-#include <array>
+#include <chrono>
+#include <cstdio>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/class/term.hpp"
+#include "grader/report/plots/plotted_runs.hpp"
 #include "grader/report/score_table.hpp"
 
 namespace convlab::grader {
@@ -52,94 +56,161 @@ double median(const std::vector<SpeedRow>& rows, double SpeedRow::*field) {
   return spread_of(std::move(values)).median;
 }
 
-Chart distribution(const Timed& timed, const std::vector<SpeedRow>& rows) {
+// Only what is known stands on a log scale.
+void add(Figure& figure, const std::string& label, double at, const PlottedPoint& point,
+         Series::Line line = Series::Line::kSolid) {
+  if (figure.y.log && !(point.low > 0.0)) return;
+  Series& series = series_of(figure.panels[0], label);
+  series.line = line;
+  series.marks.push_back({at, point.median, point.low, point.high});
+  figure.x.include(at);
+  figure.y.include(point.low);
+  figure.y.include(point.high);
+}
+
+void add(Figure& figure, const std::string& label, double at, double value,
+         Series::Line line = Series::Line::kSolid) {
+  add(figure, label, at, PlottedPoint{value, value, value}, line);
+}
+
+// Room around the marks, and the name of each line at its end.
+Figure finished(Figure figure) {
+  if (figure.y.log) {
+    figure.y.low /= 1.5;
+    figure.y.high *= 1.5;
+  } else {
+    figure.y.low = 0.0;
+    figure.y.high = std::max(1.0, 1.1 * figure.y.high);
+  }
+  const double room = std::max(0.5, 0.03 * (figure.x.high - figure.x.low));
+  figure.x.low -= room;
+  figure.x.high += room;
+  if (figure.panels[0].series.size() > 1) figure.label_ends();
+  return figure;
+}
+
+Figure distribution(const Timed& timed, const std::vector<SpeedRow>& rows) {
   const std::vector<SpeedRow> best = best_of_each(rows);
-  Chart chart{.title = "Op time of the class: " + name_of(timed),
-              .x_title = "share of the class that is at most as slow, %",
-              .y_title = "op time, ms (log scale)",
-              .log_y = true};
-  Chart::Line own{.label = "best attempt of each"};
-  Chart::Line reference{.label = "reference (median)"};
-  Chart::Line floor{.label = "floor"};
-  const double reference_ms = median(best, &SpeedRow::reference_ms);
-  const double floor_ms = median(best, &SpeedRow::floor_ms);
+  Figure figure{.name = stem_of("op-time", timed),
+                .form = Figure::Form::kLines,
+                .title = "Op time of the class: " + name_of(timed),
+                .x = {.title = "share of the class that is at most as slow, %", .log = false},
+                .y = {.title = "op time, ms (log scale)"},
+                .panels = std::vector<Panel>(1)};
+  constexpr double kPercent = 100.0;
   for (std::size_t i = 0; i < best.size(); ++i) {
-    constexpr double kPercent = 100.0;
-    chart.x.push_back(kPercent * static_cast<double>(i + 1) / static_cast<double>(best.size()));
-    own.values.emplace_back(best[i].yours_ms);
-    reference.values.emplace_back(reference_ms);
-    floor.values.emplace_back(floor_ms);
+    add(figure, "best attempt of each",
+        kPercent * static_cast<double>(i + 1) / static_cast<double>(best.size()), best[i].yours_ms);
   }
-  chart.lines = {own, reference};
-  if (floor_ms > 0.0) chart.lines.push_back(floor);
-  return chart;
-}
-
-// Three lines of a group of numbers for each x: the best, the middle, the last quarter.
-void add_quartiles(Chart& chart, const std::vector<std::vector<double>>& groups) {
-  chart.lines = {{.label = "fastest"},
-                 {.label = "upper quarter"},
-                 {.label = "median"},
-                 {.label = "lower quarter"}};
-  for (const std::vector<double>& group : groups) {
-    const Spread spread = spread_of(group);
-    const double fastest = group.empty() ? 0.0 : *std::ranges::max_element(group);
-    const std::array values = {fastest, spread.upper_quartile, spread.median,
-                               spread.lower_quartile};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      chart.lines[i].values.push_back(group.empty() ? std::nullopt
-                                                    : std::optional<double>(values[i]));
+  const auto add_limit = [&](const std::string& label, int colour, double SpeedRow::*field) {
+    for (const double at : {0.0, kPercent}) {
+      add(figure, label, at, median(best, field), Series::Line::kDashed);
     }
-  }
+    Series& series = figure.panels[0].series.back();
+    if (series.label != label) return;
+    series.colour = colour;
+    series.symbol = -1;
+  };
+  add_limit("reference (median)", kLibraryColour, &SpeedRow::reference_ms);
+  add_limit("floor", kFloorColour, &SpeedRow::floor_ms);
+  return finished(std::move(figure));
 }
 
-Chart by_attempt(const Timed& timed, const std::vector<SpeedRow>& rows) {
-  Chart chart{.title = "Speed by attempt: " + name_of(timed),
-              .x_title = "attempt",
-              .y_title = "times as fast as the reference (log scale)",
-              .log_y = true};
+// The middle half around the median, and the fastest.
+void add_group(Figure& figure, double at, const std::vector<double>& group) {
+  const Spread spread = spread_of(group);
+  add(figure, "median, middle half", at,
+      PlottedPoint{spread.median, spread.lower_quartile, spread.upper_quartile});
+  add(figure, "fastest", at, *std::ranges::max_element(group));
+}
+
+std::optional<Figure> by_attempt(const Timed& timed, const std::vector<SpeedRow>& rows) {
   std::map<int, std::vector<double>> attempts;
   for (const SpeedRow& row : rows) attempts[row.attempt].push_back(row.speed);
-  std::vector<std::vector<double>> groups;
-  for (auto& [attempt, values] : attempts) {
-    // A name, because there are no values between two attempts.
-    chart.x.push_back(static_cast<double>(chart.places.size()));
-    chart.places.push_back(std::to_string(attempt));
-    groups.push_back(std::move(values));
+  // Rows: there is nothing between two attempts.
+  Figure figure{.name = stem_of("by-attempt", timed),
+                .title = "Speed by attempt: " + name_of(timed),
+                .x = {.title = "times as fast as the reference (log scale)"},
+                .y = {.title = "attempt"},
+                .origin = 1.0,
+                .panels = std::vector<Panel>(1)};
+  figure.x.include(figure.origin);
+  for (auto& [attempt, speeds] : attempts) {
+    std::erase_if(speeds, [](double speed) { return !(speed > 0.0); });
+    if (speeds.empty()) continue;
+    const auto row = static_cast<double>(figure.rows.size());
+    figure.rows.push_back("attempt " + std::to_string(attempt) + " of " +
+                          std::to_string(speeds.size()) +
+                          (speeds.size() == 1 ? " student" : " students"));
+    const Spread spread = spread_of(speeds);
+    const double fastest = *std::ranges::max_element(speeds);
+    figure.x.include(spread.lower_quartile);
+    figure.x.include(fastest);
+    Panel& panel = figure.panels[0];
+    series_of(panel, "median, middle half")
+        .marks.push_back({row, spread.median, spread.lower_quartile, spread.upper_quartile});
+    series_of(panel, "fastest").marks.push_back({row, fastest, fastest, fastest});
+    panel.bars.push_back({row, spread.median, figure.origin, std::max(fastest, figure.origin),
+                          three_digits(spread.median)});
   }
-  add_quartiles(chart, groups);
-  return chart;
+  return figure.rows.empty() ? std::nullopt : std::optional(figure);
 }
 
 constexpr std::size_t kDate = 10;  // of "2026-11-22T…"
 
-Chart over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
-  Chart chart{.title = "Best speed so far, day by day: " + name_of(timed),
-              .x_title = "day",
-              .y_title = "times as fast as the reference (log scale)",
-              .log_y = true};
+// Days since 1970; 0 for what is no date.
+double day_number(const std::string& date) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  if (std::sscanf(date.c_str(), "%4d-%2u-%2u", &year, &month, &day) != 3) return 0.0;
+  const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(month),
+                                        std::chrono::day(day)};
+  if (!ymd.ok()) return 0.0;
+  return static_cast<double>(std::chrono::sys_days(ymd).time_since_epoch().count());
+}
+
+// A tic for each of at most ten days.
+void add_days(Figure& figure, const std::set<std::string>& days) {
+  constexpr std::size_t kMost = 10;
+  const std::size_t step = (days.size() + kMost - 1) / kMost;
+  std::size_t i = 0;
+  for (const std::string& day : days) {
+    if (i++ % step == 0) figure.x.tics.emplace_back(day_number(day), day);
+  }
+}
+
+Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
+  Figure figure{.name = stem_of("best-so-far", timed),
+                .form = Figure::Form::kLines,
+                .title = "Best speed so far, day by day: " + name_of(timed),
+                .x = {.title = "day", .log = false},
+                .y = {.title = "times as fast as the reference (log scale)"},
+                .panels = std::vector<Panel>(1)};
   std::map<std::string, std::vector<const SpeedRow*>> days;
   for (const SpeedRow& row : rows) days[row.received.substr(0, kDate)].push_back(&row);
   std::map<std::string, double> best;
-  std::vector<std::vector<double>> groups;
+  std::set<std::string> names;
   for (const auto& [day, of_day] : days) {
     for (const SpeedRow* row : of_day) {
       best[row->student] = std::max(best[row->student], row->speed);
     }
     std::vector<double> values;
     for (const auto& [student, speed] : best) values.push_back(speed);
-    chart.x.push_back(static_cast<double>(chart.places.size()));
-    chart.places.push_back(day);
-    groups.push_back(std::move(values));
+    add_group(figure, day_number(day), values);
+    names.insert(day);
   }
-  add_quartiles(chart, groups);
-  return chart;
+  add_days(figure, names);
+  return finished(std::move(figure));
 }
 
-Chart progress(const std::vector<SubmissionRow>& rows) {
-  Chart chart{.title = "Progress over the term",
-              .x_title = "day",
-              .y_title = "students whose submission passed"};
+Figure progress(const std::vector<SubmissionRow>& rows) {
+  Figure figure{.name = "progress",
+                .form = Figure::Form::kLines,
+                .title = "Progress over the term",
+                .x = {.title = "day", .log = false},
+                .y = {.title = "students whose submission passed", .log = false},
+                .panels = std::vector<Panel>(1)};
   std::set<std::string> days;
   // By milestone, the day when each student passed first.
   std::map<std::string, std::map<std::string, std::string>> passed;
@@ -151,19 +222,16 @@ Chart progress(const std::vector<SubmissionRow>& rows) {
     const auto [place, is_new] = students.try_emplace(row.student, day);
     if (!is_new) place->second = std::min(place->second, day);
   }
-  chart.places.assign(days.begin(), days.end());
-  for (std::size_t i = 0; i < chart.places.size(); ++i) chart.x.push_back(static_cast<double>(i));
   for (const auto& [milestone, students] : passed) {
     std::map<std::string, int> new_ones;
     for (const auto& [student, day] : students) ++new_ones[day];
-    Chart::Line line{.label = milestone};
     int sum = 0;
-    for (const std::string& day : chart.places) {
-      line.values.emplace_back(static_cast<double>(sum += new_ones[day]));
+    for (const std::string& day : days) {
+      add(figure, milestone, day_number(day), sum += new_ones[day]);
     }
-    chart.lines.push_back(std::move(line));
   }
-  return chart;
+  add_days(figure, days);
+  return finished(std::move(figure));
 }
 
 Table overview(const std::vector<SubmissionRow>& rows) {
@@ -175,7 +243,7 @@ Table overview(const std::vector<SubmissionRow>& rows) {
     std::vector<double> points;
     double most = 0.0;
     int passed = 0;
-    for (const SubmissionRow& row : counting(all, false)) {
+    for (const SubmissionRow& row : counting(all, Term{})) {
       points.push_back(row.earned);
       most = std::max(most, row.earned);
       passed += row.passed ? 1 : 0;
@@ -205,18 +273,102 @@ Table all_submissions(const std::vector<SubmissionRow>& rows, bool with_names) {
   return table;
 }
 
+/// A finding in a milestone.
+struct CommonFinding {
+  std::string milestone{};
+  std::string finding{};
+  std::map<std::string, int> attempts{};  ///< by student
+  int unsolved = 0;                       ///< students whose last attempt still has it
+  std::map<std::string, int> days{};      ///< attempts by day
+
+  [[nodiscard]] int cost() const {
+    int sum = 0;
+    for (const auto& [student, count] : attempts) sum += count;
+    return sum;
+  }
+};
+
+// Most attempts first.
+std::vector<CommonFinding> common_findings(const std::vector<SubmissionRow>& rows) {
+  std::map<std::pair<std::string, std::string>, CommonFinding> all;
+  std::map<std::pair<std::string, std::string>, std::string> last;  // by student and milestone
+  for (const SubmissionRow& row : rows) {
+    last[{row.student, row.milestone}] = row.finding;
+    if (row.finding.empty()) continue;
+    CommonFinding& each = all[{row.milestone, row.finding}];
+    each.milestone = row.milestone;
+    each.finding = row.finding;
+    ++each.attempts[row.student];
+    ++each.days[row.received.substr(0, kDate)];
+  }
+  for (const auto& [whose, finding] : last) {
+    const auto place = all.find({whose.second, finding});
+    if (place != all.end()) ++place->second.unsolved;
+  }
+  std::vector<CommonFinding> list;
+  for (auto& [key, each] : all) list.push_back(std::move(each));
+  std::ranges::stable_sort(list, std::greater(), &CommonFinding::cost);
+  return list;
+}
+
+// A row for each finding, with the students who had it and the attempts that it cost them. Rows
+// have a logarithmic axis, on which there is no 0.
+std::optional<Figure> findings_figure(const std::vector<SubmissionRow>& rows) {
+  Figure figure{.name = "findings",
+                .title = "What the class gets wrong",
+                .x = {.title = "attempts"},
+                .y = {.title = "finding"},
+                .panels = std::vector<Panel>(1)};
+  figure.x.include(1.0);
+  constexpr std::size_t kMost = 24;
+  for (const CommonFinding& each : common_findings(rows)) {
+    if (figure.rows.size() == kMost) break;
+    const auto row = static_cast<double>(figure.rows.size());
+    const auto cost = static_cast<double>(each.cost());
+    const auto students = static_cast<double>(each.attempts.size());
+    figure.rows.push_back(each.milestone + " " + each.finding);
+    figure.x.include(1.05 * cost);
+    Panel& panel = figure.panels[0];
+    series_of(panel, "attempts").marks.push_back({row, cost, cost, cost});
+    series_of(panel, "students").marks.push_back({row, students, students, students});
+    panel.bars.push_back({row, cost, students, cost, three_digits(cost / students) + " each"});
+  }
+  return figure.rows.empty() ? std::nullopt : std::optional(figure);
+}
+
 }  // namespace
 
-std::vector<ClassPicture> class_pictures(const std::vector<SubmissionRow>& rows,
-                                         const std::vector<SpeedRow>& speeds) {
-  std::vector<ClassPicture> pictures;
-  if (!rows.empty()) pictures.push_back({"progress", progress(rows)});
-  for (const auto& [timed, group] : by_stage(speeds)) {
-    pictures.push_back({stem_of("op-time", timed), distribution(timed, group)});
-    pictures.push_back({stem_of("by-attempt", timed), by_attempt(timed, group)});
-    pictures.push_back({stem_of("best-so-far", timed), over_the_days(timed, group)});
+Table findings_table(const std::vector<SubmissionRow>& rows) {
+  Table table{.heading = {"milestone", "finding", "students", "attempts", "attempts each",
+                          "still have it", "first day", "last day", "most on"}};
+  for (const CommonFinding& each : common_findings(rows)) {
+    const auto most =
+        std::ranges::max_element(each.days, {}, [](const auto& day) { return day.second; });
+    table.rows.push_back(
+        {each.milestone, each.finding, std::to_string(each.attempts.size()),
+         std::to_string(each.cost()),
+         three_digits(static_cast<double>(each.cost()) / static_cast<double>(each.attempts.size())),
+         std::to_string(each.unsolved), each.days.begin()->first, each.days.rbegin()->first,
+         most->first});
   }
-  return pictures;
+  return table;
+}
+
+std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
+                                  const std::vector<SpeedRow>& speeds) {
+  std::vector<Figure> figures;
+  if (!rows.empty()) figures.push_back(progress(rows));
+  if (auto findings = findings_figure(rows)) figures.push_back(*findings);
+  for (const auto& [timed, group] : by_stage(speeds)) {
+    figures.push_back(distribution(timed, group));
+    if (auto attempts = by_attempt(timed, group)) figures.push_back(*attempts);
+    figures.push_back(over_the_days(timed, group));
+  }
+  for (Figure& figure : figures) {
+    figure.caption = std::to_string(rows.size()) +
+                     " submissions, one machine, in turns with the reference solution";
+  }
+  return figures;
 }
 
 Table leaderboard(const std::vector<SpeedRow>& speeds, const std::string& milestone,
@@ -237,19 +389,44 @@ Table leaderboard(const std::vector<SpeedRow>& speeds, const std::string& milest
   return table;
 }
 
+Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
+  Page page{.title = "Leaderboard",
+            .subtitle =
+                "Aliases stand for names; they were drawn at random. The best attempt of "
+                "each student counts."};
+  std::map<std::string, std::vector<SpeedRow>> classes;
+  for (const SpeedRow& row : speeds) classes[row.precision].push_back(row);
+  for (const auto& [precision, rows] : classes) {
+    for (const auto& [timed, group] : by_stage(rows)) {
+      const auto& [milestone, stage, batch] = timed;
+      const std::string name = name_of(timed) + (precision.empty() ? "" : ", " + precision);
+      page.sections.push_back(
+          {.title = name,
+           .blocks = {LiveTable{leaderboard(group, milestone, stage, batch, false)},
+                      Chart{distribution(timed, group)}}});
+    }
+  }
+  return page;
+}
+
 Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<SpeedRow>& speeds,
                      bool with_names) {
   Page page{.title = "The class",
             .subtitle = with_names ? "With names: for instructors only."
                                    : "Aliases stand for names; they were drawn at random."};
-  page.sections.push_back({.title = "Overview", .blocks = {overview(rows), progress(rows)}});
+  page.sections.push_back({.title = "Overview", .blocks = {overview(rows), Chart{progress(rows)}}});
+  if (auto findings = findings_figure(rows)) {
+    page.sections.push_back({.title = "What the class gets wrong",
+                             .blocks = {Chart{*findings}, LiveTable{findings_table(rows)}}});
+  }
   for (const auto& [timed, group] : by_stage(speeds)) {
     const auto& [milestone, stage, batch] = timed;
-    page.sections.push_back(
-        {.title = "Speed: " + name_of(timed),
-         .blocks = {LiveTable{leaderboard(group, milestone, stage, batch, with_names)},
-                    distribution(timed, group), by_attempt(timed, group),
-                    over_the_days(timed, group)}});
+    PageSection& section = page.sections.emplace_back(
+        PageSection{.title = "Speed: " + name_of(timed),
+                    .blocks = {LiveTable{leaderboard(group, milestone, stage, batch, with_names)},
+                               Chart{distribution(timed, group)}}});
+    if (auto attempts = by_attempt(timed, group)) section.blocks.push_back(Chart{*attempts});
+    section.blocks.push_back(Chart{over_the_days(timed, group)});
   }
   page.sections.push_back(
       {.title = "All submissions", .blocks = {LiveTable{all_submissions(rows, with_names)}}});

@@ -4,27 +4,31 @@
 #include <vector>
 
 #include "grader/class/database.hpp"
-#include "grader/pages/page.hpp"
+#include "grader/report/pages/page.hpp"
 
 namespace convlab::grader {
 
-/// A chart with the name of its files.
-struct ClassPicture {
-  std::string stem{};
-  Chart chart{};
-};
-
-/// The charts of a class: for each stage and batch that was timed the op times by share of the
-/// class, with reference and floor; the speed by attempt; the best speed so far over the days; and
-/// how many have passed over the days. They contain no names.
-std::vector<ClassPicture> class_pictures(const std::vector<SubmissionRow>& rows,
-                                         const std::vector<SpeedRow>& speeds);
+/// The figures of a class: how many have passed over the days, and for each stage and batch that
+/// was timed the op times by share of the class, with reference and floor; the speed by attempt;
+/// and the best speed so far over the days; and the findings that cost most attempts. They contain
+/// no names.
+std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
+                                  const std::vector<SpeedRow>& speeds);
 
 /// The leaderboard of a stage and batch: rank, who, op time, ratio to the reference, attempts; the
 /// best attempt of each student counts.
 /// @param with_names  names instead of aliases
 Table leaderboard(const std::vector<SpeedRow>& speeds, const std::string& milestone,
                   const std::string& stage, int batch, bool with_names);
+
+/// The leaderboards of all stages and batches, by precision class, each with its op times beside
+/// reference and floor. With aliases: for everybody.
+Page leaderboard_page(const std::vector<SpeedRow>& speeds);
+
+/// What a class gets wrong: for each milestone and finding the students who had it, the attempts
+/// that it cost each of them, and the days on which it came first and last. Most attempts come
+/// first.
+Table findings_table(const std::vector<SubmissionRow>& rows);
 
 /// All of it on one page, with tables that sort and filter.
 Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<SpeedRow>& speeds,

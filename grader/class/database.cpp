@@ -8,10 +8,10 @@
 #include <cstring>
 #include <random>
 
+#include "common/base/enum_name.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 #include "common/data/gzip.hpp"
-#include "common/error/enum_name.hpp"
-#include "common/error/error.hpp"
-#include "common/text/printable.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab::grader {
@@ -73,13 +73,56 @@ CREATE TABLE speed (
     R"(
 CREATE INDEX submission_order ON submission (student, milestone, received);
 CREATE INDEX submission_milestone ON submission (milestone, state, passed);
+)",
+    // A term: rules, outcomes that were replaced, what was found out later, words of a human.
+    R"(
+ALTER TABLE submission ADD COLUMN rules TEXT NOT NULL DEFAULT '';
+ALTER TABLE speed ADD COLUMN precision TEXT NOT NULL DEFAULT '';
+CREATE TABLE term (
+  one  INTEGER PRIMARY KEY CHECK (one = 1),
+  json TEXT NOT NULL
+);
+CREATE TABLE earlier (
+  id         INTEGER PRIMARY KEY,
+  submission INTEGER NOT NULL REFERENCES submission(id),
+  replaced   TEXT NOT NULL,
+  rules      TEXT NOT NULL,
+  state      TEXT NOT NULL,
+  sentence   TEXT NOT NULL,
+  finding    TEXT NOT NULL,
+  passed     INTEGER NOT NULL,
+  earned     REAL NOT NULL,
+  counted    REAL NOT NULL,
+  total      REAL NOT NULL,
+  json       BLOB
+);
+CREATE TABLE revocation (
+  id         INTEGER PRIMARY KEY,
+  submission INTEGER NOT NULL REFERENCES submission(id),
+  reason     TEXT NOT NULL,
+  evidence   TEXT NOT NULL,
+  revoked    TEXT NOT NULL,
+  restored   TEXT NOT NULL DEFAULT ''
+);
+CREATE UNIQUE INDEX revocation_open ON revocation (submission) WHERE restored = '';
+CREATE TABLE comment (
+  id         INTEGER PRIMARY KEY,
+  milestone  TEXT NOT NULL,
+  finding    TEXT NOT NULL,
+  place      TEXT NOT NULL,
+  submission INTEGER NOT NULL,
+  text       TEXT NOT NULL,
+  for_staff  INTEGER NOT NULL,
+  written    TEXT NOT NULL
+);
 )"};
 constexpr auto kVersion = static_cast<std::int64_t>(kMigrations.size());
 
 constexpr const char* kSubmissionColumns =
     "SELECT s.id, t.name, t.alias, s.milestone, "
     "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
-    "s.seconds FROM ";
+    "s.seconds, s.rules, (SELECT reason FROM revocation r WHERE r.submission = s.id AND "
+    "r.restored = '') FROM ";
 
 SubmissionState state_of(const std::string& name) {
   int number = 0;
@@ -90,12 +133,21 @@ SubmissionState state_of(const std::string& name) {
   return static_cast<SubmissionState>(number);
 }
 
+// The precision class in which an item's stage was measured.
+std::string precision_of(const CheckResult& check, const ScoreItem& item) {
+  for (const RunResult& run : check.result.runs) {
+    if (run.stage.id == item.stage && run.batch == item.batch)
+      return to_string(run.stage.precision);
+  }
+  return {};
+}
+
 SubmissionRow row_of(const SqliteQuery& query) {
   SubmissionRow row;
   std::string state;
   query.read(row.id, row.student, row.alias, row.milestone, row.place, row.received, state,
-             row.sentence, row.finding, row.passed, row.earned, row.counted, row.total,
-             row.seconds);
+             row.sentence, row.finding, row.passed, row.earned, row.counted, row.total, row.seconds,
+             row.rules, row.revoked);
   row.state = state_of(state);
   return row;
 }
@@ -218,14 +270,24 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
   return find.integer(0);
 }
 
-void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome, double total) {
+void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome, double total,
+                                const std::string& rules) {
   const std::lock_guard lock(mutex_);
   const CheckResult* check = outcome.check ? &*outcome.check : nullptr;
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
   SqliteTransaction transaction(*sqlite_);
+  SqliteQuery keep(
+      *sqlite_,
+      "INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
+      "passed, earned, counted, total, json) SELECT id, "
+      "strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), rules, state, sentence, finding, passed, "
+      "earned, counted, total, (SELECT json FROM result WHERE submission = id) "
+      "FROM submission WHERE id = ? AND state IN ('graded', 'refused', 'stopped')");
+  keep.bind(submission).step();
   SqliteQuery update(*sqlite_,
                      "UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, "
-                     "earned = ?, counted = ?, total = ?, seconds = seconds + ? WHERE id = ?");
+                     "earned = ?, counted = ?, total = ?, seconds = seconds + ?, rules = ? "
+                     "WHERE id = ?");
   const bool found = check != nullptr && !check->findings.empty();
   update.bind(to_string(outcome.state)).bind(outcome.sentence);
   update.bind(found ? std::string_view(check->findings.front().id) : std::string_view());
@@ -233,7 +295,7 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
   update.bind(static_cast<std::int64_t>(passed)).bind(score == nullptr ? 0.0 : score->earned());
   update.bind(score == nullptr ? total : score->counted());
   update.bind(score == nullptr ? total : score->total()).bind(outcome.seconds);
-  update.bind(submission).step();
+  update.bind(rules).bind(submission).step();
   if (check != nullptr) {
     const std::string text = to_json(*check);
     const std::vector<std::uint8_t> packed = gzip({text.begin(), text.end()});
@@ -242,14 +304,15 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
     replace.bind_bytes({reinterpret_cast<const char*>(packed.data()), packed.size()}).step();
   }
   if (score != nullptr) {
-    SqliteQuery speed(*sqlite_, "INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?)");
+    SqliteQuery speed(*sqlite_, "INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     for (const ScoreItem& item : score->items) {
       if (!item.speed) continue;
       speed.reset();
       speed.bind(submission).bind(item.stage).bind(static_cast<std::int64_t>(item.batch));
       speed.bind(sum_of_medians(item.speed->yours_ms));
       speed.bind(sum_of_medians(item.speed->reference_ms));
-      speed.bind(item.speed->floor_ms.value_or(0.0)).bind(item.speed->speed).step();
+      speed.bind(item.speed->floor_ms.value_or(0.0)).bind(item.speed->speed);
+      speed.bind(precision_of(*check, item)).step();
     }
   }
   transaction.commit();
@@ -344,14 +407,16 @@ std::vector<SpeedRow> ClassDatabase::speeds() const {
       "SELECT s.id, t.name, t.alias, s.milestone, s.received, "
       "(SELECT count(*) FROM submission e WHERE e.student = s.student AND "
       " e.milestone = s.milestone AND (e.received, e.id) <= (s.received, s.id)), "
-      "v.stage, v.batch, v.yours_ms, v.reference_ms, v.floor_ms, v.speed "
+      "v.stage, v.batch, v.precision, v.yours_ms, v.reference_ms, v.floor_ms, v.speed "
       "FROM speed v JOIN submission s ON s.id = v.submission JOIN student t ON t.id = s.student "
+      "WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.submission = s.id AND r.restored = '') "
       "ORDER BY s.milestone, v.stage, v.batch, v.yours_ms");
   std::vector<SpeedRow> rows;
   while (query.step()) {
     SpeedRow& row = rows.emplace_back();
     query.read(row.submission, row.student, row.alias, row.milestone, row.received, row.attempt,
-               row.stage, row.batch, row.yours_ms, row.reference_ms, row.floor_ms, row.speed);
+               row.stage, row.batch, row.precision, row.yours_ms, row.reference_ms, row.floor_ms,
+               row.speed);
   }
   return rows;
 }
@@ -368,23 +433,6 @@ std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const 
   const std::string name = "the result of submission " + std::to_string(submission);
   const auto bytes = gunzip({packed.begin(), packed.end()}, kLargest, name);
   return parse_check_result({bytes.begin(), bytes.end()}, name);
-}
-
-std::vector<SubmissionRow> counting(const std::vector<SubmissionRow>& rows, bool best) {
-  std::map<std::pair<std::string, std::string>, SubmissionRow> chosen;
-  for (const SubmissionRow& row : rows) {
-    const auto [place, is_new] = chosen.try_emplace({row.milestone, row.student}, row);
-    if (is_new) continue;
-    SubmissionRow& old = place->second;
-    const bool can_count = row.state == SubmissionState::kGraded ||
-                           row.state == SubmissionState::kChecked ||
-                           old.state != SubmissionState::kGraded;
-    if (best ? row.earned > old.earned : can_count) old = row;
-  }
-  std::vector<SubmissionRow> result;
-  result.reserve(chosen.size());
-  for (auto& [key, row] : chosen) result.push_back(std::move(row));
-  return result;
 }
 
 }  // namespace convlab::grader

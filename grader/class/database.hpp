@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "common/process/descriptor.hpp"
+#include "common/base/descriptor.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/class/roster.hpp"
 #include "grader/class/sqlite.hpp"
-#include "grader/result/check_result.hpp"
 
 namespace convlab::grader {
 
@@ -46,7 +46,9 @@ struct SubmissionRow {
   double earned = 0.0;
   double counted = 0.0;
   double total = 0.0;
-  double seconds = 0.0;  ///< that grading took
+  double seconds = 0.0;   ///< that grading took
+  std::string rules{};    ///< of the points and the grader that gave them, see rules_of()
+  std::string revoked{};  ///< why it no longer counts; empty: it counts
 
   friend bool operator==(const SubmissionRow&, const SubmissionRow&) = default;
 };
@@ -69,6 +71,7 @@ struct SpeedRow {
   int attempt = 0;
   std::string stage{};
   int batch = 0;
+  std::string precision{};  ///< class of the attempt, "fp32"; empty: not known
   double yours_ms = 0.0;
   double reference_ms = 0.0;
   double floor_ms = 0.0;  ///< 0: not known
@@ -83,6 +86,27 @@ struct Outcome {
   std::optional<CheckResult> check{};
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+/// An outcome that a later one replaced.
+struct EarlierOutcome {
+  std::int64_t submission = 0;
+  std::string replaced{};  ///< when, UTC
+  std::string rules{};
+  std::string finding{};
+  double earned = 0.0;
+};
+
+/// Words of a human on submissions.
+struct Comment {
+  std::int64_t id = 0;
+  std::string milestone{};
+  std::string finding{};        ///< goes to all submissions with this finding; empty: to one
+  std::string place{};          ///< and with this in what was seen, such as "conv_forward.cu:41"
+  std::int64_t submission = 0;  ///< or to this one; 0: to all with the finding
+  std::string text{};
+  bool for_staff = false;  ///< never leaves the class
+  std::string written{};   ///< when, UTC
 };
 
 /// The class: students, submissions, results, in one SQLite file. Every change is one transaction,
@@ -106,8 +130,33 @@ class ClassDatabase {
   std::int64_t add_submission(std::int64_t student, const std::string& milestone,
                               const std::string& digest, const FoundSubmission& found);
 
-  /// Stores the outcome of a submission, with the largest possible points.
-  void set_outcome(std::int64_t submission, const Outcome& outcome, double total);
+  /// Stores the outcome of a submission, with the largest possible points. Keeps the one that it
+  /// replaces, if grading had ended.
+  /// @param rules  see rules_of()
+  void set_outcome(std::int64_t submission, const Outcome& outcome, double total,
+                   const std::string& rules = "");
+  /// Outcomes that were replaced, the oldest first.
+  [[nodiscard]] std::vector<EarlierOutcome> earlier_outcomes() const;
+
+  /// Says why a submission waits.
+  void set_sentence(std::int64_t submission, const std::string& sentence);
+  /// Attempts of the same student at the same milestone in the hour before this one.
+  [[nodiscard]] int attempts_in_hour_before(std::int64_t submission) const;
+
+  /// The text of the term file that is in force; empty without one.
+  [[nodiscard]] std::string term_text() const;
+  void set_term_text(const std::string& text);
+
+  /// From now on a submission counts for nothing. Its points and results stay.
+  void revoke(std::int64_t submission, const std::string& reason, const std::string& evidence);
+  /// It counts again; reason and evidence stay in the table.
+  /// @return whether it was revoked
+  bool restore(std::int64_t submission);
+
+  void add_comment(const Comment& comment);
+  /// The comments that go to a submission, the oldest first.
+  /// @param row  of submissions()
+  [[nodiscard]] std::vector<Comment> comments(const SubmissionRow& row) const;
 
   /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
@@ -137,10 +186,5 @@ class ClassDatabase {
   mutable std::mutex mutex_;
   std::unique_ptr<SqliteFile> sqlite_;
 };
-
-/// The submission that counts for each student and milestone: the one with most points, or the last
-/// one that could be graded.
-/// @param best  most points instead of last
-std::vector<SubmissionRow> counting(const std::vector<SubmissionRow>& rows, bool best);
 
 }  // namespace convlab::grader

@@ -6,8 +6,13 @@
 #include <map>
 #include <set>
 
-#include "common/text/printable.hpp"
-#include "grader/cli/course.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/result/machine.hpp"
+#include "grader/class/class_pictures.hpp"
+#include "grader/class/term.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/sources.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -33,6 +38,28 @@ double total_points(const std::string& milestone) {
   return score.total();
 }
 
+bool has_ended(SubmissionState state) {
+  return state == SubmissionState::kGraded || state == SubmissionState::kRefused ||
+         state == SubmissionState::kStopped;
+}
+
+// "speed 1000 of baseline: 10 instead of 4": the items of points that differ.
+std::string moved_items(const std::optional<CheckResult>& before, const Outcome& after) {
+  if (!before || !before->score || !after.check || !after.check->score) return after.sentence;
+  std::string text;
+  for (const ScoreItem& item : after.check->score->items) {
+    const auto old = std::ranges::find_if(before->score->items, [&](const ScoreItem& each) {
+      return each.stage == item.stage && each.item == item.item && each.batch == item.batch;
+    });
+    const double was = old == before->score->items.end() ? 0.0 : old->earned;
+    if (was == item.earned) continue;
+    text += (text.empty() ? "" : ", ") + item.item +
+            (item.batch > 0 ? " " + std::to_string(item.batch) : "") + " of " + item.stage + ": " +
+            points_text(item.earned) + " instead of " + points_text(was);
+  }
+  return text;
+}
+
 std::string duration_text(double seconds) {
   constexpr double kMinute = 60.0;
   if (seconds < 1.5 * kMinute) return std::to_string(static_cast<int>(seconds) + 1) + " s";
@@ -51,7 +78,9 @@ class ClassGrading {
       : request_(request),
         interrupted_(interrupted),
         database_(request.database, ClassDatabase::Access::kGrade),
-        work_folder_(request.database.string() + ".work") {}
+        work_folder_(request.database.string() + ".work") {
+    term_ = term_in_force(database_);
+  }
 
   ExitCode run(const std::vector<Student>& roster, const std::vector<FoundSubmission>& found) {
     for (const Student& student : roster) database_.add_student(student);
@@ -63,7 +92,8 @@ class ClassGrading {
       look_into(each);
     }
     for (const Pending& each : pending_) {
-      width_ = std::max(width_, display_width(database_.submission(each.id)->student));
+      constexpr int kWidest = 32;
+      width_ = std::clamp(display_width(database_.submission(each.id)->student), width_, kWidest);
     }
     if (known_ > 0) std::cout << known_ << " of " << found.size() << " are graded already.\n";
     const Task::Phase first = request_.times_alone ? Task::Phase::kCorrectness : Task::Phase::kBoth;
@@ -104,9 +134,26 @@ class ClassGrading {
     const std::optional<Outcome> outcome = task.outcome();
     const std::optional<SubmissionRow> row = database_.submission(id);
     if (!outcome || !row) return false;
-    database_.set_outcome(id, *outcome, total_of(row->milestone));
+    if (!has_ended(row->state) || may_replace(*row, *outcome)) {
+      database_.set_outcome(id, *outcome, total_of(row->milestone), rules_of(row->milestone));
+    }
     task.remove();
     return true;
+  }
+
+  // Notes how the points of a submission that is graded again move.
+  bool may_replace(const SubmissionRow& row, const Outcome& outcome) {
+    // A fault of the machine, or a speed that is still to be measured, is no new outcome.
+    if (!has_ended(outcome.state)) return false;
+    const Score* score = outcome.check && outcome.check->score ? &*outcome.check->score : nullptr;
+    const double earned = score == nullptr ? 0.0 : score->earned();
+    if (earned == row.earned) return true;
+    const bool falls = earned < row.earned && !request_.allow_lower;
+    const std::string why = moved_items(database_.result(row.id), outcome);
+    (falls ? falls_ : moved_) += paragraph(
+        "  ", row.student + " " + row.milestone + ": " + points_text(earned) + " instead of " +
+                  points_text(row.earned) + (why.empty() ? "." : " (" + why + ")."));
+    return !falls;
   }
 
   double total_of(const std::string& milestone) {
@@ -118,7 +165,9 @@ class ClassGrading {
   void look_into(const FoundSubmission& found) {
     const std::int64_t student = database_.add_student(found.student);
     try {
-      for (MilestoneWork& work : work_of(read_submitted_files(found.place), request_.milestone)) {
+      const std::string place = found.place.filename().string();
+      for (MilestoneWork& work :
+           work_of(read_submitted_files(found.place), request_.milestone, place)) {
         require_program(work.milestone);
         const std::int64_t id =
             database_.add_submission(student, work.milestone, digest_of(work), found);
@@ -126,9 +175,6 @@ class ClassGrading {
       }
     } catch (const RefusedSubmission& refused) {
       refuse(student, found, refused.what(), SubmissionState::kRefused);
-    } catch (const fs::filesystem_error& error) {
-      refuse(student, found, "It cannot be read: " + error.code().message() + ".",
-             SubmissionState::kMachine);
     } catch (const EnvironmentError& error) {
       if (!missing_program_.empty()) throw;
       refuse(student, found, error.what(), SubmissionState::kMachine);
@@ -145,7 +191,15 @@ class ClassGrading {
 
   void add(std::int64_t id, MilestoneWork work) {
     if (!seen_.insert(id).second) return;  // the same files twice
-    switch (database_.submission(id)->state) {
+    const SubmissionRow row = *database_.submission(id);
+    if (has_ended(row.state) &&
+        (request_.again == Again::kAll ||
+         (request_.again == Again::kChangedRules && row.rules != rules_of(row.milestone)))) {
+      pending_.push_back({id, std::move(work)});
+      return;
+    }
+    if (row.state == SubmissionState::kWaiting && is_held(row)) return;
+    switch (row.state) {
       case SubmissionState::kWaiting:
       case SubmissionState::kMachine:
         pending_.push_back({id, std::move(work)});
@@ -156,6 +210,22 @@ class ClassGrading {
       default:
         ++known_;
     }
+  }
+
+  // The brake on guessing: more attempts than allowed wait for an hour, and are graded then.
+  bool is_held(const SubmissionRow& row) {
+    const auto received = time_of(row.received);
+    const int limit = term_.attempts_per_hour;
+    if (limit == 0 || !received || database_.attempts_in_hour_before(row.id) < limit) return false;
+    constexpr std::int64_t kHour = 3600;
+    if (std::time(nullptr) >= *received + kHour) return false;
+    database_.set_sentence(row.id, "More than " + std::to_string(limit) +
+                                       " attempts within an hour: this one is graded from " +
+                                       utc_text(*received + kHour) +
+                                       " on. Until then: build/bin/grader hint " + row.milestone +
+                                       ", and the chapter of " + row.milestone + ".");
+    print(row.id);
+    return true;
   }
 
   void refuse(std::int64_t student, const FoundSubmission& found, const std::string& sentence,
@@ -220,7 +290,14 @@ class ClassGrading {
     progress_.clear();
   }
 
+  void write_leaderboard() const {
+    if (request_.leaderboard.empty()) return;
+    write_atomically(request_.leaderboard, html_of(leaderboard_page(database_.speeds()),
+                                                   course_folder() / "grader/report/pages"));
+  }
+
   void print(std::int64_t id) {
+    write_leaderboard();
     std::cout << row_text(*database_.submission(id), width_, false) << std::flush;
     ++printed_;
   }
@@ -237,13 +314,19 @@ class ClassGrading {
     }
     std::error_code ignored;
     if (open == 0) fs::remove_all(work_folder_, ignored);
+    if (!moved_.empty()) std::cout << "Points that moved:\n" << moved_;
+    if (!falls_.empty()) {
+      std::cout << "Points that would fall; nothing was stored for these submissions "
+                   "(--allow-lower stores it):\n"
+                << falls_;
+    }
     std::cout << display_path(request_.database) << " holds " << counts[SubmissionState::kGraded]
               << " graded, " << counts[SubmissionState::kRefused] << " refused and "
               << counts[SubmissionState::kStopped] << " stopped submissions";
     if (open > 0) std::cout << ", and " << open << " that are not done";
     std::cout << ".\n";
     const int faults = counts[SubmissionState::kMachine];
-    if (faults == 0) return ExitCode::kPassed;
+    if (faults == 0) return falls_.empty() ? ExitCode::kPassed : ExitCode::kFallsShort;
     std::cout << paragraph("", "For " + std::to_string(faults) +
                                    " the machine was at fault: fix that, and the same command "
                                    "grades them.");
@@ -254,6 +337,9 @@ class ClassGrading {
   const volatile std::sig_atomic_t& interrupted_;
   ClassDatabase database_;
   fs::path work_folder_;
+  Term term_;
+  std::string moved_;
+  std::string falls_;
   ProgressLine progress_;
   std::vector<Pending> pending_;
   std::vector<Pending> checked_;
@@ -267,8 +353,17 @@ class ClassGrading {
 
 }  // namespace
 
+std::string rules_of(const std::string& milestone) {
+  const fs::path file = find_milestone(milestone).folder / "scores.json";
+  constexpr std::size_t kShort = 12;
+  const std::string digest =
+      fs::exists(file) ? describe_files({file}).front().sha256.substr(0, kShort) : "no-rules";
+  return digest + " " + describe_machine().commit;
+}
+
 std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt) {
-  std::string label = left(row.student, name_width) + "  " + row.milestone + "  ";
+  std::string label =
+      left(short_line(row.student, name_width), name_width) + "  " + row.milestone + "  ";
   if (with_attempt) label += left("attempt " + std::to_string(row.attempt), 10) + "  ";
   const std::string points =
       right(points_text(row.earned) + "/" + points_text(row.counted), 9) + "  ";
@@ -276,9 +371,11 @@ std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt
   if (row.state == SubmissionState::kGraded || row.state == SubmissionState::kChecked) {
     words = row.passed ? "passed" : row.finding.empty() ? "not passed" : row.finding;
     if (row.state == SubmissionState::kChecked) words += ", times to come";
+    if (!row.sentence.empty()) words += ". " + row.sentence;
   } else {
     words = std::string(to_string(row.state)) + (row.sentence.empty() ? "" : ": " + row.sentence);
   }
+  if (!row.revoked.empty()) words = "revoked: " + row.revoked;
   return hanging(label + points, display_width(label + points), words);
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "common/result/result_json.hpp"
+#include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/table.hpp"
 
@@ -44,10 +45,12 @@ std::string points_of(const SubmissionRow* row) {
   return open ? "" : points_text(row->earned);
 }
 
-std::string feedback_of(const SubmissionRow* row) {
+std::string feedback_of(const Gradebook& book, const SubmissionRow* row) {
   if (row == nullptr) return "";
-  if (!row->sentence.empty()) return row->sentence;
-  return row->passed ? "passed" : row->finding;
+  std::string seen = row->passed ? "passed" : row->finding;
+  if (!row->sentence.empty()) seen += (seen.empty() ? "" : "\n") + row->sentence;
+  const auto comment = book.comments.find(row->id);
+  return comment == book.comments.end() ? seen : seen + "\n" + comment->second;
 }
 
 bool is_hidden(const ScoreItem& item, const GradescopeSettings& settings) {
@@ -101,44 +104,72 @@ std::string moodle_csv(const Gradebook& book) {
     for (const std::string& milestone : milestones) {
       const SubmissionRow* row = find(book, student.name, milestone);
       line.push_back(points_of(row));
-      line.push_back(feedback_of(row));
+      line.push_back(feedback_of(book, row));
     }
     text += csv_line(line);
   }
   return text;
 }
 
-std::string list_csv(const std::vector<SubmissionRow>& rows) {
-  std::string text = csv_line({"student", "milestone", "attempt", "received", "state", "earned",
-                               "counted", "total", "passed", "finding", "sentence", "place"});
-  for (const SubmissionRow& row : rows) {
+std::string list_csv(const std::vector<SettledAttempt>& attempts) {
+  std::string text =
+      csv_line({"student", "milestone", "attempt", "received", "state", "earned", "counted",
+                "total", "late_days", "free_late_days", "points", "last", "best", "counts",
+                "revoked", "passed", "finding", "sentence", "place"});
+  const auto yes = [](bool value) { return std::string(value ? "yes" : "no"); };
+  for (const SettledAttempt& each : attempts) {
+    const SubmissionRow& row = each.row;
     text += csv_line({row.student, row.milestone, std::to_string(row.attempt), row.received,
                       to_string(row.state), points_text(row.earned), points_text(row.counted),
-                      points_text(row.total), row.passed ? "yes" : "no", row.finding, row.sentence,
-                      row.place});
+                      points_text(row.total), std::to_string(each.late), std::to_string(each.free),
+                      points_text(each.points), yes(each.last), yes(each.best), yes(each.counts),
+                      row.revoked, yes(row.passed), row.finding, row.sentence, row.place});
   }
   return text;
 }
 
-std::string list_json(const std::vector<SubmissionRow>& rows) {
+std::string list_json(const std::vector<SettledAttempt>& attempts) {
   Json list = Json::array();
-  for (const SubmissionRow& row : rows) {
-    list.push_back({{"student", row.student},
-                    {"alias", row.alias},
-                    {"milestone", row.milestone},
-                    {"attempt", row.attempt},
-                    {"received", row.received},
-                    {"state", to_string(row.state)},
-                    {"earned", row.earned},
-                    {"counted", row.counted},
-                    {"total", row.total},
-                    {"passed", row.passed},
-                    {"finding", row.finding},
-                    {"sentence", row.sentence},
-                    {"seconds", row.seconds},
-                    {"place", row.place}});
+  for (const SettledAttempt& each : attempts) {
+    const SubmissionRow& row = each.row;
+    list.push_back(
+        {{"student", row.student},   {"alias", row.alias},          {"milestone", row.milestone},
+         {"attempt", row.attempt},   {"received", row.received},    {"state", to_string(row.state)},
+         {"earned", row.earned},     {"counted", row.counted},      {"total", row.total},
+         {"late_days", each.late},   {"free_late_days", each.free}, {"points", each.points},
+         {"last", each.last},        {"best", each.best},           {"counts", each.counts},
+         {"revoked", row.revoked},   {"passed", row.passed},        {"finding", row.finding},
+         {"sentence", row.sentence}, {"seconds", row.seconds},      {"place", row.place}});
   }
   return file_text({{"schema", "convlab-class-1"}, {"submissions", list}});
+}
+
+std::string comments_text(const SubmissionRow& row, const ClassDatabase& database) {
+  std::string text;
+  for (const Comment& comment : database.comments(row)) {
+    if (comment.for_staff) continue;
+    text += "Comment" + (comment.finding.empty() ? "" : " on " + comment.finding) + ": " +
+            comment.text + "\n";
+  }
+  return text;
+}
+
+std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& database) {
+  const SubmissionRow& row = attempt.row;
+  std::string text = row.student + ", " + row.milestone + ", attempt " +
+                     std::to_string(row.attempt) + ", received " + row.received + "\n" +
+                     points_text(attempt.points) + " of " + points_text(row.total) + " points";
+  if (attempt.late > 0) {
+    text += " (" + points_text(row.earned) + " before " + std::to_string(attempt.late) +
+            " late days, " + std::to_string(attempt.free) + " of them free)";
+  }
+  text += "\n" + (row.sentence.empty() ? "" : row.sentence + "\n");
+  if (const std::optional<CheckResult> check = database.result(row.id)) {
+    for (const Finding& finding : check->findings) text += "\n" + finding_text(finding);
+    if (check->score) text += "\n" + score_table(*check->score);
+  }
+  const std::string comments = comments_text(row, database);
+  return comments.empty() ? text : text + "\n" + comments;
 }
 
 std::string gradescope_results(const CheckResult& check, const GradescopeSettings& settings) {
@@ -170,6 +201,7 @@ std::string gradescope_results(const CheckResult& check, const GradescopeSetting
               "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
   }
   if (output.empty()) output = "Everything that was checked passed.\n";
+  if (!settings.comments.empty()) output += "\n" + settings.comments;
   Json json = {{"score", check.score ? check.score->earned() : 0.0},
                {"output", output},
                {"output_format", "text"},

@@ -3,14 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "grader/class/database.hpp"
+#include "grader/class/term.hpp"
 
 namespace convlab::grader {
 
 /// The points of a class, as learning platforms take them.
 struct Gradebook {
   std::vector<Student> students{};
-  std::vector<SubmissionRow> rows{};  ///< the submissions that count, see counting()
+  std::vector<SubmissionRow> rows{};               ///< the submissions that count, see counting()
+  std::map<std::int64_t, std::string> comments{};  ///< for the student, by submission
 };
 
 /// A CSV file that Canvas imports (Grades → Import): its columns that name a student, one column
@@ -21,22 +22,30 @@ std::string canvas_csv(const Gradebook& book);
 /// address, and for each milestone points and feedback.
 std::string moodle_csv(const Gradebook& book);
 
-/// One line for each submission, all columns of the list.
-std::string list_csv(const std::vector<SubmissionRow>& rows);
+/// One line for each submission, all columns of the list, with and without the rules of the term.
+std::string list_csv(const std::vector<SettledAttempt>& attempts);
 
 /// The same as JSON, `{"schema": "convlab-class-1", "submissions": […]}`.
-std::string list_json(const std::vector<SubmissionRow>& rows);
+std::string list_json(const std::vector<SettledAttempt>& attempts);
 
 /// The parts of a submission that Gradescope shows.
 struct GradescopeSettings {
   std::vector<std::string> hidden{};  ///< items ("speed", "network 10000") shown after publishing
   double seconds = 0.0;               ///< that grading took
+  std::string comments{};             ///< for the student
 };
 
 /// The results.json of a Gradescope autograder: the score, one test for each item of points, the
 /// findings in words, and each measured speed on the leaderboard.
 /// Source: https://gradescope-autograders.readthedocs.io/en/latest/specs/
 std::string gradescope_results(const CheckResult& check, const GradescopeSettings& settings);
+
+/// What a student reads about an attempt: points with and without the rules of the term, findings,
+/// the table of points, comments that are not for staff only.
+std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& database);
+
+/// The comments for the student, one after the other; empty without any.
+std::string comments_text(const SubmissionRow& row, const ClassDatabase& database);
 
 /// The results.json of a submission that could not be checked.
 std::string gradescope_failure(const std::string& sentence);

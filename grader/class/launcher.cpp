@@ -12,9 +12,9 @@
 #include <sstream>
 #include <thread>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
 
 namespace convlab::grader {
 

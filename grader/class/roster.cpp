@@ -5,13 +5,14 @@
 #include <cctype>
 #include <chrono>
 #include <ctime>
+#include <functional>
 #include <map>
-#include <regex>
 #include <set>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/text/printable.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/base/words.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/report/table.hpp"
 
@@ -72,12 +73,11 @@ void require_different(const std::vector<Student>& students, const std::string& 
   check(&Student::file, "file");
 }
 
-std::string utc_text(const fs::path& place) {
-  std::error_code gone;
-  const auto written = fs::last_write_time(place, gone);
-  if (gone) return {};
+std::string received_text(const fs::path& place) {
+  const auto written = last_change(place);
+  if (!written) return {};
   const std::time_t seconds =
-      std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(written));
+      std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written));
   std::tm utc{};
   ::gmtime_r(&seconds, &utc);
   std::array<char, 32> text{};
@@ -85,24 +85,114 @@ std::string utc_text(const fs::path& place) {
   return text.data();
 }
 
-Student match(const std::string& file_name, const std::vector<Student>& roster) {
-  const std::string plain = student_of(file_name);
-  const Student* best = nullptr;
-  std::size_t length = 0;
-  for (const Student& student : roster) {
-    if (!student.file.empty() && student.file == file_name) return student;
-    for (const std::string& key : {student.name, student.login, student.number, student.email}) {
-      const std::string wanted = squeezed(key);
-      if (wanted.empty() || wanted.size() <= length) continue;
-      // A number such as 12 must not fit 123.
-      if (squeezed(plain) == wanted || lower(file_name).starts_with(lower(key) + "_") ||
-          lower(file_name).starts_with(lower(key) + "-")) {
-        best = &student;
-        length = wanted.size();
-      }
+// Takes what the text begins with away, if it begins with `part`, which is not empty.
+bool skip(std::string_view& text, std::string_view part) {
+  if (part.empty() || !text.starts_with(part)) return false;
+  text.remove_prefix(part.size());
+  return true;
+}
+
+// Canvas names a file NAME[_LATE]_ID_ID_FILE, with the student's own ID first; empty for others.
+std::string canvas_id(const std::string& file_name) {
+  std::string_view rest = file_name;
+  if (!skip(rest, file_name.substr(0, file_name.find('_')))) return {};
+  skip(rest, "_LATE");
+  if (!skip(rest, "_")) return {};
+  const std::string own = digits_at(rest, 0);
+  const bool is_one =
+      skip(rest, own) && skip(rest, "_") && skip(rest, digits_at(rest, 0)) && skip(rest, "_");
+  return is_one ? own : std::string();
+}
+
+// The name in Moodle's NAME_ID_assignsubmission_FILE; empty for others.
+std::string moodle_name(const std::string& file_name) {
+  const auto end = file_name.find("_assignsubmission_");
+  if (end == std::string::npos) return {};
+  auto at = end;
+  while (at > 0 && is_digit(file_name[at - 1])) --at;
+  return at > 1 && at < end && file_name[at - 1] == '_' ? file_name.substr(0, at - 1)
+                                                        : std::string();
+}
+
+// Whether a text is "m2", "m2_submission", "m2-submission (1)" or the like.
+bool is_milestone(std::string_view text) {
+  const auto skip_separator = [&] { return skip(text, "-") || skip(text, "_") || skip(text, " "); };
+  if (!skip(text, "m") || !skip(text, digits_at(text, 0))) return false;
+  const std::string_view number = text;
+  skip_separator();
+  if (!skip(text, "submission")) text = number;
+  if (text.empty()) return true;
+  skip_separator();
+  const bool bracket = skip(text, "(");
+  return skip(text, digits_at(text, 0)) && (!bracket || skip(text, ")")) && text.empty();
+}
+
+std::string first_word(const std::string& file_name) {
+  return file_name.substr(0, file_name.find_first_of("_-. ("));
+}
+
+constexpr const char* kSayIt =
+    "Write this name into the column 'file' of the roster, for that student.";
+
+/// The students whom a file's name may mean, by the surest rule that finds one: the name of the
+/// file in the roster; a number, which nobody shares; the whole name, login or address.
+std::vector<const Student*> owners_of(const std::string& file_name,
+                                      const std::vector<Student>& roster) {
+  const std::string whole = squeezed(student_of(file_name));
+  const std::string id = canvas_id(file_name);
+  const std::string first = first_word(file_name);
+  const auto is_number = [](const std::string& number) {
+    return number.find_first_of("0123456789") != std::string::npos;
+  };
+  const std::vector<std::function<bool(const Student&)>> rules = {
+      [&](const Student& each) { return each.file == file_name; },
+      [&](const Student& each) {
+        return (!id.empty() && each.canvas == id) ||
+               (is_number(each.number) && lower(each.number) == lower(first));
+      },
+      [&](const Student& each) {
+        return !whole.empty() && (squeezed(each.name) == whole || squeezed(each.login) == whole ||
+                                  squeezed(each.email) == whole || squeezed(each.number) == whole);
+      }};
+  std::vector<const Student*> owners;
+  for (const auto& fits : rules) {
+    for (const Student& each : roster) {
+      if (fits(each)) owners.push_back(&each);
     }
+    if (!owners.empty()) break;
   }
-  return best != nullptr ? *best : Student{.name = plain};
+  return owners;
+}
+
+Student match(const std::string& file_name, const std::vector<Student>& roster) {
+  const std::vector<const Student*> owners = owners_of(file_name, roster);
+  if (owners.empty()) return {.name = student_of(file_name)};
+  const std::string who = "Who handed in " + printable_line(file_name);
+  const std::string id = canvas_id(file_name);
+  const Student& first = *owners.front();
+  if (owners.size() == 1 && first.file != file_name && !id.empty() && !first.canvas.empty() &&
+      first.canvas != id && lower(first.number) != lower(first_word(file_name))) {
+    throw UsageError(who + "? Its ID in Canvas is " + id + ", and that of '" + first.name +
+                     "', whose name it has, is " + first.canvas + ". " + kSayIt);
+  }
+  if (owners.size() == 1) return first;
+  std::string names;
+  for (const Student* each : owners) names += (names.empty() ? "'" : " or '") + each->name + "'";
+  throw UsageError(who + ", " + names + "? " + kSayIt);
+}
+
+// Without a roster a name is all there is; two numbers of Canvas are two students all the same.
+void require_one_student_each(const std::vector<FoundSubmission>& found) {
+  std::map<std::string, std::string> ids;
+  for (const FoundSubmission& each : found) {
+    const std::string id = canvas_id(each.place.filename().string());
+    if (id.empty() || !each.student.canvas.empty() || !each.student.file.empty()) continue;
+    const auto [known, is_new] = ids.emplace(squeezed(each.student.name), id);
+    if (is_new || known->second == id) continue;
+    throw UsageError("Two students are called '" + each.student.name +
+                     "': their IDs in Canvas are " + known->second + " and " + id +
+                     ". Give a roster that has these (--roster, docs/class.md).");
+  }
 }
 
 bool is_hidden(const fs::path& place) {
@@ -119,7 +209,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 }
 
 // The parts of an entry that are separate submissions.
-std::vector<fs::path> parts_of(const fs::path& entry) {
+std::vector<fs::path> parts_of(const fs::path& entry) try {
   if (!fs::is_directory(fs::symlink_status(entry)) || fs::exists(entry / "milestones") ||
       fs::exists(entry / ".git")) {
     return {entry};
@@ -129,6 +219,8 @@ std::vector<fs::path> parts_of(const fs::path& entry) {
     if (has_archive_name(part)) archives.push_back(part);
   }
   return archives.empty() ? std::vector<fs::path>{entry} : archives;
+} catch (const fs::filesystem_error&) {
+  return {entry};  // whose reader says what is wrong with it
 }
 
 }  // namespace
@@ -179,17 +271,21 @@ std::vector<Student> read_roster(const fs::path& file) {
 
 std::string student_of(const std::string& file_name) {
   std::string name = printable_line(file_name);
-  static const std::regex kEnding(R"(\.(tar|tar\.gz|tgz|tar\.xz|tar\.bz2|tar\.zst|zip|cpp|cu)$)");
-  static const std::regex kCanvas(R"(^([^_]+?)(_LATE)?_\d+_\d+_.*$)");
-  static const std::regex kMoodle(R"(^(.+?)_\d+_assignsubmission_.*$)");
-  static const std::regex kMilestone(R"([-_ .]?m\d+([-_ ]?submission)?([-_ ]?(\d+|\(\d+\)))?$)");
-  name = std::regex_replace(name, kEnding, "");
-  std::smatch parts;
-  if (std::regex_match(name, parts, kMoodle) || std::regex_match(name, parts, kCanvas)) {
-    return parts[1];
+  for (const std::string ending :
+       {".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar.zst", ".zip", ".cpp", ".cu"}) {
+    if (!name.ends_with(ending)) continue;
+    name.erase(name.size() - ending.size());
+    break;
   }
-  const std::string shorter = std::regex_replace(name, kMilestone, "");
-  return shorter.empty() ? name : shorter;
+  if (const std::string moodle = moodle_name(name); !moodle.empty()) return moodle;
+  if (!canvas_id(name).empty()) return name.substr(0, name.find('_'));
+  for (auto at = name.find('m'); at != std::string::npos; at = name.find('m', at + 1)) {
+    if (!is_milestone(std::string_view(name).substr(at))) continue;
+    const bool separated = at > 0 && std::string("-_ .").find(name[at - 1]) != std::string::npos;
+    const std::string shorter = name.substr(0, at - (separated ? 1 : 0));
+    return shorter.empty() ? name : shorter;
+  }
+  return name;
 }
 
 std::vector<FoundSubmission> find_submissions(const fs::path& folder,
@@ -201,12 +297,13 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
   for (const fs::path& entry : entries_of(folder)) {
     const Student student = match(entry.filename().string(), roster);
     for (const fs::path& part : parts_of(entry)) {
-      found.push_back({.place = part, .student = student, .received = utc_text(part)});
+      found.push_back({.place = part, .student = student, .received = received_text(part)});
     }
   }
   if (found.empty()) {
     throw UsageError("The folder " + folder.string() + " is empty; put the submissions into it.");
   }
+  require_one_student_each(found);
   std::ranges::stable_sort(found,
                            [](const auto& a, const auto& b) { return a.received < b.received; });
   return found;

@@ -29,17 +29,20 @@ std::vector<Student> read_roster(const std::filesystem::path& file);
 struct FoundSubmission {
   std::filesystem::path place{};  ///< an archive, a source, or a folder
   Student student{};
-  std::string received{};  ///< UTC, when it was last written
+  std::string received{};  ///< UTC, when it was last written: of a folder its newest file
 
   friend bool operator==(const FoundSubmission&, const FoundSubmission&) = default;
 };
 
 /// The submissions in a folder, oldest first. One entry is one submission; in a folder with
 /// archives, as Moodle makes them, each archive is one. It belongs to the student of the roster
-/// whose file, name, login or number its name begins with. Without a roster, or if nobody fits, the
-/// student is the name without the additions of Canvas, Moodle and `mN-submission`.
+/// whose `file` it is; else to the one whose number is in its name (Canvas's ID, or the first
+/// word); else to the one whose name, login or address is the whole name without the additions of
+/// Canvas, Moodle and `mN-submission`. Without a roster, or if nobody fits, that is the student's
+/// name.
 /// @param roster  may be empty
-/// @throws UsageError if `folder` is not a folder, or is empty
+/// @throws UsageError if `folder` is not a folder, or is empty; if two students fit a name; if a
+///   number of Canvas contradicts the name, or two numbers share one
 std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
                                               const std::vector<Student>& roster);
 

@@ -35,11 +35,10 @@ bool is_keyword(const std::string& word) {
   return keywords.count(word) > 0;
 }
 
-// Removes comments and lines of the preprocessor; names, numbers and texts become equal tokens.
-std::vector<Token> tokens_of(std::string_view text) {
+// The tokens of a text without comments; the text of a token is that of the source.
+std::vector<Token> words_of(std::string_view text) {
   std::vector<Token> tokens;
   int line = 1;
-  bool line_begins = true;
   for (std::size_t i = 0; i < text.size();) {
     const char c = text[i];
     const auto end_of = [&](std::string_view mark, std::size_t from) {
@@ -47,38 +46,141 @@ std::vector<Token> tokens_of(std::string_view text) {
       return at == std::string_view::npos ? text.size() : at + mark.size();
     };
     std::size_t end = i + 1;
-    if (c == '\n') {
-      ++line;
-      line_begins = true;
-      i = end;
-      continue;
-    }
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      i = end;
-      continue;
-    }
-    if (text.substr(i, 2) == "//" || (c == '#' && line_begins)) {
+    if (text.substr(i, 2) == "//") {
       end = std::min(text.size(), text.find('\n', i));
     } else if (text.substr(i, 2) == "/*") {
       end = end_of("*/", i + 2);
+    } else if (text.substr(i, 2) == "\\\n" || text.substr(i, 3) == "\\\r\n") {
+      end = text.find('\n', i) + 1;  // the line goes on
     } else if (c == '"' || c == '\'') {
       while (end < text.size() && text[end] != c && text[end] != '\n') {
         end += text[end] == '\\' ? 2 : 1;
       }
       end = std::min(text.size(), end + 1);
-      tokens.push_back({"s", line});
+      tokens.push_back({"\"", line});
     } else if (is_name(c)) {
       while (end < text.size() && is_name(text[end])) ++end;
-      const std::string word(text.substr(i, end - i));
-      const bool is_number = std::isdigit(static_cast<unsigned char>(c)) != 0;
-      tokens.push_back({is_number ? "0" : is_keyword(word) ? word : "n", line});
-    } else {
+      tokens.push_back({std::string(text.substr(i, end - i)), line});
+    } else if (c == '\n' || std::isspace(static_cast<unsigned char>(c)) == 0) {
       tokens.push_back({std::string(1, c), line});
     }
-    line_begins = false;
     line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(i),
                                         text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
     i = end;
+  }
+  return tokens;
+}
+
+/// Puts the bodies of macros where they are used, so that they hide no code. Knows those of earlier
+/// texts, too: of a student's headers.
+class Macros {
+ public:
+  // Keeps the definitions and leaves all lines of the preprocessor out.
+  std::vector<Token> expanded(const std::vector<Token>& words) {
+    budget_ = kMostTokens;
+    std::vector<Token> code;
+    std::vector<Token> result;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const bool begins = i == 0 || words[i - 1].text == "\n";
+      std::size_t end = i;
+      const bool is_percent = words[i].text == "%" && i + 1 < words.size() &&
+                              words[i + 1].text == ":";  // another way to write #
+      if (begins && (words[i].text == "#" || is_percent)) {
+        while (end < words.size() && words[end].text != "\n") ++end;
+        // A name may become another macro further down.
+        append(code, 0, result);
+        code.clear();
+        define({words.begin() + static_cast<std::ptrdiff_t>(i + (is_percent ? 1 : 0)),
+                words.begin() + static_cast<std::ptrdiff_t>(end)});
+        i = end;
+      } else if (words[i].text != "\n") {
+        code.push_back(words[i]);
+      }
+    }
+    append(code, 0, result);
+    return result;
+  }
+
+ private:
+  struct Macro {
+    bool has_parameters = false;
+    std::vector<std::string> parameters{};
+    std::vector<Token> body{};
+  };
+
+  // # define NAME ( A , B ) …
+  void define(const std::vector<Token>& line) {
+    if (line.size() < 3) return;
+    if (line[1].text == "undef") macros_.erase(line[2].text);
+    if (line[1].text != "define") return;
+    Macro macro;
+    std::size_t at = 3;
+    macro.has_parameters = at < line.size() && line[at].text == "(";
+    for (; macro.has_parameters && at < line.size(); ++at) {
+      if (is_name(line[at].text.front())) macro.parameters.push_back(line[at].text);
+      if (line[at].text == ")") break;
+    }
+    if (macro.has_parameters) ++at;
+    for (; at < line.size(); ++at) macro.body.push_back(line[at]);
+    macros_[line[2].text] = std::move(macro);
+  }
+
+  // A macro in a macro in a macro … and a text that grows without end stop somewhere.
+  void append(const std::vector<Token>& code, int depth, std::vector<Token>& result) {
+    constexpr int kDeepest = 16;
+    for (std::size_t i = 0; i < code.size() && budget_ > 0; ++i) {
+      --budget_;
+      const auto found = macros_.find(code[i].text);
+      const bool called = i + 1 < code.size() && code[i + 1].text == "(";
+      if (found == macros_.end() || depth == kDeepest ||
+          (found->second.has_parameters && !called)) {
+        result.push_back(code[i]);
+        continue;
+      }
+      const Macro& macro = found->second;
+      const int line = code[i].line;
+      std::vector<std::vector<Token>> values(1);
+      int open = 0;
+      while (macro.has_parameters && ++i < code.size()) {
+        if (code[i].text == ")" && --open == 0) break;
+        if (code[i].text == "," && open == 1) {
+          values.emplace_back();
+        } else if (open > 0) {
+          values.back().push_back(code[i]);
+        }
+        if (code[i].text == "(") ++open;
+      }
+      std::vector<Token> body;
+      for (const Token& token : macro.body) {
+        const auto which = std::ranges::find(macro.parameters, token.text);
+        const auto number = static_cast<std::size_t>(which - macro.parameters.begin());
+        if (which == macro.parameters.end() || number >= values.size()) {
+          body.push_back({token.text, line});
+        } else {
+          body.insert(body.end(), values[number].begin(), values[number].end());
+        }
+        if (body.size() > budget_) break;
+      }
+      budget_ -= std::min(budget_, body.size());
+      append(body, depth + 1, result);
+    }
+  }
+
+  std::map<std::string, Macro> macros_;
+  static constexpr std::size_t kMostTokens = 1'000'000;  // also those that come to nothing
+  std::size_t budget_ = 0;
+};
+
+// Names, numbers and texts become equal tokens.
+std::vector<Token> tokens_of(std::string_view text, Macros& macros) {
+  std::vector<Token> tokens = macros.expanded(words_of(text));
+  for (Token& token : tokens) {
+    const char c = token.text.front();
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      token.text.assign(1, '0');
+    } else if (is_name(c) && !is_keyword(token.text)) {
+      token.text.assign(1, 'n');
+    }
   }
   return tokens;
 }
@@ -100,8 +202,8 @@ std::uint64_t hash_of(const std::vector<Token>& tokens, std::size_t begin) {
   return hash;
 }
 
-std::vector<Fingerprint> fingerprints_of(const std::string& text) {
-  const std::vector<Token> tokens = tokens_of(text);
+std::vector<Fingerprint> fingerprints_of(const std::string& text, Macros& macros) {
+  const std::vector<Token> tokens = tokens_of(text, macros);
   std::vector<Fingerprint> all;
   for (std::size_t i = 0; i + kTokens <= tokens.size(); ++i) {
     all.push_back({hash_of(tokens, i), tokens[i].line, tokens[i + kTokens - 1].line});
@@ -159,12 +261,14 @@ std::vector<SimilarPair> similar_pairs(const std::vector<OwnedSource>& sources,
                                        const std::vector<OwnedSource>& excluded, double least) {
   std::set<std::uint64_t> known;
   for (const OwnedSource& source : excluded) {
-    for (const Fingerprint& each : fingerprints_of(source.text)) known.insert(each.hash);
+    Macros macros;
+    for (const Fingerprint& each : fingerprints_of(source.text, macros)) known.insert(each.hash);
   }
   std::map<std::string, std::map<std::uint64_t, Place>> by_owner;
   std::map<std::uint64_t, std::set<std::string>> owners;
+  std::map<std::string, Macros> macros;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (const Fingerprint& each : fingerprints_of(sources[i].text)) {
+    for (const Fingerprint& each : fingerprints_of(sources[i].text, macros[sources[i].owner])) {
       if (known.count(each.hash) > 0) continue;
       by_owner[sources[i].owner].try_emplace(each.hash, Place{i, each.first, each.last});
       owners[each.hash].insert(sources[i].owner);

@@ -34,10 +34,12 @@ struct SimilarPair {
   std::vector<SharedPlace> places{};  ///< longest first
 };
 
-/// Finds similar sources, even if names, numbers, layout and comments were changed. Texts become
-/// tokens, in which all names are equal. The fingerprints of a text are hashes of neighbouring
-/// tokens; each window keeps its smallest, so any 24 common tokens share at least one. A pair only
-/// shows where to look: two students may have found the same loops.
+/// Finds similar sources, even if names, numbers, layout and comments were changed or code was
+/// moved into macros. Texts become tokens, in which macros are expanded and all names are equal.
+/// The fingerprints of a text are hashes of neighbouring tokens; each window keeps its smallest, so
+/// any 24 common tokens share at least one. A pair only shows where to look: two students may have
+/// found the same loops.
+/// @param sources   of one owner headers first: their macros hold in what follows
 /// @param excluded  texts that all students have: the hand-out, the reference; their fingerprints
 ///   do not count
 /// @param least  smallest share that is reported, 0 to 1

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab::grader {
 

@@ -22,8 +22,19 @@ class Allowance {
 /// @throws RefusedSubmission if a source is longer than kMostSourceBytes
 void require_short(const std::string& path, std::size_t size);
 
+/// @throws RefusedSubmission if a path in it is longer than kLongestPath
+void require_short_name(const std::string& path);
+
 /// Whether it is a source that counts in a submission: .cpp, .cu, .cuh, .h, .hpp.
 bool is_source(const std::filesystem::path& file);
+
+/// Whether a compiler would take it in place of a source: an object, a library, a precompiled
+/// header.
+bool is_compiled(const std::filesystem::path& file);
+
+/// Whether a path, from the submission's folder on, is no work of the student's: what begins with a
+/// dot, the folder that macOS adds to archives, and build folders.
+bool is_left_out(const std::filesystem::path& path);
 
 /// The name between quotes, printable and not too long.
 std::string quoted_name(const std::string& name);

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <functional>
+#include <system_error>
 
-#include "common/error/error.hpp"
-#include "common/process/descriptor.hpp"
-#include "common/text/printable.hpp"
+#include "common/base/descriptor.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/submission_limits.hpp"
 
@@ -22,13 +23,30 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kSources = {".cpp", ".cu", ".cuh", ".h", ".hpp"};
+constexpr std::array kCompiled = {".gch", ".pch", ".o",   ".obj", ".a",
+                                  ".so",  ".lib", ".dll", ".ptx", ".cubin"};
+
+// Paths that are too long, loops of links, folders that nobody may read: whoever handed them in can
+// mend them. The machine is at fault only for these.
+[[noreturn]] void cannot_read(const fs::path& place, const std::error_code& reason) {
+  const bool machine = reason == std::errc::io_error || reason == std::errc::not_enough_memory ||
+                       reason == std::errc::too_many_files_open ||
+                       reason == std::errc::too_many_files_open_in_system;
+  const std::string name = quoted_name(place.filename().string());
+  if (machine) throw EnvironmentError("Cannot read " + name + ": " + reason.message() + ".");
+  throw RefusedSubmission(name + " in it cannot be read: " + reason.message() + ".");
+}
 
 // Opened without following a link, so that a tree cannot show a file of the instructor's.
 std::string text_of(const fs::path& file, const std::string& path, Allowance& allowance) {
-  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
+  // A socket cannot even be opened.
+  if (::lstat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw RefusedSubmission(quoted_name(path) + " is no plain file.");
+  }
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!descriptor.is_open() || ::fstat(descriptor.get(), &status) != 0) {
-    throw EnvironmentError("Cannot read " + file.string() + ": " + std::strerror(errno) + ".");
+    cannot_read(file, {errno, std::generic_category()});
   }
   if (!S_ISREG(status.st_mode)) {
     throw RefusedSubmission(quoted_name(path) + " is no plain file.");
@@ -40,9 +58,7 @@ std::string text_of(const fs::path& file, const std::string& path, Allowance& al
   while (done < text.size()) {
     const ssize_t count = ::read(descriptor.get(), text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      throw EnvironmentError("Cannot read " + file.string() + ": " + std::strerror(errno) + ".");
-    }
+    if (count < 0) cannot_read(file, {errno, std::generic_category()});
     if (count == 0) break;
     done += static_cast<std::size_t>(count);
   }
@@ -50,29 +66,39 @@ std::string text_of(const fs::path& file, const std::string& path, Allowance& al
   return text;
 }
 
-std::vector<SubmittedFile> files_of_folder(const fs::path& folder) {
-  std::vector<SubmittedFile> found;
-  Allowance allowance;
+using SeeFile = std::function<void(const fs::path& file, const std::string& path)>;
+
+// Shows every file that may count, links too, which it does not follow.
+void for_each_file(const fs::path& folder, Allowance& allowance, const SeeFile& see) {
   // In a copy of the workbook only the files that students write count.
   const fs::path milestones = folder / "milestones";
   const bool is_workbook = fs::is_directory(fs::symlink_status(milestones));
   auto entry = fs::recursive_directory_iterator(is_workbook ? milestones : folder);
   for (; entry != fs::recursive_directory_iterator(); ++entry) {
-    const fs::file_status status = entry->symlink_status();
-    const std::string name = entry->path().filename().string();
-    if (fs::is_directory(status) && (name == ".git" || name == "build")) {
-      entry.disable_recursion_pending();
+    const bool is_folder = fs::is_directory(entry->symlink_status());
+    if (is_left_out(entry->path().filename())) {
+      if (is_folder) entry.disable_recursion_pending();
       continue;
     }
     allowance.entry();
-    if (fs::is_directory(status) || !is_source(entry->path())) continue;
     const std::string path = entry->path().lexically_relative(folder).generic_string();
-    if (fs::is_symlink(status)) {
+    require_short_name(path);
+    if (!is_folder) see(entry->path(), path);
+  }
+}
+
+std::vector<SubmittedFile> files_of_folder(const fs::path& folder) {
+  std::vector<SubmittedFile> found;
+  Allowance allowance;
+  for_each_file(folder, allowance, [&](const fs::path& file, const std::string& path) {
+    if (is_compiled(path)) found.push_back({path, ""});
+    if (!is_source(path)) return;
+    if (fs::is_symlink(fs::symlink_status(file))) {
       throw RefusedSubmission(quoted_name(path) +
                               " in it is a symbolic link; hand in plain files only.");
     }
-    found.push_back({path, text_of(entry->path(), path, allowance)});
-  }
+    found.push_back({path, text_of(file, path, allowance)});
+  });
   return found;
 }
 
@@ -86,6 +112,16 @@ bool ends_with_any(const fs::path& file, const std::vector<std::string>& endings
 
 bool is_source(const fs::path& file) {
   return std::ranges::find(kSources, file.extension().string()) != kSources.end();
+}
+
+bool is_compiled(const fs::path& file) {
+  return std::ranges::find(kCompiled, file.extension().string()) != kCompiled.end();
+}
+
+bool is_left_out(const fs::path& path) {
+  return std::ranges::any_of(path, [](const fs::path& part) {
+    return part.string().starts_with('.') || part == "__MACOSX" || part == "build";
+  });
 }
 
 void Allowance::entry() {
@@ -110,9 +146,17 @@ void require_short(const std::string& path, std::size_t size) {
   }
 }
 
+void require_short_name(const std::string& path) {
+  if (path.size() > kLongestPath) {
+    throw RefusedSubmission("The path " + quoted_name(path) + " in it has " +
+                            std::to_string(path.size()) + " bytes, more than " +
+                            std::to_string(kLongestPath) + "; use shorter names.");
+  }
+}
+
 std::string quoted_name(const std::string& name) {
-  constexpr std::size_t kShown = 80;
-  return "'" + printable_line(name.substr(0, kShown)) + "'";
+  constexpr int kShown = 80;
+  return "'" + short_line(name, kShown) + "'";
 }
 
 bool has_archive_name(const fs::path& file) {
@@ -124,11 +168,32 @@ bool has_source_name(const fs::path& file) {
   return ends_with_any(file, {".cpp", ".cu"});
 }
 
+std::optional<fs::file_time_type> last_change(const fs::path& place) {
+  std::optional<fs::file_time_type> last;
+  const auto see = [&](const fs::path& file) {
+    std::error_code gone;
+    const auto time = fs::last_write_time(file, gone);
+    if (!gone && (!last || time > *last)) last = time;
+  };
+  try {
+    Allowance allowance;
+    if (fs::is_directory(fs::symlink_status(place))) {
+      for_each_file(place, allowance, [&](const fs::path& file, const std::string& path) {
+        if (is_source(path) && fs::is_regular_file(fs::symlink_status(file))) see(file);
+      });
+    }
+  } catch (const fs::filesystem_error&) {  // whoever reads it says why
+  } catch (const RefusedSubmission&) {
+  }
+  if (!last) see(place);
+  return last;
+}
+
 std::vector<SubmittedFile> read_submitted_files(const fs::path& place) {
   return read_submitted_files(place, read_archive_in_box);
 }
 
-std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveReader read) {
+std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveReader read) try {
   std::vector<SubmittedFile> files;
   const fs::file_status status = fs::symlink_status(place);
   if (fs::is_directory(status)) {
@@ -146,9 +211,23 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
   } else {
     files = read(place);
   }
-  if (files.empty()) throw RefusedSubmission("It holds no source file (.cpp or .cu).");
+  if (std::ranges::all_of(files, is_compiled, &SubmittedFile::path)) {
+    throw RefusedSubmission("It holds no source file (.cpp or .cu).");
+  }
   std::ranges::sort(files, {}, &SubmittedFile::path);
+  for (const SubmittedFile& file : files) {
+    for (fs::path folder = fs::path(file.path).parent_path(); !folder.empty();
+         folder = folder.parent_path()) {
+      if (!std::ranges::binary_search(files, folder.generic_string(), {}, &SubmittedFile::path)) {
+        continue;
+      }
+      throw RefusedSubmission(quoted_name(folder.generic_string()) +
+                              " in it is a file and a folder.");
+    }
+  }
   return files;
+} catch (const fs::filesystem_error& error) {
+  cannot_read(error.path1().empty() ? place : error.path1(), error.code());
 }
 
 }  // namespace convlab::grader

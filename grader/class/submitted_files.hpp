@@ -1,13 +1,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace convlab::grader {
 
-/// A source file of a submission.
+/// A source file of a submission, or the name of a compiled one, which is never read.
 struct SubmittedFile {
   std::string path;  ///< inside the archive or folder, with '/'
   std::string text;
@@ -25,14 +26,17 @@ class RefusedSubmission : public std::runtime_error {
 inline constexpr std::size_t kMostEntries = 20'000;
 inline constexpr std::size_t kMostBytes = std::size_t{256} << 20;      // of all entries, unpacked
 inline constexpr std::size_t kMostSourceBytes = std::size_t{2} << 20;  // of one source
+inline constexpr std::size_t kLongestPath = 1000;                      // with its folders
 
-/// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission: an archive (tar, also compressed, or
+/// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission, and its compiled files with empty
+/// texts, so that they can be named: an archive (tar, also compressed, or
 /// zip), a folder such as a git working tree, or a single source file. The texts are read into
 /// memory, sorted by path; nothing is unpacked. Archives are read in a separate box
 /// (archive_files.hpp). Links in a folder are not followed.
 /// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), contains
 ///   links or devices, two files with the same name, names with control characters, too many
-///   entries or too many bytes, or that is broken or empty; for a folder or file without sources
+///   entries or too many bytes, too long a path, or that is broken or empty; for a folder or file
+///   without sources
 /// @throws EnvironmentError if the machine is at fault: no permission, no memory
 std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place);
 
@@ -40,6 +44,10 @@ std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& pla
 using ArchiveReader = std::vector<SubmittedFile> (*)(const std::filesystem::path& archive);
 std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place,
                                                 ArchiveReader read);
+
+/// When it was last written: an archive or a file itself; a folder is as late as the newest of its
+/// sources, however old the others are. None if it is gone.
+std::optional<std::filesystem::file_time_type> last_change(const std::filesystem::path& place);
 
 /// Whether the name ends as an archive's: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar.zst, .zip.
 bool has_archive_name(const std::filesystem::path& file);

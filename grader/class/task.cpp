@@ -4,14 +4,14 @@
 #include <chrono>
 #include <sstream>
 
-#include "common/error/enum_name.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
+#include "common/base/enum_name.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result_json.hpp"
-#include "common/text/printable.hpp"
-#include "grader/grading/grade.hpp"
+#include "grader/scores/grade.hpp"
 
 namespace convlab::grader {
 
@@ -34,6 +34,8 @@ struct TaskText {
   std::string milestone{};
   std::vector<std::string> files{};  ///< below the folder
   bool puzzles = false;              ///< came with them, and lie in kPuzzles
+  bool headers = false;              ///< lie beside each
+  std::string left_out{};
   std::string batches{};
   bool speed = true;
   double limit_s = 0.0;
@@ -60,8 +62,10 @@ void read_fields(const Json& json, T& value) {
 
 void json_fields(JsonFields& fields, TaskText& task) {
   fields("grader", task.grader, "milestone", task.milestone, "files", task.files)
-      .optional("puzzles", task.puzzles)("batches", task.batches, "speed", task.speed, "limit_s",
-                                         task.limit_s, "phase", task.phase);
+      .optional("puzzles", task.puzzles)
+      .optional("headers", task.headers, "left_out", task.left_out)(
+          "batches", task.batches, "speed", task.speed, "limit_s", task.limit_s, "phase",
+          task.phase);
 }
 
 // The last line of a program that gives up is "grader: There is no …". The task's folder is removed
@@ -81,6 +85,17 @@ std::string last_words(const FinishedProcess& run, const fs::path& folder) {
   return printable_line(last);
 }
 
+// Where nobody's times are taken, a wrong file has no points for speed to lose either.
+void leave_out_speed(CheckResult& check) {
+  if (!check.score) return;
+  for (ScoreItem& item : check.score->items) {
+    if (item.item != "speed") continue;
+    item.earned = 0.0;
+    item.credit = Credit::kNotMeasured;
+    item.why = kSpeedLeftOut;
+  }
+}
+
 /// Runs `grader check` for one file after the other.
 class Checks {
  public:
@@ -90,6 +105,9 @@ class Checks {
   /// @return nothing when interrupted
   std::optional<Outcome> run() {
     const auto start = Clock::now();
+    constexpr double kMilliseconds = 1000.0;
+    deadline_ =
+        start + std::chrono::milliseconds(static_cast<std::int64_t>(task_.limit_s * kMilliseconds));
     Outcome outcome{.state = SubmissionState::kGraded};
     std::vector<CheckResult> checks;
     for (std::size_t i = 0; i < task_.files.size(); ++i) {
@@ -98,7 +116,9 @@ class Checks {
       checks.push_back(read_check_result(result_of(i)));
     }
     if (!checks.empty() && outcome.state == SubmissionState::kGraded) {
+      outcome.sentence = task_.left_out;
       outcome.check = merge_checks(checks);
+      if (!task_.speed) leave_out_speed(*outcome.check);
       if (task_.phase == Task::Phase::kCorrectness && task_.speed &&
           waits_for_times(*outcome.check)) {
         outcome.state = SubmissionState::kChecked;
@@ -115,13 +135,12 @@ class Checks {
 
   // False when interrupted. `outcome` gets the fault, unless it is the work's.
   bool check(std::size_t index, Outcome& outcome) {
-    std::vector<std::string> words = {task_.grader,
-                                      "check",
-                                      task_.milestone,
-                                      "--solution",
-                                      (folder_ / task_.files[index]).string(),
-                                      "--json",
-                                      result_of(index).string()};
+    // A folder brings its headers along.
+    const fs::path file = folder_ / task_.files[index];
+    const fs::path given = task_.headers ? folder_ / std::to_string(index) : file;
+    std::vector<std::string> words = {
+        task_.grader,   "check",  task_.milestone,          "--solution",
+        given.string(), "--json", result_of(index).string()};
     if (!task_.batches.empty()) words.insert(words.end(), {"--batches", task_.batches});
     const bool times = task_.phase == Task::Phase::kTimes;
     if (times) words.insert(words.end(), {"--times-of", result_of(index).string()});
@@ -134,14 +153,14 @@ class Checks {
     // Beside others every check gets one core; times are taken with all of them.
     std::vector<std::string> environment = {"NO_COLOR=1"};
     if (task_.phase == Task::Phase::kCorrectness) environment.emplace_back("OMP_NUM_THREADS=1");
-    constexpr double kMilliseconds = 1000.0;
     constexpr std::size_t kOutput = std::size_t{4} << 20;
     const FinishedProcess run =
         run_process({.words = words,
                      .environment = environment,
                      .output = Command::Output::kTogether,
-                     .time_limit = std::chrono::milliseconds(
-                         static_cast<std::int64_t>(task_.limit_s * kMilliseconds)),
+                     .time_limit = std::max(
+                         std::chrono::milliseconds(1),
+                         std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now())),
                      .output_limit = kOutput,
                      .interrupted = interrupted_});
     judge(run, result_of(index), outcome);
@@ -172,15 +191,27 @@ class Checks {
   TaskText task_;
   fs::path folder_;
   const volatile std::sig_atomic_t* interrupted_;
+  Clock::time_point deadline_{};  // of the whole submission
 };
 
-// Two files of a submission may have the same name in different folders. Names with control
-// characters or invalid UTF-8 are not passed to `grader check`.
-std::string file_name(std::size_t index, const std::string& path) {
-  const fs::path name = fs::path(path).filename();
-  const bool plain = printable_line(name.string()) == name.string();
-  return std::to_string(index) + "/" +
-         (plain ? name.string() : "submission" + name.extension().string());
+// The place of a file below that of its milestone; empty if its name is too long, or if a terminal
+// would obey it.
+std::string place_of(const std::string& path) {
+  constexpr std::size_t kLongest = 150;
+  std::string place = path;
+  if (place.starts_with("milestones/")) place.erase(0, place.find('/', place.find('/') + 1) + 1);
+  return place.size() > kLongest || printable_line(place) != place ? "" : place;
+}
+
+// Two files of a submission may have the same name in different folders. A file with headers keeps
+// its folder, so that it finds them.
+std::string file_name(std::size_t index, const MilestoneWork& work) {
+  const std::string& path = work.files[index].path;
+  std::string place = place_of(path);
+  // Nothing of a submission lies in a folder with a dot.
+  if (place.empty()) place = ".named/submission" + fs::path(path).extension().string();
+  if (work.headers.empty()) place = fs::path(place).filename().string();
+  return std::to_string(index) + "/" + place;
 }
 
 }  // namespace
@@ -194,13 +225,15 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   TaskText task{.grader = settings.grader.string(),
                 .milestone = work.milestone,
                 .puzzles = !work.puzzles.empty(),
+                .left_out = work.left_out,
                 .batches = settings.batches,
                 .speed = settings.measures_speed,
                 .limit_s = settings.limit_s,
                 .phase = phase};
   for (std::size_t i = 0; i < work.files.size(); ++i) {
-    task.files.push_back(file_name(i, work.files[i].path));
+    task.files.push_back(file_name(i, work));
   }
+  task.headers = !work.headers.empty();
   const std::string text = file_text(json_of(task));
   // A job of an interrupted grader may be working on it: the same number means the same sources.
   const fs::path file = folder_ / kTaskFile;
@@ -208,6 +241,10 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   remove();
   for (std::size_t i = 0; i < work.files.size(); ++i) {
     write_atomically(folder_ / task.files[i], work.files[i].text);
+    for (const SubmittedFile& header : work.headers) {
+      const std::string place = place_of(header.path);
+      if (!place.empty()) write_atomically(folder_ / std::to_string(i) / place, header.text);
+    }
     if (checked) write_check_result(folder_ / ("check-" + std::to_string(i) + ".json"), *checked);
   }
   for (const SubmittedFile& puzzle : work.puzzles) {
@@ -255,6 +292,9 @@ void Task::remove() const {
 
 CheckResult merge_checks(const std::vector<CheckResult>& checks) {
   CheckResult merged = checks.front();
+  for (const CheckResult& check : checks) {
+    if (!merged.score) merged.score = check.score;
+  }
   const auto has_stage = [](const CheckResult& check, const std::string& stage) {
     return std::ranges::any_of(check.cases,
                                [&](const CaseResult& test) { return test.stage == stage; });

@@ -1,13 +1,18 @@
 #include "grader/class/work_of.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <regex>
+#include <set>
 
-#include "common/error/error.hpp"
-#include "common/process/run_process.hpp"
-#include "grader/cli/handout.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/words.hpp"
+#include "grader/class/submission_limits.hpp"
+#include "grader/course/handout.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
@@ -21,15 +26,26 @@ struct HandedOut {
   std::vector<SubmittedFile> files;
 };
 
-// Some archives contain milestones/… directly, others in a folder.
-std::string below_milestones(const std::string& path) {
-  const auto at = path.find("milestones/");
-  const bool begins = at == 0 || (at != std::string::npos && path[at - 1] == '/');
-  return begins ? path.substr(at) : std::string();
+// Where milestones/… begins in a path: some archives contain it directly, others in a folder. The
+// last one counts.
+std::size_t begin_of_milestones(const std::string& path) {
+  const auto at = path.rfind("milestones/");
+  return at == 0 || (at != std::string::npos && path[at - 1] == '/') ? at : std::string::npos;
+}
+
+std::ptrdiff_t depth_of(const std::string& path) {
+  return std::ranges::count(path, '/');
 }
 
 bool is_cuda(const std::string& path) {
   return path.ends_with(".cu");
+}
+
+// Where one file is handed out, one is handed in.
+bool has_one_file(const HandedOut& handed_out) {
+  return std::ranges::count_if(handed_out.files, [](const SubmittedFile& file) {
+           return !is_puzzle(file.path);
+         }) == 1;
 }
 
 // A milestone is in CUDA if its hand-out is.
@@ -51,18 +67,56 @@ std::string folder_of(const HandedOut& handed_out) {
 struct Part {
   std::vector<SubmittedFile> changed{};
   std::vector<SubmittedFile> unchanged{};
+  std::vector<SubmittedFile> added{};  // not handed out
+  std::vector<SubmittedFile> headers{};
   std::vector<SubmittedFile> puzzles{};  // as in MilestoneWork
 };
+
+// Whether a source registers a stage or implements the course interface; tests and tools do not.
+bool holds_convolution(const std::string& text) {
+  return std::ranges::any_of(
+      std::initializer_list<const char*>{"Stage<", "CpuStage", "conv_forward_gpu",
+                                         "conv_forward_cpu", "conv_forward_kernel"},
+      [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+// The files of a milestone, from milestones/ on, out of the tree that lies nearest to the top: the
+// others are backups of it.
+std::vector<SubmittedFile> tree_of(const std::vector<SubmittedFile>& files,
+                                   const std::string& folder) {
+  std::map<std::string, std::vector<SubmittedFile>> trees;
+  for (const SubmittedFile& file : files) {
+    const auto begin = begin_of_milestones(file.path);
+    if (begin == std::string::npos) continue;
+    const std::string path = file.path.substr(begin);
+    if (path.starts_with(folder)) trees[file.path.substr(0, begin)].push_back({path, file.text});
+  }
+  const auto nearest =
+      std::ranges::min_element(trees, {}, [](const auto& tree) { return depth_of(tree.first); });
+  if (nearest == trees.end()) return {};
+  for (const auto& [root, tree] : trees) {
+    if (root == nearest->first || depth_of(root) > depth_of(nearest->first)) continue;
+    throw RefusedSubmission("It holds " + folder + " twice, in " + quoted_name(nearest->first) +
+                            " and in " + quoted_name(root) + "; hand in one of them.");
+  }
+  return nearest->second;
+}
 
 Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_out) {
   Part part;
   std::map<std::string, std::string> puzzles;
-  for (const SubmittedFile& file : files) {
-    const std::string path = below_milestones(file.path);
-    if (!path.starts_with(folder_of(handed_out)) || !has_source_name(path)) continue;
+  for (const SubmittedFile& file : tree_of(files, folder_of(handed_out))) {
+    const std::string& path = file.path;
     const bool unchanged = is_unchanged(file, path, handed_out);
-    if (is_puzzle(path)) {
+    if (!has_source_name(path)) {
+      part.headers.push_back({path, file.text});
+    } else if (is_cuda(path) != uses_cuda(handed_out)) {
+      continue;
+    } else if (is_puzzle(path)) {
       if (!unchanged) puzzles[path] = file.text;
+    } else if (std::ranges::find(handed_out.files, path, &SubmittedFile::path) ==
+               handed_out.files.end()) {
+      if (holds_convolution(file.text)) part.added.push_back({path, file.text});
     } else {
       (unchanged ? part.unchanged : part.changed).push_back({path, file.text});
     }
@@ -92,23 +146,66 @@ std::string names_of(const std::vector<SubmittedFile>& files) {
   constexpr std::size_t kShown = 4;
   std::string names;
   for (std::size_t i = 0; i < std::min(files.size(), kShown); ++i) {
-    names += (i == 0 ? "" : ", ") + files[i].path;
+    constexpr int kColumns = 80;
+    names += (i == 0 ? "" : ", ") + short_line(files[i].path, kColumns);
   }
   return names + (files.size() > kShown ? ", …" : "");
 }
 
+// Leaves out what lies beside the file that is meant: tests, other editions and copies of it.
+void keep_meant(std::vector<SubmittedFile>& sources) {
+  const auto keep = [&](const auto& is_wanted) {
+    if (sources.size() > 1 && std::ranges::any_of(sources, is_wanted)) {
+      std::erase_if(sources, [&](const SubmittedFile& file) { return !is_wanted(file); });
+    }
+  };
+  const auto stem_of = [](const SubmittedFile& file) {
+    return fs::path(file.path).stem().string();
+  };
+  keep([](const SubmittedFile& file) { return holds_convolution(file.text); });
+  // The names that are asked.
+  keep([&](const SubmittedFile& file) {
+    const std::string stem = stem_of(file);
+    return stem == "conv_forward" || stem == "new-forward";
+  });
+  std::ptrdiff_t least = PTRDIFF_MAX;
+  for (const SubmittedFile& file : sources) least = std::min(least, depth_of(file.path));
+  keep([&](const SubmittedFile& file) { return depth_of(file.path) == least; });
+  // "conv (copy)", "conv - Copy", "Copy of conv", "conv_old": all contain "conv".
+  keep([&](const SubmittedFile& file) {
+    return std::ranges::all_of(sources, [&](const SubmittedFile& other) {
+      return stem_of(other).find(stem_of(file)) != std::string::npos;
+    });
+  });
+}
+
+[[noreturn]] void refuse_several(const std::vector<SubmittedFile>& files, const std::string& why) {
+  throw RefusedSubmission("It holds " + std::to_string(files.size()) + " " +
+                          fs::path(files.front().path).extension().string() + " files (" +
+                          names_of(files) + ")" + why);
+}
+
 // Files outside the workbook's folders, for example a single one with the course interface.
 MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string milestone,
-                         const std::vector<HandedOut>& all) {
+                         const std::string& place, const std::vector<HandedOut>& all) {
   std::vector<SubmittedFile> sources;
+  std::vector<SubmittedFile> headers;
   for (const SubmittedFile& file : files) {
-    if (has_source_name(file.path)) sources.push_back(file);
+    (has_source_name(file.path) ? sources : headers).push_back(file);
   }
-  if (milestone.empty() && sources.size() == 1) {
-    milestone = milestone_in(fs::path(sources.front().path).filename().string());
-    const auto is_named = [&](const HandedOut& each) { return each.milestone.id == milestone; };
-    if (std::ranges::none_of(all, is_named)) milestone.clear();
-    if (milestone.empty() && !is_cuda(sources.front().path)) milestone = "m1";
+  const auto is_known = [&](const std::string& id) {
+    return std::ranges::any_of(all, [&](const HandedOut& each) { return each.milestone.id == id; });
+  };
+  if (milestone.empty()) {
+    std::set<std::string> named;
+    for (const SubmittedFile& file : sources) {
+      const std::string id = milestone_in(fs::path(file.path).filename().string());
+      if (is_known(id)) named.insert(id);
+    }
+    if (named.empty() && is_known(milestone_in(place))) named = {milestone_in(place)};
+    if (named.size() == 1) milestone = *named.begin();
+    const bool any_cuda = std::ranges::any_of(sources, is_cuda, &SubmittedFile::path);
+    if (named.empty() && !any_cuda) milestone = "m1";
   }
   if (milestone.empty()) {
     throw RefusedSubmission(
@@ -119,54 +216,94 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
       all, [&](const HandedOut& each) { return each.milestone.id == milestone; });
   const bool cuda = wanted != all.end() && uses_cuda(*wanted);
   std::erase_if(sources, [&](const SubmittedFile& file) { return is_cuda(file.path) != cuda; });
+  keep_meant(sources);
   const std::string kind = cuda ? ".cu" : ".cpp";
   if (sources.empty()) {
     throw RefusedSubmission("It holds no " + kind + " file, which is what " + milestone +
                             " consists of.");
   }
   if (sources.size() > 1) {
-    throw RefusedSubmission("It holds " + std::to_string(sources.size()) + " " + kind + " files (" +
-                            names_of(sources) + ") and none of them lies in " +
-                            (wanted == all.end() ? "milestones/" : folder_of(*wanted)) + ".");
+    refuse_several(sources, " and none of them lies in " +
+                                (wanted == all.end() ? "milestones/" : folder_of(*wanted)) + ".");
   }
-  return {milestone, sources, {}};
+  return {.milestone = milestone, .files = sources, .headers = headers};
+}
+
+// Each file is written, compiled and kept, so the sum counts.
+void require_small(const MilestoneWork& work) {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  for (const auto* files : {&work.files, &work.headers, &work.puzzles}) {
+    count += files->size();
+    for (const SubmittedFile& file : *files) bytes += file.text.size();
+  }
+  if (count <= kMostBuiltFiles && bytes <= kMostBuiltBytes) return;
+  throw RefusedSubmission("For " + work.milestone + " it holds " + std::to_string(count) +
+                          " sources and headers of " + std::to_string(bytes >> 10) +
+                          " KiB; it may hold " + std::to_string(kMostBuiltFiles) + " of " +
+                          std::to_string(kMostBuiltBytes >> 10) + " KiB together.");
 }
 
 }  // namespace
 
 std::string milestone_in(const std::string& name) {
-  static const std::regex kMilestone(R"((^|[^a-z0-9])(m[1-9])([^0-9]|$))");
-  std::smatch parts;
-  return std::regex_search(name, parts, kMilestone) ? parts[2].str() : "";
+  for (auto at = name.find('m'); at != std::string::npos; at = name.find('m', at + 1)) {
+    const char before = at == 0 ? ' ' : name[at - 1];
+    const bool begins = !is_digit(before) && (before < 'a' || before > 'z');
+    const std::string number = digits_at(name, at + 1);
+    if (begins && number.size() == 1 && number != "0") return "m" + number;
+  }
+  return "";
 }
 
-std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
-                                   const std::string& milestone) {
+std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
+                                   const std::string& milestone, const std::string& place) {
   static const std::vector<HandedOut> all = handed_out_milestones();
+  std::vector<SubmittedFile> files = all_files;
+  const auto compiled = std::ranges::stable_partition(
+      files, [](const SubmittedFile& file) { return !is_compiled(file.path); });
+  std::vector<SubmittedFile> unread(compiled.begin(), compiled.end());
+  for (SubmittedFile& file : unread) file.path = fs::path(file.path).filename().string();
+  files.erase(compiled.begin(), compiled.end());
   std::vector<MilestoneWork> works;
   std::string unchanged;
   for (const HandedOut& each : all) {
     if (!milestone.empty() && each.milestone.id != milestone) continue;
     Part part = part_of(files, each);
+    if (part.changed.empty() && has_one_file(each)) {
+      keep_meant(part.added);
+      if (part.added.size() > 1) {
+        refuse_several(part.added, ", and " + each.milestone.id + " consists of one.");
+      }
+    }
+    if (part.changed.empty()) part.changed = std::move(part.added);
+    if (part.changed.empty() && !part.puzzles.empty()) part.changed = part.unchanged;
     if (!part.changed.empty()) {
-      works.push_back({each.milestone.id, std::move(part.changed), std::move(part.puzzles)});
-    } else if (!part.unchanged.empty() && !part.puzzles.empty()) {
-      works.push_back({each.milestone.id, std::move(part.unchanged), std::move(part.puzzles)});
+      works.push_back({.milestone = each.milestone.id,
+                       .files = std::move(part.changed),
+                       .headers = std::move(part.headers),
+                       .puzzles = std::move(part.puzzles)});
     } else if (!part.unchanged.empty()) {
       unchanged += (unchanged.empty() ? "" : ", ") + each.milestone.id;
     }
   }
-  if (!works.empty()) return works;
-  if (!unchanged.empty()) {
+  if (works.empty() && !unchanged.empty()) {
     throw RefusedSubmission("Every file of " + unchanged + " in it is as it was handed out.");
   }
-  return {loose_work(files, milestone, all)};
+  if (works.empty()) works.push_back(loose_work(files, milestone, place, all));
+  for (MilestoneWork& work : works) {
+    require_small(work);
+    if (unread.empty()) continue;
+    work.left_out = "Compiled files do not count, only their sources: " + names_of(unread) + ".";
+  }
+  return works;
 }
 
 std::string digest_of(const MilestoneWork& work) {
   std::string text = work.milestone;
   std::vector<SubmittedFile> files = work.files;
   files.insert(files.end(), work.puzzles.begin(), work.puzzles.end());
+  files.insert(files.end(), work.headers.begin(), work.headers.end());
   for (const SubmittedFile& file : files) {
     text += '\n' + file.path + '\n' + std::to_string(file.text.size()) + '\n' + file.text;
   }

@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
+#include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
 
 namespace convlab::grader {
 

@@ -2,11 +2,12 @@
 #include <filesystem>
 #include <iostream>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/pages/comparison.hpp"
-#include "grader/plots/plotted_runs.hpp"
+#include "grader/course/course.hpp"
+#include "grader/report/pages/comparison.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/plotted_runs.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::compare_command {
@@ -65,15 +66,13 @@ ExitCode run(const Options& options) {
     std::cout << options.output << "\n";
   }
   if (options.plot.empty()) return ExitCode::kPassed;
-  const std::optional<Ladder> ladder = ladder_of(comparisons);
-  if (!ladder) {
+  const std::optional<Figure> figure = figure_of(comparisons);
+  if (!figure) {
     std::cout << "No stage of these results has a stage to be compared with, so there is no "
                  "plot.\n";
     return ExitCode::kFallsShort;
   }
-  for (const Picture& picture : pictures_of(*ladder)) {
-    for (const auto& file : draw(picture, options.plot)) std::cout << display_path(file) << "\n";
-  }
+  for (const auto& file : draw({*figure}, options.plot)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
 

@@ -12,17 +12,17 @@
 #include <sstream>
 #include <vector>
 
+#include "common/base/buffer.hpp"
+#include "common/base/run_process.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/network.hpp"
-#include "common/process/run_process.hpp"
 #include "common/result/machine.hpp"
-#include "common/tensor/buffer.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/print_json.hpp"
+#include "grader/course/course.hpp"
+#include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/sandbox/isolation.hpp"
+#include "grader/submission/sandbox/isolation.hpp"
 #include "grader/submission/shared_segment.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -193,7 +193,7 @@ Examined isolation() {
 void print(const Examined& item) {
   const bool good = item.mend.empty();
   const std::string mark = good          ? coloured("ok  ", Colour::kGood)
-                           : item.needed ? coloured("ILL ", Colour::kBad)
+                           : item.needed ? coloured("FAIL", Colour::kBad)
                                          : coloured("note", Colour::kStrong);
   std::cout << mark << paragraph("  " + left(item.name, 11), item.seen);
   if (!good) std::cout << paragraph("                 → ", item.mend);
@@ -227,7 +227,7 @@ ExitCode run(const Options& options) {
     print_json({{"well", well}, {"items", items}});
     return well ? ExitCode::kPassed : ExitCode::kEnvironment;
   }
-  std::cout << (well ? "Nothing that is needed is missing.\n" : "Fix what is marked ILL.\n");
+  std::cout << (well ? "Nothing that is needed is missing.\n" : "Fix what is marked FAIL.\n");
   return well ? ExitCode::kPassed : ExitCode::kEnvironment;
 }
 

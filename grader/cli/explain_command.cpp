@@ -5,16 +5,17 @@
 #include <chrono>
 #include <iostream>
 
+#include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
-#include "grader/checks/given_file.hpp"
-#include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/progress.hpp"
-#include "grader/explain/facts.hpp"
-#include "grader/explain/quiz.hpp"
-#include "grader/explain/walk.hpp"
+#include "grader/cli/counted_stage.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/explain/quiz.hpp"
+#include "grader/report/explain/walk.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::explain_command {
@@ -44,18 +45,17 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
                                            id);
   }
   std::vector<Progress> found;
-  std::string known;
+  std::vector<std::string> known;
   std::string passed;
   for (const Progress& each : chapter.stages) {
-    known += (known.empty() ? "" : ", ") + each.stage.id;
+    known.push_back(each.stage.id);
     const bool is_passed = each.state == State::kPassed && !each.changed;
     if (is_passed) passed += (passed.empty() ? "" : ", ") + each.stage.id;
     if (options.stage.empty() ? is_passed : each.stage.id == options.stage) found.push_back(each);
   }
   const bool many = chapter.stages.size() > 1;
   if (found.empty() && !options.stage.empty()) {
-    throw UsageError("There is no stage '" + options.stage + "' in " + id +
-                     "; there are: " + known + ".");
+    throw UsageError(unknown_name("stage", options.stage, known, " in " + id));
   }
   if (found.empty()) {
     throw Error(ExitCode::kFallsShort, "explain shows what a file that has passed does, and " + id +
@@ -73,22 +73,6 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
                               : std::string("has not passed (") + to_string(stage.state) + ")";
   throw Error(ExitCode::kFallsShort,
               stage.stage.id + " " + why + ". Next: " + check_command(id, stage, many));
-}
-
-// The file of a stage: the one with its name, or the only one.
-std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& stage,
-                              const std::string& extension) {
-  std::string name = stage;
-  std::ranges::replace(name, '-', '_');
-  for (const auto& file : {folder / "stages" / (name + extension), folder / (name + extension),
-                           folder / ("conv_forward" + extension)}) {
-    if (std::filesystem::exists(file)) return file;
-  }
-  throw EnvironmentError("No file of stage " + stage + " is in " + display_path(folder) + ".");
-}
-
-std::filesystem::path reference_folder(const CourseMilestone& milestone) {
-  return course_folder() / "reference" / "solutions" / milestone.folder.filename();
 }
 
 void print_question(const Question& question, std::size_t number, std::size_t of) {
@@ -178,57 +162,26 @@ void print_next(const CourseMilestone& milestone, const std::string& text) {
 }
 
 ExitCode explain_device_stage(const CourseMilestone& milestone, const Options& options,
-                              const std::string& id, const std::filesystem::path& file) {
-  ProgressLine progress;
-  progress.show("building " + file.filename().string() + " so that it counts");
-  build_given_file_parts();
-  const BuiltSubmission built = build_submission(
-      only(file), {.build = build_folder(), .device = Device::kEmulated, .lockstep = true});
-  progress.clear();
-  if (built.problem) {
-    throw EnvironmentError(display_path(file) +
-                           " cannot be compiled so that it counts: " + built.problem->message);
-  }
-  constexpr std::chrono::minutes kPatience{5};  // counting takes ten times as long as running
-  Submission submission(built.program, kPatience);
-  const SourceText sources({file});
-  submission.set_sources(sources);
-  std::vector<StageInfo> stages;
-  if (submission.list_stages(stages)) {
-    throw EnvironmentError("What was built of " + display_path(file) + " does not answer.");
-  }
-  const auto stage = std::ranges::find(stages, id, &StageInfo::id);
-  if (stage == stages.end()) {
-    throw EnvironmentError(display_path(file) + " registers no stage " + id + ".");
-  }
-  const auto layers = load_preset(options.network).conv_shapes(1);
-  const std::size_t layer =
-      options.layer == 0 ? layers.size() : static_cast<std::size_t>(options.layer);
-  if (layer > layers.size()) {
-    throw UsageError("Network " + options.network + " has " + std::to_string(layers.size()) +
-                     " convolutions.");
-  }
-  StageFacts facts;
-  progress.show("counting in convolution " + std::to_string(layer));
-  const auto found = count_facts(submission, *stage, layers[layer - 1], facts);
-  progress.clear();
-  if (found) {
-    std::cout << finding_text(*found);
+                              const std::string& id, const SubmittedSources& submitted,
+                              Counted& counted) {
+  const CountedStage stage = counted_stage(
+      {.submitted = submitted, .stage = id, .network = options.network, .layer = options.layer});
+  if (stage.finding) {
+    std::cout << finding_text(*stage.finding);
     return ExitCode::kFallsShort;
   }
-  std::cout << walk_text(facts, sources);
-  hold_quiz(questions_of(facts, sources), options);
-  print_next(milestone, next_text(milestone.id, facts, sources));
+  counted = {.loads = loads_per_product(stage.counts),
+             .inputs = loads_per_input(stage.counts, stage.sources)};
+  std::cout << walk_text(stage.counts, stage.sources);
+  hold_quiz(questions_of(stage.counts, stage.sources), options);
+  print_next(milestone, next_text(milestone.id, stage.counts, stage.sources));
   return ExitCode::kPassed;
 }
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
+  require_solution(options.solution);
   const bool is_students = options.solution == "student";
-  const auto folder = is_students ? milestone.folder : reference_folder(milestone);
-  if (!is_students && !std::filesystem::exists(folder)) {
-    throw UsageError("This tree has no reference solutions; a hand-out leaves them out.");
-  }
   const Chapter chapter = chapter_of(milestone, options.solution);
   Progress progress;
   if (is_students) {
@@ -244,21 +197,27 @@ ExitCode run(const Options& options) {
                        options.stage + "'; build/bin/grader list --reference shows them.");
     }
   }
-  const bool on_cpu = milestone.id == "m1";
-  const auto file = file_of(folder, progress.stage.id, on_cpu ? ".cpp" : ".cu");
+  const SubmittedSources submitted =
+      sources_of_stage(milestone, options.solution, progress.stage.id);
+  Counted counted;
   std::cout << coloured(progress.stage.id, Colour::kStrong) << "  " << progress.stage.title << ", "
-            << display_path(file) << "\n";
-  if (on_cpu) {
+            << display_path(submitted.sources.front()) << "\n";
+  if (milestone.id == "m1") {
     const auto layers = load_preset(options.network).conv_shapes(1);
     std::cout << walk_text(progress.check, progress.stage.id, layers);
     hold_quiz(questions_of(layers), options);
     print_next(milestone, next_text(layers));
   } else if (const ExitCode code =
-                 explain_device_stage(milestone, options, progress.stage.id, file);
+                 explain_device_stage(milestone, options, progress.stage.id, submitted, counted);
              code != ExitCode::kPassed) {
     return code;
   }
-  if (is_students && std::filesystem::exists(reference_folder(milestone))) {
+  if (is_students) {
+    Notebook notebook = read_notebook(milestone);
+    notebook.explained[progress.stage.id] = counted;
+    write_notebook(milestone, notebook);
+  }
+  if (is_students && has_reference()) {
     std::cout << "\n"
               << paragraph("To compare: ",
                            "build/bin/grader explain " + milestone.id + " --solution reference");

@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/hints.hpp"
-#include "grader/cli/print_json.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/hints.hpp"
+#include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::hint_command {
@@ -33,6 +34,76 @@ nlohmann::json read_shown(const std::filesystem::path& file) {
   return nlohmann::json::object();
 }
 
+/// The finding of the last check, as long as it is the same.
+struct LastFinding {
+  Finding finding{};
+  int times = 0;  ///< in how many of the last checks, one after the other
+};
+
+LastFinding last_finding(const std::string& milestone, const std::string& stage) {
+  LastFinding last;
+  for (const HistoryEntry& entry : read_history(history_file())) {
+    const bool is_of_stage =
+        stage.empty() || std::ranges::find(entry.stages, stage) != entry.stages.end();
+    if (entry.milestone != milestone || !is_of_stage) continue;
+    const auto found = std::ranges::find_if(
+        entry.findings, [&](const Finding& each) { return stage.empty() || each.stage == stage; });
+    if (found == entry.findings.end()) {
+      last = {};
+    } else {
+      last.times = found->id == last.finding.id ? last.times + 1 : 1;
+      last.finding = *found;
+    }
+  }
+  return last;
+}
+
+// The smallest case that the last check found wrong, "'stride 2' (B=2 M=3 …)"; empty if unknown.
+std::string smallest_failing_case(const std::string& milestone, const std::string& stage) {
+  const auto file =
+      results_folder() / (milestone + "-student" + (stage.empty() ? "" : "-" + stage) + ".json");
+  if (!std::filesystem::exists(file)) return {};
+  const CaseResult* smallest = nullptr;
+  const CheckResult check = read_check_result(file);
+  for (const CaseResult& each : check.cases) {
+    if (each.verdict != Verdict::kFailed) continue;
+    const bool smaller =
+        smallest == nullptr || each.shape.multiply_adds() < smallest->shape.multiply_adds();
+    if (smaller) smallest = &each;
+  }
+  return smallest == nullptr ? "" : "'" + smallest->name + "' (" + to_string(smallest->shape) + ")";
+}
+
+// The next hint for the finding of the last check: one more for each check that found it, after
+// three the smallest case. False if there is none that was not shown.
+bool hint_for_finding(const Options& options, const std::filesystem::path& state) {
+  constexpr int kOften = 3;
+  const LastFinding last = last_finding(options.milestone, options.stage);
+  if (last.times == 0) return false;
+  nlohmann::json shown = read_shown(state);
+  const std::string key = options.milestone + "/" + options.stage + "#" + last.finding.id;
+  const int before = shown.value(key, 0);
+  if (last.times <= before) return false;
+  const auto all = read_hints(course_folder() / "milestones" / "finding_hints.json", false).stages;
+  const auto own = all.find(last.finding.id);
+  const auto hints = own == all.end() ? std::vector<std::string>{} : own->second;
+  const std::string smallest =
+      last.times >= kOften ? smallest_failing_case(options.milestone, options.stage) : "";
+  const auto next = static_cast<std::size_t>(before);
+  if (next >= hints.size() && smallest.empty()) return false;
+  shown[key] = next < hints.size() ? before + 1 : last.times;
+  write_atomically(state, shown.dump(1) + "\n");
+  std::cout << coloured(last.finding.id + "  " + last.finding.title, Colour::kStrong)
+            << (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks") << "\n";
+  if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
+  if (!smallest.empty()) {
+    std::cout << paragraph("  ", "The smallest case that is wrong: " + smallest +
+                                     ". Compute one of its elements by hand, and let the thread "
+                                     "that stores it print each product.");
+  }
+  return true;
+}
+
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const Hints all = read_hints(milestone.folder / "hints.json");
@@ -42,6 +113,9 @@ ExitCode run(const Options& options) {
   const std::string list = stage ? milestone.id + "/" + *stage : milestone.id;
   const auto state =
       options.state.empty() ? build_folder() / "hints.json" : std::filesystem::path(options.state);
+  if (!options.again && !options.json && hint_for_finding(options, state)) {
+    return ExitCode::kPassed;
+  }
   nlohmann::json shown = read_shown(state);
   const auto known = shown.find(list);
   std::size_t count =
@@ -94,6 +168,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_flag("--json", options.json, "Print all hints so far as JSON");
   command.add_option("--state", options.state)->group("");  // for tests: another memory
   command.footer(
+      "If the last check found something, the first hints are about that: one more for\n"
+      "each check that found it again.\n\n"
       "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
 }
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/print_json.hpp"
-#include "grader/cli/progress.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::list_command {

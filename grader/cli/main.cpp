@@ -6,8 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "common/command_line/run_program.hpp"
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_program.hpp"
+#include "common/base/unknown_name.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  build/bin/grader next                          what to do now\n"
     "  build/bin/grader check m1                      your first milestone\n"
     "  build/bin/grader check m1 --batches 100        the same, quickly\n"
     "  build/bin/grader watch m1                      again, whenever you save\n"
@@ -59,7 +61,7 @@ void let_idle_threads_sleep(int argc, char** argv) {
 std::string entry(const std::string& name, const std::string& description) {
   constexpr int kNameWidth = 24;
   const std::string label = "  " + name;
-  if (display_width(label) < kNameWidth) {
+  if (convlab::display_width(label) < kNameWidth) {
     return hanging(left(label, kNameWidth), kNameWidth, description);
   }
   return label + "\n" + hanging(left("", kNameWidth), kNameWidth, description);
@@ -80,6 +82,7 @@ class HelpFormatter : public CLI::Formatter {
 }  // namespace
 
 int main(int argc, char** argv) {
+  convlab::print_safely();
   let_idle_threads_sleep(argc, argv);
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
@@ -87,23 +90,42 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;
-  for (const auto add :
-       {&check_command::add, &watch_command::add, &list_command::add, &hint_command::add,
-        &explain_command::add, &reset_command::add, &submit_command::add, &plot_command::add,
-        &sweep_command::add, &compare_command::add, &report_command::add, &add_class,
-        &handout_command::add, &doctor_command::add, &lint_command::add}) {
+  for (const auto add : {
+           &next_command::add,
+           &check_command::add,
+           &watch_command::add,
+           &list_command::add,
+           &hint_command::add,
+           &explain_command::add,
+           &profile_command::add,
+           &predict_command::add,
+           &answer_command::add,
+           &reset_command::add,
+           &submit_command::add,
+           &restore_command::add,
+           &plot_command::add,
+           &sweep_command::add,
+           &compare_command::add,
+           &report_command::add,
+           &job_command::add,
+           &doctor_command::add,
+#ifdef CONVLAB_INSTRUCTOR
+           &add_class,
+           &handout_command::add,
+           &lint_command::add,
+#endif
+       }) {
     add(app, exit_code);
   }
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.
     if (argc < 2 || *argv[1] == '-') return;
-    std::string names;
+    std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {
       if (command->get_name() == argv[1]) return;
-      names += (names.empty() ? "" : ", ") + command->get_name();
+      names.push_back(command->get_name());
     }
-    throw convlab::UsageError("There is no command '" + std::string(argv[1]) +
-                              "'; the commands are: " + names + ".");
+    throw convlab::UsageError(convlab::unknown_name("command", argv[1], names));
   });
   return convlab::run_program(app, argc, argv, [&] { return exit_code; });
 }

@@ -6,13 +6,14 @@
 #include <set>
 #include <sstream>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/print_json.hpp"
-#include "grader/plots/all_pictures.hpp"
+#include "grader/course/course.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/result_figures.hpp"
+#include "grader/report/print_json.hpp"
 
 namespace convlab::grader::plot_command {
 
@@ -77,18 +78,16 @@ ExitCode run(const Options& options) {
   }
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
-  const std::vector<Picture> pictures = all_pictures(results, rows);
-  if (pictures.empty()) {
+  const std::vector<Figure> figures = all_figures(results, rows);
+  if (figures.empty()) {
     std::cout
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
     return ExitCode::kFallsShort;
   }
   auto drawn = nlohmann::ordered_json::array();
-  for (const Picture& picture : pictures) {
-    for (const auto& file : draw(picture, folder)) {
-      drawn.push_back(file.string());
-      if (!options.json) std::cout << display_path(file) << "\n";
-    }
+  for (const auto& file : draw(figures, folder)) {
+    drawn.push_back(file.string());
+    if (!options.json) std::cout << display_path(file) << "\n";
   }
   if (options.json) print_json({{"files", drawn}});
   return ExitCode::kPassed;

@@ -3,15 +3,21 @@
 #include <iostream>
 #include <set>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "common/process/run_process.hpp"
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/pages/image_maps.hpp"
-#include "grader/pages/report.hpp"
-#include "grader/plots/all_pictures.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/way.hpp"
+#include "grader/report/pages/image_maps.hpp"
+#include "grader/report/pages/report.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/result_figures.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader::report_command {
 
@@ -53,16 +59,14 @@ std::vector<fs::path> default_results(const Options& options) {
 // The program's tables of its time, below the lines of the run.
 std::string profile_of(const fs::path& program, const std::string& stage, int batch) {
   constexpr std::chrono::minutes kLimit{5};
-  const FinishedProcess run = run_process(
-      {.words = {program.string(), std::to_string(batch), "--stage", stage, "--profile"},
-       .output = Command::Output::kTogether,
-       .time_limit = kLimit});
-  if (!run.succeeded()) {
-    return "No profile: " + trimmed_end(run.output.substr(0, run.output.find('\n'))) + ".";
+  const auto [ending, output] =
+      run_boxed(program, {std::to_string(batch), "--stage", stage, "--profile"}, kLimit);
+  if (ending.kind != Ending::Kind::kExited || ending.code != 0) {
+    return "No profile: " + trimmed_end(output.substr(0, output.find('\n'))) + ".";
   }
   // The text before it is what the program always prints.
-  const auto begin = run.output.find("\nKernels");
-  return trimmed_end(begin == std::string::npos ? run.output : run.output.substr(begin + 1));
+  const auto begin = output.find("\nKernels");
+  return trimmed_end(begin == std::string::npos ? output : output.substr(begin + 1));
 }
 
 void add_profiles(const Options& options, ReportSource& source) {
@@ -92,6 +96,49 @@ void add_questions(ReportSource& source) {
   }
 }
 
+// The op time of all convolutions at 1000 images; 0 if it was not measured.
+double measured_ms(const ReportSource& source, const std::string& stage) {
+  constexpr int kBatch = 1000;
+  double sum = 0.0;
+  for (const Result& result : source.results) {
+    for (const RunResult& run : result.runs) {
+      if (run.stage.id != stage || run.batch != kBatch || run.verdict == Verdict::kFailed) continue;
+      sum = 0.0;
+      for (const LayerResult& layer : run.layers) sum += spread_of(layer.op_ms).median;
+    }
+  }
+  return sum;
+}
+
+// What the student noted: predictions, and answers to the chapter's questions.
+void add_notes(const CourseMilestone& milestone, ReportSource& source) {
+  const Notebook notebook = read_notebook(milestone);
+  const auto noted = [](const auto& notes, const std::string& key) {
+    const auto found = notes.find(key);
+    using Value = typename std::remove_cvref_t<decltype(notes)>::mapped_type;
+    return found == notes.end() ? Value{} : found->second;
+  };
+  const auto number = [](double value) { return value > 0.0 ? three_digits(value) : "-"; };
+  for (const auto& [stage, slip] : notebook.predictions) {
+    const Counted counted = noted(notebook.explained, stage);
+    Table table{.heading = {"", "predicted", "measured"}};
+    table.rows = {
+        {"limit", slip.limiter, ""},
+        {"loads for each multiply-add", number(slip.loads), number(counted.loads)},
+        {"loads of each input", number(slip.inputs), number(counted.inputs)},
+        {"op time at 1000 images, ms", number(slip.op_ms), number(measured_ms(source, stage))}};
+    source.predictions.push_back({.stage = stage,
+                                  .reason = slip.reason,
+                                  .table = table,
+                                  .sentence = noted(notebook.answers, stage)});
+  }
+  for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
+    source.answers.push_back({.text = each.number + ". " + each.text,
+                              .answer = noted(notebook.answers, each.number),
+                              .needs_data = each.needs == "yours"});
+  }
+}
+
 // The tables of the milestone's sweeps that were made here.
 void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
   if (!fs::exists(milestone.folder / "sweeps.json")) return;
@@ -101,12 +148,14 @@ void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
   }
 }
 
-void draw_all(const std::vector<Result>& results, const fs::path& folder) {
-  for (const Picture& picture : all_pictures(results, results)) draw(picture, folder);
-}
-
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
+  require_solution(options.solution);
+  if (options.profile && milestone.id == "m1") {
+    throw UsageError(
+        "m1 launches no kernels: --profile is for m2 to m4. Section 5 of the chapter of m1 shows "
+        "how to profile a program on the CPU.");
+  }
   const fs::path folder =
       options.output.empty() ? build_folder() / "reports" / milestone.id : fs::path(options.output);
   require_writable(folder / "report.html");
@@ -118,21 +167,27 @@ ExitCode run(const Options& options) {
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   add_questions(source);
   add_sweeps(milestone, source);
+  if (options.solution == "student") add_notes(milestone, source);
   if (options.profile) add_profiles(options, source);
   if (options.image >= 0) {
     source.images = image_maps(program_of(milestone.id, options.solution), options.stage,
                                kDefaultPreset, options.image);
   }
   if (!options.no_plots && !networks_of(source.results).empty()) {
-    draw_all(source.results, folder / "plots");
+    draw(all_figures(source.results, source.results), folder / "plots");
     source.pictures = "plots";
   }
   const Page page = make_report(source);
   write_atomically(folder / "report.md", markdown_of(page));
-  write_atomically(folder / "report.html", html_of(page, course_folder() / "grader" / "pages"));
-  std::cout << display_path(folder / "report.md") << "\n"
-            << display_path(folder / "report.html") << "\n"
-            << paragraph("Next: ", "answer the questions that are marked (TODO in report.md).");
+  write_atomically(folder / "report.html", html_of(page, course_folder() / "grader/report/pages"));
+  std::cout
+      << display_path(folder / "report.md") << "\n"
+      << display_path(folder / "report.html") << "\n"
+      << paragraph(
+             "Next: ",
+             "answer the questions that are marked (TODO in report.md); those of the chapter also "
+             "with build/bin/grader answer " +
+                 milestone.id + ".");
   return ExitCode::kPassed;
 }
 

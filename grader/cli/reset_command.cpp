@@ -1,14 +1,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <ctime>
 #include <iostream>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/handout.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/handout.hpp"
 
 namespace convlab::grader::reset_command {
 
@@ -18,21 +16,6 @@ struct Options {
   std::string milestone;
   bool yes = false;
 };
-
-// "conv_forward.cpp.backup-2026-11-21-031507", with another number behind it where that is taken.
-std::filesystem::path backup_of(const std::filesystem::path& file) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 32> date{};
-  std::strftime(date.data(), date.size(), "%Y-%m-%d-%H%M%S", &local);
-  const std::string name = file.string() + ".backup-" + date.data();
-  std::filesystem::path backup = name;
-  for (int number = 2; std::filesystem::exists(backup); ++number) {
-    backup = name + "-" + std::to_string(number);
-  }
-  return backup;
-}
 
 bool agreed(std::size_t count) {
   std::cout << "Put " << (count == 1 ? "it" : "them")
@@ -74,9 +57,7 @@ ExitCode run(const Options& options) {
   for (const HandoutFile& each : changed) {
     const auto file = course_folder() / each.path;
     if (!std::filesystem::exists(file)) continue;
-    const auto backup = backup_of(file);
-    write_atomically(backup, read_text(file));
-    std::cout << "Yours is now\n  " << display_path(backup) << "\n";
+    std::cout << "Yours is now\n  " << display_path(keep_backup(file)) << "\n";
   }
   for (std::size_t i = 0; i < changed.size(); ++i) {
     write_atomically(course_folder() / changed[i].path, texts[i]);

@@ -6,15 +6,17 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_history.hpp"
 #include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/handout.hpp"
-#include "grader/cli/print_json.hpp"
-#include "grader/cli/progress.hpp"
-#include "grader/cli/sources.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/handout.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/report/print_json.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -94,6 +96,9 @@ std::string environment_text(const Result& result) {
 std::string manifest_text(const std::filesystem::path& folder,
                           const std::vector<SourceFile>& sources) {
   std::vector<std::string> words = {"sha256sum", "--", "environment.json", "result.json"};
+  for (const char* state : {"history.jsonl", "notebook.json"}) {
+    if (std::filesystem::exists(folder / state)) words.emplace_back(state);
+  }
   for (const SourceFile& source : sources) words.push_back(source.path);
   const FinishedProcess run = run_process({.words = words, .folder = folder});
   if (!run.succeeded()) throw EnvironmentError("No manifest: " + trimmed_end(run.errors) + ".");
@@ -132,6 +137,13 @@ ExitCode run(const Options& options) {
   }
   write_atomically(folder / "result.json", to_json(check));
   write_atomically(folder / "environment.json", environment_text(check.result));
+  // So that grader restore continues where the student is.
+  if (std::filesystem::exists(notebook_file(milestone))) {
+    write_atomically(folder / "notebook.json", read_text(notebook_file(milestone)));
+  }
+  if (const std::string lines = history_of(history_file(), milestone.id); !lines.empty()) {
+    write_atomically(folder / "history.jsonl", lines);
+  }
   write_atomically(folder / "MANIFEST.sha256", manifest_text(folder, sources));
 
   const std::filesystem::path archive = options.output.empty()

@@ -2,16 +2,20 @@
 #include <csignal>
 #include <iostream>
 
+#include "common/base/unknown_name.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
-#include "common/file/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
-#include "grader/cli/build.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/slurm_job.hpp"
+#include "grader/course/stop_signals.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/sweep_report.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/sweep/sweep_report.hpp"
 
 namespace convlab::grader::sweep_command {
 
@@ -28,13 +32,8 @@ struct Options {
   bool again = false;
   bool no_build = false;
   bool no_plots = false;
+  std::string launcher = "local";
 };
-
-volatile std::sig_atomic_t stop_asked = 0;
-
-void ask_to_stop(int /*signal*/) {
-  stop_asked = 1;
-}
 
 struct DeclaredSweep {
   CourseMilestone milestone;
@@ -43,17 +42,16 @@ struct DeclaredSweep {
 
 // @throws UsageError that lists the stages with a space
 DeclaredSweep find_sweep(const std::string& stage) {
-  std::string known;
+  std::vector<std::string> known;
   for (const CourseMilestone& milestone : milestones()) {
     const auto file = milestone.folder / "sweeps.json";
     if (!std::filesystem::exists(file)) continue;
     for (const SweepSpace& space : read_sweep_spaces(file)) {
       if (space.stage == stage) return {milestone, space};
-      known += (known.empty() ? "" : ", ") + space.stage;
+      known.push_back(space.stage);
     }
   }
-  throw UsageError("No milestone's sweeps.json declares parameters for a stage '" + stage +
-                   "'; there are: " + known + ".");
+  throw UsageError(unknown_name("stage", stage, known, " with parameters in a sweeps.json"));
 }
 
 void print_tables(const SweepPlan& plan, const std::vector<SweepTable>& tables,
@@ -66,14 +64,17 @@ void print_tables(const SweepPlan& plan, const std::vector<SweepTable>& tables,
                    to_json(SweepTables{plan.space, caption, tables}));
   std::cout << "\nThe best points: " << display_path(best) << "\n";
   if (options.no_plots) return;
+  std::vector<Figure> maps;
   for (const SweepTable& table : tables) {
-    for (const auto& file : draw_heat_map(plan.space, table, caption, folder)) {
-      std::cout << display_path(file) << "\n";
+    if (plan.space.parameters.size() > 1 && !table.scored.empty()) {
+      maps.push_back(heat_map(plan.space, table, caption));
     }
   }
+  for (const auto& file : draw(maps, folder)) std::cout << display_path(file) << "\n";
 }
 
 ExitCode run(const Options& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const auto [milestone, space] = find_sweep(options.stage);
   const std::optional<std::string> gpu =
       options.device == "emulated" ? std::nullopt : answering_gpu();
@@ -113,10 +114,7 @@ ExitCode run(const Options& options) {
     std::cout << "Going on after " << record.tried.size() << " of " << work_of(plan).size()
               << " points (" << display_path(file) << "; --again begins anew).\n";
   }
-  struct sigaction action {};
-  action.sa_handler = ask_to_stop;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  stop_on_signals();
   ProgressLine progress;
   const bool finished =
       run_sweep(plan, file, record, [&](const std::string& text) { progress.show(text); });
@@ -152,6 +150,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command.add_option("--output", options.output,
                      "Folder of record, best points and heat maps (default: build/sweeps)");
+  add_launcher(command, options.launcher);
   command.add_flag("--again", options.again, "Forget what an earlier sweep measured");
   command.add_flag("--no-build", options.no_build, "Do not build the student's program first");
   command.add_flag("--no-plots", options.no_plots, "Draw no heat maps");

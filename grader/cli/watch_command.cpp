@@ -9,14 +9,16 @@
 #include <sstream>
 #include <thread>
 
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/course.hpp"
-#include "grader/cli/sources.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/course/stop_signals.hpp"
+#include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/sandbox/scratch_folder.hpp"
+#include "grader/submission/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader::watch_command {
 
@@ -32,12 +34,6 @@ struct Options {
   std::string batches = "100";
   int checks = 0;  // for tests: stop after this many
 };
-
-volatile std::sig_atomic_t stop_asked = 0;
-
-void ask_to_stop(int /*signal*/) {
-  stop_asked = 1;
-}
 
 /// When each source was last written, and how long it is. This also notices editors that write a
 /// new file and rename it. If the clock of a file system is too coarse, the size often differs.
@@ -83,10 +79,10 @@ bool check(const CourseMilestone& milestone, const std::vector<std::string>& opt
 // Builds the student's work like a check. Empty if that fails; the reason is then printed.
 std::optional<std::vector<std::string>> build_stages(const CourseMilestone& milestone,
                                                      const Options& options) {
+  if (!options.stage.empty()) return std::vector<std::string>{options.stage};
   const ScratchFolder folder;
   const auto file = folder.path() / "stages";
   if (!check(milestone, {"--stages-to", file.string()})) return std::nullopt;
-  if (!options.stage.empty()) return std::vector<std::string>{options.stage};
   std::vector<std::string> stages;
   std::istringstream lines(read_text(file));
   for (std::string line; std::getline(lines, line);) stages.push_back(line);
@@ -96,7 +92,8 @@ std::optional<std::vector<std::string>> build_stages(const CourseMilestone& mile
 
 bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
                   const Options& options) {
-  std::vector<std::string> words = {"--no-speed", "--batches", options.batches};
+  std::vector<std::string> words;
+  if (!options.batches.empty()) words = {"--no-speed", "--batches", options.batches};
   if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
   return check(milestone, words);
 }
@@ -116,27 +113,49 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
     }
     return;
   }
-  if (stop_asked != 0) return;
+  if (stop_asked != 0 || options.batches.empty()) return;
+  const std::string stage = options.stage.empty() ? "" : " --stage " + options.stage;
   std::cout << "Everything passes at batch " << options.batches
-            << ". The whole check: build/bin/grader check " << milestone.id << "\n";
+            << ". The whole check: build/bin/grader check " << milestone.id << stage << "\n";
 }
 
-ExitCode run(const Options& options) {
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  parse_batches(options.batches);  // saving a file cannot correct these
-  struct sigaction action {};
-  action.sa_handler = ask_to_stop;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  for (int checks = 1; stop_asked == 0; ++checks) {
+ExitCode run(const Options& asked) {
+  if (!asked.milestone.empty()) find_milestone(asked.milestone);  // throws if there is none
+  parse_batches(asked.batches);  // saving a file cannot correct these
+  stop_on_signals();
+  std::string last;
+  for (int checks = 0; stop_asked == 0;) {
+    Options options = asked;
+    bool is_fresh = false;
+    if (asked.milestone.empty()) {
+      const std::vector<MilestoneWay> way = way_through();
+      const std::optional<Step> step = next_step(way, true);
+      if (!step) break;
+      // Not while it can still be made: watch goes on, but says so.
+      const std::optional<Step> first = next_step(way);
+      if (first->kind == Step::Kind::kPrediction) std::cout << lead_text(*first);
+      std::cout << lead_text(*step);
+      options.milestone = step->milestone;
+      options.stage = step->name;
+      if (step->tried) options.batches.clear();
+      is_fresh = step->fresh;
+    }
+    const CourseMilestone milestone = find_milestone(options.milestone);
     const Snapshot checked = snapshot(milestone);
-    check_once(milestone, options);
-    if (stop_asked != 0 || checks == options.checks) break;
+    const std::string work = options.milestone + " " + options.stage + " " + options.batches;
+    if (!is_fresh && work != last) {
+      check_once(milestone, options);
+      if (stop_asked != 0 || ++checks == asked.checks) break;
+      // What comes next may be something else.
+      last = work;
+      if (asked.milestone.empty()) continue;
+    }
     std::cout << coloured("Watching " + display_path(milestone.folder) +
                               ": save to check again, Ctrl-C to end.",
                           Colour::kQuiet)
               << std::endl;
     wait_for_change(milestone, checked);
+    last.clear();
   }
   if (stop_asked != 0) std::cout << "\nStopped watching.\n";
   return ExitCode::kPassed;
@@ -147,11 +166,12 @@ ExitCode run(const Options& options) {
 void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(
       app, exit_code, "watch", "Builds and checks again whenever you save, until Ctrl-C", run);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("MILESTONE", options.milestone,
+                     "m1, m2, … (default: what grader next says, step by step)");
   command.add_option("--stage", options.stage, "Only this stage (default: the first that fails)");
   command.add_option("--batches", options.batches, "Batches of the network")->capture_default_str();
   command.add_option("--checks", options.checks)->group("");
-  command.footer("Example:\n  build/bin/grader watch m1");
+  command.footer("Examples:\n  build/bin/grader watch\n  build/bin/grader watch m1");
 }
 
 }  // namespace convlab::grader::watch_command

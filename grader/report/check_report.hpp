@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/result/result.hpp"
-#include "grader/result/finding.hpp"
+#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "grader/result/score.hpp"
+#include "grader/checks/result/score.hpp"
 
 namespace convlab::grader {
 

@@ -1,50 +1,14 @@
 #include "grader/report/table.hpp"
 
 #include <algorithm>
-#include <map>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/foreign_text.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
 namespace {
-
-// Each character of `text` that the map holds, replaced.
-std::string escaped(const std::string& text, const std::map<char, std::string>& replacements) {
-  std::string result;
-  for (const char c : text) {
-    const auto found = replacements.find(c);
-    result += found == replacements.end() ? std::string(1, c) : found->second;
-  }
-  return result;
-}
-
-std::string markdown_text(const std::string& text) {
-  return escaped(text, {{'|', "\\|"}, {'\n', " "}, {'*', "\\*"}, {'_', "\\_"}, {'<', "&lt;"}});
-}
-
-std::string latex_text(const std::string& text) {
-  std::string result = escaped(text, {{'&', "\\&"},
-                                      {'%', "\\%"},
-                                      {'$', "\\$"},
-                                      {'#', "\\#"},
-                                      {'_', "\\_"},
-                                      {'{', "\\{"},
-                                      {'}', "\\}"},
-                                      {'~', "\\textasciitilde{}"},
-                                      {'^', "\\textasciicircum{}"},
-                                      {'\\', "\\textbackslash{}"},
-                                      {'\n', " "}});
-  for (const auto& [from, to] :
-       {std::pair<std::string, std::string>{"×", "$\\times$"}, {"±", "$\\pm$"}, {"–", "--"}}) {
-    for (auto at = result.find(from); at != std::string::npos; at = result.find(from, at)) {
-      result.replace(at, from.size(), to);
-      at += to.size();
-    }
-  }
-  return result;
-}
 
 template <class Text>
 std::string joined(const std::vector<std::string>& fields, const std::string& between, Text text) {
@@ -58,16 +22,18 @@ std::string joined(const std::vector<std::string>& fields, const std::string& be
 }  // namespace
 
 std::string plain_table(const Table& table) {
+  constexpr int kWidest = 64;
   std::vector<int> widths;
   for (std::size_t column = 0; column < table.heading.size(); ++column) {
     int width = display_width(table.heading[column]);
     for (const auto& row : table.rows) width = std::max(width, display_width(row.at(column)));
-    widths.push_back(width);
+    widths.push_back(std::min(width, kWidest));
   }
   const auto line = [&](const std::vector<std::string>& fields) {
     std::string text;
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      text += i == 0 ? left(fields[i], widths[i]) : "  " + right(fields[i], widths[i]);
+      const std::string field = short_line(fields[i], kWidest);
+      text += i == 0 ? left(field, widths[i]) : "  " + right(field, widths[i]);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
@@ -89,16 +55,7 @@ std::string markdown_table(const Table& table) {
 }
 
 std::string csv_line(const std::vector<std::string>& fields) {
-  return joined(fields, ",",
-                [](std::string field) {
-                  if (!field.empty() &&
-                      std::string("=+-@\t\r").find(field.front()) != std::string::npos) {
-                    field.insert(0, 1, '\'');
-                  }
-                  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
-                  return "\"" + escaped(field, {{'"', "\"\""}}) + "\"";
-                }) +
-         "\n";
+  return joined(fields, ",", csv_field) + "\n";
 }
 
 std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name) {
@@ -149,10 +106,6 @@ std::string latex_table(const Table& table) {
                      "}\n  \\toprule\n" + line(table.heading) + "  \\midrule\n";
   for (const auto& row : table.rows) text += line(row);
   return text + "  \\bottomrule\n\\end{tabular}\n";
-}
-
-std::string html_text(const std::string& text) {
-  return escaped(text, {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}});
 }
 
 std::string html_table(const Table& table) {

@@ -19,14 +19,10 @@ std::string csv_table(const Table& table);
 std::string latex_table(const Table& table);
 std::string html_table(const Table& table);
 
-/// One line of a CSV file (RFC 4180), with its line end. A field that a spreadsheet would take for
-/// a formula gets an apostrophe first.
+/// One line of a CSV file, with its line end; see csv_field.
 std::string csv_line(const std::vector<std::string>& fields);
 
 /// The rows of a CSV text. @throws UsageError with the line of a quote that does not end
 std::vector<std::vector<std::string>> parse_csv(const std::string& text, const std::string& name);
-
-/// Text between the tags of a page.
-std::string html_text(const std::string& text);
 
 }  // namespace convlab::grader

@@ -7,8 +7,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "common/error/enum_name.hpp"
-
 namespace convlab::grader {
 
 namespace {
@@ -23,26 +21,11 @@ bool wants_colour() {
   return wanted;
 }
 
-const char* code_of(Colour colour) {
-  return enum_name(colour, {"\033[32m", "\033[1;31m", "\033[2m", "\033[1m"});
-}
-
-bool begins_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-}
-
 }  // namespace
 
 std::string coloured(const std::string& text, Colour colour) {
   if (!wants_colour()) return text;
-  std::string result = code_of(colour);
-  return result.append(text).append("\033[0m");
-}
-
-int display_width(const std::string& text) {
-  int width = 0;
-  for (const char byte : text) width += begins_character(byte) ? 1 : 0;
-  return width;
+  return terminal_colour(colour) + text + terminal_colour(Colour::kPlain);
 }
 
 std::string left(const std::string& text, int width) {
@@ -63,21 +46,28 @@ std::string hanging(const std::string& label, int indent, const std::string& tex
   std::string result = label;
   int column = indent;
   constexpr const char* kSpaces = " \t\n\v\f\r";
+  const auto new_line = [&] {
+    result.append(1, '\n').append(static_cast<std::size_t>(indent), ' ');
+    column = indent;
+  };
   for (std::size_t at = text.find_first_not_of(kSpaces); at != std::string::npos;) {
     const std::size_t end = std::min(text.find_first_of(kSpaces, at), text.size());
-    const std::string word = text.substr(at, end - at);
+    const std::string_view word = std::string_view(text).substr(at, end - at);
     at = text.find_first_not_of(kSpaces, end);
-    const int width = display_width(word);
-    const bool at_start = column == indent;
-    if (!at_start && column + 1 + width > kColumns) {
-      result.append(1, '\n').append(static_cast<std::size_t>(indent), ' ');
-      column = indent;
-    } else if (!at_start) {
+    if (column != indent && column + 1 + display_width(word) > kColumns) {
+      new_line();
+    } else if (column != indent) {
       result += ' ';
       ++column;
     }
-    result += word;
-    column += width;
+    // A terminal would wrap a longer word to the first column.
+    bool first = true;
+    for (const std::string& part : cut_to_columns(word, std::max(8, kColumns - indent))) {
+      if (!first) new_line();
+      first = false;
+      result += part;
+      column += display_width(part);
+    }
   }
   result.erase(result.find_last_not_of(' ') + 1);
   return result + "\n";
@@ -107,12 +97,8 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::show(const std::string& text) {
   if (!enabled_) return;
-  std::string line;
-  int width = 0;
-  for (const char byte : progress_bar(text) + text) {
-    if (begins_character(byte) && ++width >= kColumns) break;
-    line += byte;
-  }
+  const std::string line =
+      cut_to_columns(printable_line(progress_bar(text) + text), kColumns - 1).front();
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   shown_ = true;

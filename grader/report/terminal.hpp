@@ -2,19 +2,18 @@
 
 #include <string>
 
+#include "common/base/printable.hpp"
+
 namespace convlab::grader {
 
 /// The grader prints at most this many columns.
 inline constexpr int kColumns = 80;
 
-enum class Colour { kGood, kBad, kQuiet, kStrong };
+using Colour = TerminalColour;
 
 /// Text in colour if standard output is a terminal with colours: not a file, not with NO_COLOR set
 /// (https://no-color.org), not a dumb terminal.
 std::string coloured(const std::string& text, Colour colour);
-
-/// Characters that a terminal shows for UTF-8 text without combining or wide characters.
-int display_width(const std::string& text);
 
 /// `text`, padded with spaces to `width`, after it or before it.
 std::string left(const std::string& text, int width);

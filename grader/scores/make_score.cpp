@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "common/timing/three_digits.hpp"
+#include "grader/measure/counters.hpp"
 #include "grader/scores/speed_points.hpp"
 
 namespace convlab::grader {
@@ -86,6 +87,16 @@ void score_puzzles(ScoreItem& item, const std::optional<SolvedPuzzles>& puzzles)
   give(item, item.points * puzzles->solved / puzzles->all, "the others wait in puzzles/");
 }
 
+void score_prediction(ScoreItem& item, const std::optional<std::set<std::string>>& predicted) {
+  if (!predicted) {
+    leave_out(item, "the predictions were not part of this check");
+    return;
+  }
+  const bool made = predicted->contains(item.stage);
+  item.yours = made ? "yes" : "no";
+  give(item, made ? item.points : 0.0, "grader predict, before the first measurement");
+}
+
 void score_cases(ScoreItem& item, const StageRecord& stage, std::size_t in_all,
                  const std::string& id) {
   item.yours = std::to_string(stage.passed_cases) + " of " + std::to_string(in_all);
@@ -138,6 +149,36 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
   }
 }
 
+// "loads for each multiply-add 4.00, at most 1.70".
+std::string missed_text(const CounterLimit& limit, const Counter& counter, double value) {
+  const bool at_most = limit.at_most.has_value();
+  return std::string(counter.title) + (std::isnan(value) ? " none" : " " + ratio_text(value)) +
+         (at_most ? ", at most " : ", at least ") +
+         ratio_text(at_most ? *limit.at_most : *limit.at_least);
+}
+
+void score_counters(ScoreItem& item, const ScoreRule& rule, const CounterOutcome* outcome) {
+  if (outcome == nullptr || !outcome->why_not.empty()) {
+    leave_out(item, outcome == nullptr ? "not counted" : outcome->why_not);
+    return;
+  }
+  std::size_t kept = 0;
+  std::string missed;
+  for (const CounterLimit& limit : rule.limits) {
+    const Counter* const counter = find_counter(limit.counter);
+    const double value = outcome->values[static_cast<std::size_t>(counter - counters().data())];
+    if (keeps(limit, value)) {
+      ++kept;
+    } else if (missed.empty()) {
+      missed = missed_text(limit, *counter, value);
+    }
+  }
+  item.yours = std::to_string(kept) + " of " + std::to_string(rule.limits.size());
+  item.reference = std::to_string(rule.limits.size());
+  give(item, item.points * static_cast<double>(kept) / static_cast<double>(rule.limits.size()),
+       missed);
+}
+
 // Why this item is not part of the requested check; empty if it is.
 std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
@@ -159,8 +200,14 @@ bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWo
   return run != nullptr && run->verdict == Verdict::kPassed;
 }
 
+bool can_count(const ScoreRule& rule, const CheckedWork& work) {
+  const StageRecord stage = record_of(work.check, rule.stage);
+  return stage.cases > 0 && stage.passed_cases == stage.cases;
+}
+
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
-                 const std::vector<SpeedOutcome>& speeds) {
+                 const std::vector<SpeedOutcome>& speeds,
+                 const std::vector<CounterOutcome>& counted) {
   Score score{.items = {}, .choice = rules.choice};
   for (const ScoreRule& rule : rules.items) {
     ScoreItem item{.stage = rule.stage,
@@ -179,11 +226,20 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
       score_runs(item, stage, id);
     } else if (rule.what == ScoreRule::What::kPuzzles) {
       score_puzzles(item, work.puzzles);
+    } else if (rule.what == ScoreRule::What::kPrediction) {
+      score_prediction(item, work.predicted);
     } else if (rule.what == ScoreRule::What::kCases) {
       const auto own = work.cases_of.find(rule.stage);
       score_cases(item, stage, own == work.cases_of.end() ? work.cases_in_all : own->second, id);
     } else if (rule.what == ScoreRule::What::kNetwork) {
       score_network(item, run_of(work.check.result, rule.stage, rule.batch), id);
+    } else if (rule.what == ScoreRule::What::kCounters) {
+      if (can_count(rule, work)) {
+        const auto found = std::ranges::find(counted, rule.stage, &CounterOutcome::stage);
+        score_counters(item, rule, found == counted.end() ? nullptr : &*found);
+      } else {
+        give(item, 0.0, "only right results are counted");
+      }
     } else if (is_measured) {
       const auto found = std::ranges::find_if(speeds, [&](const SpeedOutcome& speed) {
         return speed.stage == rule.stage && speed.batch == rule.batch;

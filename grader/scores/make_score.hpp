@@ -2,13 +2,21 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "grader/result/check_result.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
+
+/// The counters of a stage, in the order of counters(), or why there are none.
+struct CounterOutcome {
+  std::string stage{};
+  std::vector<double> values{};
+  std::string why_not{};
+};
 
 /// The data of a check that the table of points needs.
 struct CheckedWork {
@@ -18,8 +26,9 @@ struct CheckedWork {
   std::string network{};
   bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
   std::size_t cases_in_all = 0;
-  std::map<std::string, std::size_t> cases_of{};  ///< of stages with their own plan
-  std::optional<SolvedPuzzles> puzzles{};         ///< none: they were not checked
+  std::map<std::string, std::size_t> cases_of{};     ///< of stages with their own plan
+  std::optional<SolvedPuzzles> puzzles{};            ///< none: they were not checked
+  std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
 };
 
 /// Whether this rule's speed can be measured after such a check. If not, `why` gets the reason; it
@@ -27,9 +36,14 @@ struct CheckedWork {
 bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
                  std::string& why);
 
+/// Whether the stage's counters say something: all of its cases passed.
+bool can_count(const ScoreRule& rule, const CheckedWork& work);
+
 /// The table of points of a check.
-/// @param speeds  an outcome for every rule for speed that could be measured
+/// @param speeds    an outcome for every rule for speed that could be measured
+/// @param counted   one for every rule for counters whose stage could be counted
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
-                 const std::vector<SpeedOutcome>& speeds);
+                 const std::vector<SpeedOutcome>& speeds,
+                 const std::vector<CounterOutcome>& counted = {});
 
 }  // namespace convlab::grader

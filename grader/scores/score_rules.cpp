@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/error/enum_name.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/enum_name.hpp"
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
+#include "grader/measure/counters.hpp"
 
 namespace convlab::grader {
 
@@ -18,6 +19,7 @@ using nlohmann::json;
 constexpr const char* kSchema = "convlab-scores-1";
 constexpr double kMostPoints = 1000.0;
 constexpr double kMostSpeed = 1e6;
+constexpr double kMostCounter = 1e6;
 constexpr int kMostRounds = 20;
 
 /// Thrown while reading; parse_score_rules adds the file's name.
@@ -86,14 +88,43 @@ std::vector<CurvePoint> read_curve(const json& object) {
   return curve;
 }
 
+std::vector<CounterLimit> read_limits(const json& object) {
+  if (!object.contains("limits") || !object.at("limits").is_array() ||
+      object.at("limits").empty()) {
+    throw RuleProblem{"needs 'limits': a list of {\"counter\": …, \"at_most\": …}"};
+  }
+  std::vector<CounterLimit> limits;
+  for (const json& each : object.at("limits")) {
+    check_keys(each, {"counter", "at_most", "at_least"});
+    CounterLimit limit{.counter = read_text_field(each, "counter")};
+    if (find_counter(limit.counter) == nullptr) {
+      std::string known;
+      for (const Counter& counter : counters())
+        known += (known.empty() ? "" : ", ") + std::string(counter.id);
+      throw RuleProblem{"names the counter '" + limit.counter + "'; known are " + known};
+    }
+    if (each.contains("at_most") == each.contains("at_least")) {
+      throw RuleProblem{"needs either 'at_most' or 'at_least' for the counter '" + limit.counter +
+                        "'"};
+    }
+    if (each.contains("at_most")) limit.at_most = read_number(each, "at_most", 0.0, kMostCounter);
+    if (each.contains("at_least")) {
+      limit.at_least = read_number(each, "at_least", 0.0, kMostCounter);
+    }
+    limits.push_back(std::move(limit));
+  }
+  return limits;
+}
+
 ScoreRule::What read_what(const json& object) {
   const std::string text = read_text_field(object, "item");
   using enum ScoreRule::What;
-  for (const ScoreRule::What what : {kRuns, kPuzzles, kCases, kNetwork, kSpeed}) {
+  for (const ScoreRule::What what :
+       {kRuns, kPrediction, kPuzzles, kCases, kNetwork, kSpeed, kCounters}) {
     if (text == to_string(what)) return what;
   }
   throw RuleProblem{"has the item '" + text +
-                    "'; known are runs, puzzles, cases, network and speed"};
+                    "'; known are runs, prediction, puzzles, cases, network, speed and counters"};
 }
 
 ScoreRule read_rule(const json& object) {
@@ -113,6 +144,10 @@ ScoreRule read_rule(const json& object) {
     if (object.contains("near_floor")) {
       rule.near_floor = read_number(object, "near_floor", 0.0, 1.0);
     }
+  }
+  if (rule.what == ScoreRule::What::kCounters) {
+    keys.insert("limits");
+    rule.limits = read_limits(object);
   }
   check_keys(object, keys);
   rule.points = read_number(object, "points", 0.0, kMostPoints);
@@ -181,7 +216,13 @@ ScoreRules read_rules(const json& object) {
 }  // namespace
 
 const char* to_string(ScoreRule::What what) {
-  return enum_name(what, {"runs", "puzzles", "cases", "network", "speed"});
+  return enum_name(what,
+                   {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters"});
+}
+
+bool keeps(const CounterLimit& limit, double value) {
+  if (limit.at_most) return value <= *limit.at_most;
+  return limit.at_least && value >= *limit.at_least;
 }
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {

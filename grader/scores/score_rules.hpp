@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/result/score.hpp"
+#include "grader/checks/result/score.hpp"
 
 namespace convlab::grader {
 
@@ -17,14 +17,28 @@ struct CurvePoint {
   friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
 };
 
+/// A counter that a stage must keep (grader/measure/counters.hpp).
+struct CounterLimit {
+  std::string counter{};
+  std::optional<double> at_most{};
+  std::optional<double> at_least{};
+
+  friend bool operator==(const CounterLimit&, const CounterLimit&) = default;
+};
+
+/// Whether a counter's value keeps the limit; NaN does not.
+bool keeps(const CounterLimit& limit, double value);
+
 /// What the points of one item are given for.
 struct ScoreRule {
   enum class What {
-    kRuns,     ///< the program starts and gives an output
-    kPuzzles,  ///< in proportion to the puzzles before the milestone that are solved
-    kCases,    ///< in proportion to the element-wise cases that pass
-    kNetwork,  ///< the network at `batch` gives the expected count
-    kSpeed,    ///< op time at `batch` compared with the reference's
+    kRuns,        ///< the program starts and gives an output
+    kPrediction,  ///< a reasoned prediction was made before the first measurement
+    kPuzzles,     ///< in proportion to the puzzles before the milestone that are solved
+    kCases,       ///< in proportion to the element-wise cases that pass
+    kNetwork,     ///< the network at `batch` gives the expected count
+    kSpeed,       ///< op time at `batch` compared with the reference's
+    kCounters,    ///< in proportion to the limits that the emulated device's counters keep
   };
   std::string stage{};
   What what = What::kRuns;
@@ -33,9 +47,10 @@ struct ScoreRule {
   std::string reference{};          ///< stage of the reference solution
   std::vector<CurvePoint> curve{};  ///< ascending
   double near_floor = 0.0;  ///< all points from this share of the physical floor on; 0: never
+  std::vector<CounterLimit> limits{};  ///< of counters
 };
 
-/// "runs", "puzzles", "cases", "network", "speed".
+/// "runs", "prediction", "puzzles", "cases", "network", "speed", "counters".
 const char* to_string(ScoreRule::What what);
 
 /// How a milestone's points are given: data, in scores.json beside the chapter. docs/grading.md

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "grader/result/score.hpp"
+#include "grader/checks/result/score.hpp"
 #include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {

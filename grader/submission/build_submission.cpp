@@ -1,22 +1,23 @@
 #include "grader/submission/build_submission.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/error.hpp"
+#include "common/base/in_threads.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/base/words.hpp"
 #include "common/network/preset.hpp"
-#include "common/process/in_threads.hpp"
-#include "common/text/printable.hpp"
-#include "grader/sandbox/child_process.hpp"
 #include "grader/submission/machine_faults.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -26,6 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = BuildProblem::Kind;
 
+// Apart from what the grader makes of them, so that no name of a submission meets one of its own.
+constexpr const char* kFiles = "files";
 constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
 
 std::string optimisation() {
@@ -48,13 +51,19 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
     if (errors++ == 0) first = line;
   }
   if (first.empty()) first = any;
-  const std::string prefix = folder.string() + "/";
-  for (auto at = first.find(prefix); at != std::string::npos; at = first.find(prefix)) {
-    first.erase(at, prefix.size());
+  constexpr std::size_t kMost = 4000;  // a line may be as long as its author likes
+  first = first.substr(0, kMost);
+  for (const std::string& prefix : {(folder / kFiles).string() + "/", folder.string() + "/"}) {
+    for (auto at = first.find(prefix); at != std::string::npos; at = first.find(prefix)) {
+      first.erase(at, prefix.size());
+    }
   }
   // nvcc names a line as FILE(LINE): error, other compilers as FILE:LINE:COLUMN: error.
-  static const std::regex line_of_nvcc(R"(^([^()\s]+)\((\d+)\): )");
-  first = std::regex_replace(first, line_of_nvcc, "$1:$2: ");
+  const auto open = first.find_first_of("() \t");
+  const std::string line = open == std::string::npos ? "" : digits_at(first, open + 1);
+  if (!line.empty() && first[open] == '(' && first.compare(open + 1 + line.size(), 3, "): ") == 0) {
+    first.replace(open, line.size() + 2, ":" + line);
+  }
   constexpr std::size_t kLongest = 300;
   first = first.substr(0, kLongest);
   if (errors > 1) first += " (and " + std::to_string(errors - 1) + " more)";
@@ -66,24 +75,30 @@ std::string log_of(const fs::path& folder) {
   return fs::exists(log) ? printable(read_text(log)) + "\n" : "";
 }
 
-/// Runs steps of build_given_file.sh in a sandbox.
+/// Runs steps of build_custom_submission.sh in a sandbox.
 class Compiler {
  public:
-  Compiler(const GivenFileTarget& target, fs::path folder)
+  Compiler(const CustomSubmissionTarget& target, fs::path folder)
       : target_(target), folder_(std::move(folder)) {}
 
   /// Empty if it succeeded.
   std::optional<BuildProblem> compile(const fs::path& file) const {
-    // The headers that milestones may include, and the tools; not the programs of a solution.
-    return step(compile_command(target_, file, folder_),
-                {course_ / "common", target_.build / "bin" / "convlab-rewrite",
-                 target_.build / "given_file"});
+    // The headers that milestones may include, and the tools; not the programs of a solution, and
+    // no weights of a network.
+    std::vector<fs::path> readable = {target_.build / "bin" / "convlab-rewrite",
+                                      target_.build / "custom_submission"};
+    for (const char* room :
+         {"base", "custom_submission", "device", "emulation", "stage", "timing"}) {
+      readable.push_back(course_ / "common" / room);
+    }
+    return step(compile_command(target_, file, folder_), readable);
   }
 
   std::optional<BuildProblem> link(bool adapter) const {
     // Not the programs of the workbook: bin/ holds solutions.
     return step(link_command(target_, folder_, adapter),
-                {course_ / "common", target_.build / "common", target_.build / "given_file"});
+                {course_ / "common" / "custom_submission", target_.build / "common",
+                 target_.build / "custom_submission"});
   }
 
  private:
@@ -117,7 +132,7 @@ class Compiler {
                        : "it used up its memory or its processor time"};
   }
 
-  GivenFileTarget target_;
+  CustomSubmissionTarget target_;
   fs::path folder_;
   fs::path course_ = network_folder().parent_path().parent_path();
 };
@@ -140,15 +155,16 @@ void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept
 
 // A failed compilation may be the machine's fault. The file can influence the compiler's message,
 // but not the state of the machine or whether an empty file compiles.
-void require_working_machine(const GivenFileTarget& target, const fs::path& folder) {
+void require_working_machine(const CustomSubmissionTarget& target, const fs::path& folder) {
   if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
     blame_machine(folder, fault);
   }
   std::string missing = missing_tool(target.build, to_string(target.device));
   if (missing.empty()) {
-    const fs::path empty = folder / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
+    const fs::path alone = folder / "machine";
+    const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
     write_atomically(empty, "\n");
-    const Compiler compiler(target, folder);
+    const Compiler compiler(target, alone);
     auto problem = compiler.compile(empty);
     if (!problem) problem = compiler.link(false);
     if (!problem) return;
@@ -162,12 +178,9 @@ void require_working_machine(const GivenFileTarget& target, const fs::path& fold
                          "looks for it again.");
 }
 
-// Larger sources cost compile time and memory; no convolution has this size.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 20;
-constexpr std::size_t kMostFiles = 100;
 // Includes the folders. Files made from it get longer names, and a name may not exceed 255 bytes.
 constexpr std::size_t kLongestName = 150;
-// The compiled files are kept.
+// The compiled files are kept: objects and their lists of symbols, of all sources together.
 constexpr std::uintmax_t kMostObjectBytes = std::uintmax_t{32} << 20;
 
 /// The content of one file.
@@ -196,15 +209,17 @@ struct Texts {
     if (name.size() > kLongestName) {
       refused = "a file's name has " + std::to_string(name.size()) + " bytes, more than " +
                 std::to_string(kLongestName) + ": " + name.substr(0, kLongestName / 2) + "…";
-    } else if (!fs::is_regular_file(file)) {
+    } else if (!fs::is_regular_file(file, unreadable)) {
       refused = name + " is no file";
     } else if (!lies_inside(folder, file)) {
       refused = name + " is a link to a file that is not part of the submission; hand in the file";
-    } else if (bytes > kMostBytes || texts.size() >= kMostFiles) {
-      refused = "the files are more than " + std::to_string(kMostFiles) + ", or larger than " +
-                std::to_string(kMostBytes >> 20) + " MB together";
+    } else if (bytes > kMostBuiltBytes || texts.size() >= kMostBuiltFiles) {
+      refused = "the files are more than " + std::to_string(kMostBuiltFiles) + ", or larger than " +
+                std::to_string(kMostBuiltBytes >> 20) + " MB together";
     } else {
       texts.push_back({name, read_text(file)});
+      // A compiler would take a precompiled header for its source, with code that nobody can read.
+      if (texts.back().text.find('\0') != std::string::npos) refused = name + " is no text";
     }
   }
 };
@@ -239,26 +254,31 @@ struct Compiled {
   std::optional<BuildProblem> problem{};
 };
 
+// Counts what was compiled into a folder; a problem if it is too much.
+std::optional<BuildProblem> too_large(const fs::path& folder, std::atomic<std::uintmax_t>& bytes) {
+  const std::uintmax_t own = fs::file_size(folder / "source.o") + fs::file_size(folder / "symbols");
+  if ((bytes += own) <= kMostObjectBytes) return std::nullopt;
+  return BuildProblem{.kind = Kind::kRefused,
+                      .message = "its object files and symbols are larger than " +
+                                 std::to_string(kMostObjectBytes >> 20) + " MB together"};
+}
+
 // Object files are kept, so that a change of one file among ten compiles only one.
+/// @param bytes  of the objects and symbols of the submission so far
 Compiled compile(const Text& source, const std::vector<Text>& headers,
-                 const GivenFileTarget& target) {
+                 const CustomSubmissionTarget& target, std::atomic<std::uintmax_t>& bytes) {
   const std::string all = joined({source}) + joined(headers);
   Compiled compiled{.folder = folder_for(target, source.name, "object", all)};
   const fs::path kept = compiled.folder / "all-texts";
   keep_folder(compiled.folder);
-  if (!fs::exists(kept) || read_text(kept) != all) {
+  const bool is_kept = fs::exists(kept) && read_text(kept) == all;
+  if (!is_kept) {
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
-      write_all(scratch, headers);
-      write_all(scratch, {source});
+      write_all(scratch / kFiles, headers);
+      write_all(scratch / kFiles, {source});
       const Compiler compiler(target, scratch);
-      compiled.problem = compiler.compile(scratch / source.name);
-      if (!compiled.problem && fs::file_size(scratch / "source.o") > kMostObjectBytes) {
-        compiled.problem.emplace();
-        compiled.problem->kind = Kind::kRefused;
-        compiled.problem->message = source.name.generic_string() +
-                                    " makes an object file of more than " +
-                                    std::to_string(kMostObjectBytes >> 20) + " MB";
-      }
+      compiled.problem = compiler.compile(scratch / kFiles / source.name);
+      if (!compiled.problem) compiled.problem = too_large(scratch, bytes);
       if (!compiled.problem) {
         remove_all_but(scratch, {"source.o", "symbols", "compiler.log"});
         write_atomically(scratch / "all-texts", all);
@@ -271,6 +291,7 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
       }
     });
   }
+  if (!compiled.problem && is_kept) compiled.problem = too_large(compiled.folder, bytes);
   if (!compiled.problem) {
     compiled.symbols = read_text(compiled.folder / "symbols");
     if (auto symbol = find_symbol_problem(compiled.symbols, target.libraries)) {
@@ -289,15 +310,17 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
 
 // As many at a time as there are processors.
 std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>& headers,
-                                  const GivenFileTarget& target) {
+                                  const CustomSubmissionTarget& target) {
   std::vector<Compiled> compiled(sources.texts.size());
-  in_threads(compiled.size(), std::thread::hardware_concurrency(),
-             [&](std::size_t i) { compiled[i] = compile(sources.texts[i], headers, target); });
+  std::atomic<std::uintmax_t> bytes = 0;
+  in_threads(compiled.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    compiled[i] = compile(sources.texts[i], headers, target, bytes);
+  });
   return compiled;
 }
 
 std::optional<BuildProblem> link(const std::vector<Compiled>& compiled,
-                                 const GivenFileTarget& target, const fs::path& folder,
+                                 const CustomSubmissionTarget& target, const fs::path& folder,
                                  FileInterface form) {
   for (std::size_t i = 0; i < compiled.size(); ++i) {
     fs::copy_file(compiled[i].folder / "source.o", folder / ("source-" + std::to_string(i) + ".o"));
@@ -345,8 +368,9 @@ std::string lines_of_warnings(const std::string& printed) {
   return text;
 }
 
-BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenFileTarget& target) {
-  if (!fs::exists(target.build / "given_file" /
+BuiltSubmission build_submission(const SubmittedSources& submitted,
+                                 const CustomSubmissionTarget& target) {
+  if (!fs::exists(target.build / "custom_submission" /
                   (std::string(to_string(target.device)) + ".link"))) {
     throw EnvironmentError("This build has not recorded how it compiles for " +
                            std::string(to_string(target.device)) +

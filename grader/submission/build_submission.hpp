@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "common/given_file/build_given_file.hpp"
+#include "common/custom_submission/build_custom_submission.hpp"
 #include "grader/submission/symbol_rules.hpp"
 
 namespace convlab::grader {
+
+/// The largest submission that is built. Larger sources cost compile time and memory; no
+/// convolution has this size.
+inline constexpr std::size_t kMostBuiltBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMostBuiltFiles = 100;
 
 /// The files of a submission: sources, each compiled alone, and headers that they may include.
 struct SubmittedSources {
@@ -47,6 +52,7 @@ std::string lines_of_warnings(const std::string& printed);
 /// twice. Refuses links that lead out of the folder and sources of more than a few megabytes.
 /// @throws UsageError if there is no such file
 /// @throws EnvironmentError if the build folder cannot be written, or lacks the commands
-BuiltSubmission build_submission(const SubmittedSources& submitted, const GivenFileTarget& target);
+BuiltSubmission build_submission(const SubmittedSources& submitted,
+                                 const CustomSubmissionTarget& target);
 
 }  // namespace convlab::grader

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <vector>
 
-#include "common/process/descriptor.hpp"
+#include "common/base/descriptor.hpp"
 
 namespace convlab::grader {
 
@@ -56,7 +56,7 @@ bool can_be_executed(const std::string& program) {
 std::vector<std::string> compilers(const fs::path& build, const std::string& device) {
   std::vector<std::string> programs;
   for (const char* step : {".compile", ".link"}) {
-    std::ifstream words(build / "given_file" / (device + step));
+    std::ifstream words(build / "custom_submission" / (device + step));
     if (std::string first; std::getline(words, first)) programs.push_back(first);
   }
   return programs;

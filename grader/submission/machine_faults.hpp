@@ -13,7 +13,7 @@ namespace convlab::grader {
 std::string fault_of_storage(const std::filesystem::path& folder);
 
 /// The configured compiler or tool that can no longer be executed; empty if all exist.
-/// @param build   the build folder, with given_file/
+/// @param build   the build folder, with custom_submission/
 /// @param device  "cpu", "emulated" or "gpu"
 std::string missing_tool(const std::filesystem::path& build, const std::string& device);
 

@@ -5,10 +5,29 @@
 #include <sstream>
 #include <string>
 
-#include "common/text/printable.hpp"
-#include "grader/sandbox/child_process.hpp"
+#include "common/base/printable.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {
+
+namespace {
+
+void make_printable(FaultRecord& fault) {
+  for (std::string* text :
+       {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array, &fault.call,
+        &fault.memory.variable, &fault.memory.allocated_at}) {
+    *text = printable_line(*text);
+  }
+  for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
+  if (!fault.race) return;
+  RaceFacts& race = *fault.race;
+  for (std::string* text :
+       {&race.first.file, &race.second.file, &race.between, &race.meeting_places}) {
+    *text = printable_line(*text);
+  }
+}
+
+}  // namespace
 
 void make_printable(ServeReply& reply) {
   reply.message = printable_line(reply.message);
@@ -19,15 +38,8 @@ void make_printable(ServeReply& reply) {
     stage.baseline = printable_line(stage.baseline);
     stage.only_for = printable_line(stage.only_for);
   }
-  if (reply.fault) {
-    FaultRecord& fault = *reply.fault;
-    for (std::string* text :
-         {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array,
-          &fault.other_place, &fault.call, &fault.memory.variable, &fault.memory.allocated_at}) {
-      *text = printable_line(*text);
-    }
-    for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
-  }
+  if (reply.fault) make_printable(*reply.fault);
+  if (reply.race) make_printable(*reply.race);
   for (DeviceLaunch& launch : reply.notes.launches) {
     launch.kernel = printable_line(launch.kernel);
     launch.file = printable_line(launch.file);
@@ -44,11 +56,12 @@ void make_printable(ServeReply& reply) {
   for (std::string* text : {&info.name, &info.driver, &info.runtime}) *text = printable_line(*text);
 }
 
-void find_line(FaultRecord& fault, const std::filesystem::path& program,
-               const std::filesystem::path& secret) {
-  if (fault.code == 0 || fault.line != 0) return;
+namespace {
+
+void find_line(unsigned long long code, const std::filesystem::path& program,
+               const std::filesystem::path& secret, std::string& file, int& number) {
   std::ostringstream address;
-  address << "0x" << std::hex << fault.code;
+  address << "0x" << std::hex << code;
   // The program and its debug information are untrusted. The debug information may mislead its
   // reader or fill its memory, so it is read in a box, too.
   const ChildProcess::Options options{.policy = {.box = Box::kCompiler,
@@ -67,9 +80,22 @@ void find_line(FaultRecord& fault, const std::filesystem::path& program,
     const auto colon = line.rfind(':');
     if (colon == std::string::npos || line.starts_with("/usr/") || line.starts_with('?')) continue;
     const std::string path = line.substr(0, colon);
-    fault.file = printable_line(path.substr(path.find_last_of('/') + 1));
-    fault.line = std::atoi(line.c_str() + colon + 1);
+    file = printable_line(path.substr(path.find_last_of('/') + 1));
+    number = std::atoi(line.c_str() + colon + 1);
     return;
+  }
+}
+
+}  // namespace
+
+void find_line(FaultRecord& fault, const std::filesystem::path& program,
+               const std::filesystem::path& secret) {
+  if (fault.code != 0 && fault.line == 0) {
+    find_line(fault.code, program, secret, fault.file, fault.line);
+  }
+  if (!fault.race) return;
+  for (RaceSide* side : {&fault.race->first, &fault.race->second}) {
+    if (side->code != 0) find_line(side->code, program, secret, side->file, side->line);
   }
 }
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "common/error/error.hpp"
-#include "common/tensor/buffer.hpp"
+#include "common/base/buffer.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab::grader {
 

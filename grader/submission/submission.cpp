@@ -10,8 +10,9 @@
 #include <random>
 #include <utility>
 
+#include "common/base/error.hpp"
+#include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
-#include "common/error/error.hpp"
 #include "common/network/preset.hpp"
 #include "grader/submission/reply_text.hpp"
 
@@ -45,6 +46,12 @@ Box box_for(const std::filesystem::path& program) {
                                                     : Box::kGpu;
   }
   return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
+}
+
+// Only the workbook's own programs emulate where no GPU answers.
+bool needs_gpu(const std::filesystem::path& program) {
+  return box_for(program) == Box::kGpu &&
+         std::filesystem::exists(program.parent_path() / kDeviceFile);
 }
 
 // A CPU program that claims to have a GPU would report its own times, and a GPU program that claims
@@ -130,9 +137,9 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   shape_ = shape;
   const auto place = [&] {
     using enum SharedSegment::Access;
-    if (input_.place(shape.input_size(), kReadOnly, placement)) segments_are_known_ = false;
-    if (weights_.place(shape.weights_size(), kReadOnly, placement)) segments_are_known_ = false;
-    if (output_.place(shape.output_size(), kWritable, placement)) segments_are_known_ = false;
+    if (input_.place(shape.input_size(), kReadOnly, placement)) known_segments_ = 0;
+    if (weights_.place(shape.weights_size(), kReadOnly, placement)) known_segments_ = 0;
+    if (output_.place(shape.output_size(), kWritable, placement)) known_segments_ = 0;
   };
   try {
     place();
@@ -168,13 +175,11 @@ bool Submission::surroundings_intact() const {
          intact(end, std::min(end + kRedzone, output_.segment.size()));
 }
 
-// In lockstep each access to shared memory is a call that waits for the other lanes.
-constexpr int kLockstepSlower = 10;
+// Each access to memory is a call.
+constexpr int kTracedSlower = 10;
 
-bool Submission::in_lockstep() const {
-  const auto asks = [](const std::string& each) {
-    return each.starts_with("CONVLAB_EMU_LOCKSTEP=");
-  };
+bool Submission::is_traced() const {
+  const auto asks = [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); };
   return std::any_of(environment_.begin(), environment_.end(), asks) ||
          std::any_of(lasting_environment_.begin(), lasting_environment_.end(), asks);
 }
@@ -185,7 +190,7 @@ milliseconds Submission::time_limit() const {
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
   const milliseconds usual(least + shape_.multiply_adds() / kSlowestPerMillisecond);
-  return in_lockstep() ? usual * kLockstepSlower : usual;
+  return is_traced() ? usual * kTracedSlower : usual;
 }
 
 // At most a third of the limit of the whole call, so that the program can report where it was, even
@@ -198,7 +203,7 @@ double Submission::kernel_limit_s() const {
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
   const double usual = least + work / kPerSecond;
-  return std::min(part * call_s, in_lockstep() ? usual * kLockstepSlower : usual);
+  return std::min(part * call_s, is_traced() ? usual * kTracedSlower : usual);
 }
 
 Call Submission::run(const std::string& stage, std::uint32_t content) {
@@ -273,29 +278,12 @@ Call Submission::run_phases(const std::string& stage, const std::function<void()
   fill_output(oracle::kPoisonBits);
   return call({.stage = stage, .pauses = true}, 3, [&](const ServeReply& /*paused*/) {
     pause();
-    return "go on";
+    return to_string(Step::kNewInput);
   });
 }
 
-Call Submission::run_recorded(const std::string& stage, std::vector<FlowWord>& words) {
-  // The record is larger than the output.
-  constexpr auto kNumbers =
-      static_cast<int>((sizeof(FlowRecord) + kMostFlowWords * sizeof(FlowWord)) / sizeof(float));
-  output_.place(kNumbers, SharedSegment::Access::kWritable, Placement::kAligned);
-  output_.place(shape_.output_size(), SharedSegment::Access::kWritable, Placement::kAligned);
-  fill_output(oracle::kPoisonBits);
-  segments_are_known_ = false;
-  Call result = call({.stage = stage, .records = true}, 0, {});
-  // Later calls need no segment of this size.
-  segments_are_known_ = false;
-  const SharedSegment segment = std::exchange(output_.segment, {});
-  FlowRecord record;
-  std::memcpy(&record, segment.data(), sizeof record);
-  words.clear();
-  if (result.failure || record.count > kMostFlowWords) return result;
-  words.resize(record.count);
-  std::memcpy(words.data(), segment.data() + sizeof record, words.size() * sizeof(FlowWord));
-  return result;
+Withheld Submission::withheld() const {
+  return device_.device == Device::kEmulated ? withheld_ : Withheld::kNothing;
 }
 
 Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause) {
@@ -305,6 +293,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   request.weights_offset = weights_.offset;
   request.output_offset = output_.offset;
   request.kernel_limit_s = kernel_limit_s();
+  request.withheld = withheld();
   ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;
@@ -314,12 +303,13 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   }
   call.round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (process_ && !process_->freeze()) fail_for_working_on(call);
+  if (watches_ && process_ && !process_->freeze()) fail_for_working_on(call);
   call.op_ms = reply.op_ms;
   call.layer_ms = reply.layer_ms;
   call.sample = reply.sample;
   call.kernels = reply.kernels;
-  if (!call.failure) call.warp_sync = reply.fault;
+  call.race = reply.race;
+  if (call.race) find_line(*call.race, program_, course_folder());
   call.notes = reply.notes;
   call.accesses = reply.accesses;
   call.wrote_outside = !surroundings_intact();
@@ -338,15 +328,17 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{.policy = {.box = box_for(program_), .secret = course_folder()},
                               .environment = environment});
-    segments_are_known_ = false;
+    known_segments_ = 0;
   }
-  const bool stood_still = process_->stands_still();
-  process_->thaw();
+  const bool stood_still = !watches_ || process_->stands_still();
+  if (watches_) process_->thaw();
   std::vector<int> descriptors;
-  if (!request.stage.empty() && !segments_are_known_) {
+  const bool withholds = request.withheld != Withheld::kNothing;
+  if (const int needed = withholds ? 1 : 3; !request.stage.empty() && known_segments_ != needed) {
     descriptors = {input_.segment.descriptor(), weights_.segment.descriptor(),
                    output_.segment.descriptor()};
-    segments_are_known_ = true;
+    if (withholds) descriptors.erase(descriptors.begin(), descriptors.begin() + 2);
+    known_segments_ = needed;
   }
   // Settings come with each request, because a constructor could change stored ones in memory.
   ServeRequest whole = request;
@@ -356,6 +348,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   // If the process has ended, receive() reports how.
   send_message(process_->channel(), encode(whole), descriptors);
+  const auto send_input = [&] {
+    send_numbers(process_->channel(), input_.begin(), shape_.input_size());
+  };
+  if (withholds) {
+    send_input();
+    send_numbers(process_->channel(), weights_.begin(), shape_.weights_size());
+  }
   auto answer = process_->receive(limit);
   // Accepts a pause only if this request asked for it.
   int paused_times = 0;
@@ -363,7 +362,9 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     const auto* message = std::get_if<Message>(&answer);
     const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);
     if (!paused || paused->status != ServeStatus::kPaused || paused->token != request.token) break;
-    send_message(process_->channel(), on_pause(*paused));
+    const std::string step = on_pause(*paused);
+    send_message(process_->channel(), step);
+    if (withholds && step == to_string(Step::kNewInput)) send_input();
     answer = process_->receive(limit);
   }
   isolation_ = process_->isolation();
@@ -388,7 +389,10 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     make_printable(reply);
     // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
-    if (device_.device == Device::kGpu && reply.device == Device::kEmulated) {
+    if (reply.device == Device::kEmulated &&
+        (device_.device == Device::kGpu || needs_gpu(program_))) {
+      // The driver is asked, because the submission can say what it likes.
+      if (answering_gpu()) return Failure{.kind = Failure::Kind::kProtocol};
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
                              reply.no_gpu + " Run the check again; nvidia-smi shows its state.");
     }
@@ -461,6 +465,24 @@ void Submission::replace_program(std::filesystem::path program,
 
 ProcessUsage Submission::usage() const {
   return process_ ? process_->usage() : ProcessUsage{};
+}
+
+std::pair<Ending, std::string> run_boxed(const std::filesystem::path& program,
+                                         const std::vector<std::string>& arguments,
+                                         milliseconds limit) {
+  constexpr std::size_t kKeptOutput = std::size_t{256} << 10;
+  ChildProcess::Options options{
+      .policy = {.box = box_for(program), .readable = dataset_folders(), .secret = course_folder()},
+      .kept_output = kKeptOutput};
+  options.policy.readable.push_back(network_folder());
+  for (const char* name : {"CONVLAB_DATA", "CONVLAB_HOME"}) {
+    if (const char* value = std::getenv(name)) {
+      options.environment.push_back(std::string(name) + "=" + value);
+    }
+  }
+  ChildProcess process(program, arguments, options);
+  const Ending ending = process.wait(limit);
+  return {ending, process.output_tail()};
 }
 
 }  // namespace convlab::grader

@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "common/fault_words/fault_words.hpp"
+#include "common/base/conv_shape.hpp"
 #include "common/result/result.hpp"
+#include "common/serve/fault_words.hpp"
 #include "common/serve/serve.hpp"
-#include "common/tensor/conv_shape.hpp"
-#include "grader/sandbox/child_process.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 #include "grader/submission/shared_segment.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
 
-/// A file beside a program that was built from a given file: "cpu", "emulated" or "gpu", which
-/// determines its box, and what the file implements.
+/// A file beside a program that was built from a custom submission: "cpu", "emulated" or "gpu",
+/// which determines its box, and what the file implements.
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.
@@ -71,15 +71,15 @@ struct Call {
   OpSample sample{};      ///< what op_ms was made of, on a device
   /// Of run_timed, on the grader's clock: convolve, minus an empty request.
   double own_ms = 0.0;
-  double processor_ms = 0.0;               ///< on the CPU: of all threads during the call
-  int threads = 0;                         ///< on the CPU: their number
-  double round_trip_ms = 0.0;              ///< of all phases, on the grader's clock
-  int copies = 0;                          ///< of run_timed: see run_in_steps
-  PhaseKernels kernels{};                  ///< of run_phases
-  DeviceNotes notes{};                     ///< of an emulated device
-  AccessNotes accesses{};                  ///< of an emulated program that counts them
-  bool wrote_outside = false;              ///< the memory next to the output has changed
-  std::optional<FaultRecord> warp_sync{};  ///< of a program that runs warps in lockstep
+  double processor_ms = 0.0;          ///< on the CPU: of all threads during the call
+  int threads = 0;                    ///< on the CPU: their number
+  double round_trip_ms = 0.0;         ///< of all phases, on the grader's clock
+  int copies = 0;                     ///< of run_timed: see run_in_steps
+  PhaseKernels kernels{};             ///< of run_phases
+  DeviceNotes notes{};                ///< of an emulated device
+  AccessNotes accesses{};             ///< of an emulated program that counts them
+  bool wrote_outside = false;         ///< the memory next to the output has changed
+  std::optional<FaultRecord> race{};  ///< of a program that looks for races
 };
 
 /// Where a submission's stages run, as it reports.
@@ -121,9 +121,15 @@ class Submission {
   /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
-  /// The same, on an emulated device, with the words that the host gave to kernels and that kernels
-  /// wrote; empty if there are too many (convlab_emulation/activity.hpp). The output is lost.
-  Call run_recorded(const std::string& stage, std::vector<FlowWord>& words);
+  /// What an emulated device withholds from the host in the calls from now on; at first both
+  /// arrays.
+  void set_withheld(Withheld withheld) { withheld_ = withheld; }
+  /// kNothing on other devices.
+  [[nodiscard]] Withheld withheld() const;
+
+  /// Whether the process is stopped and looked at after each call, as it is at first. A program
+  /// that is already known to be wrong need not be: then a small call takes a fraction of the time.
+  void watch(bool watches) { watches_ = watches; }
 
   /// After a call the process stays stopped, so that it cannot change the output during the
   /// comparison. This lets it continue until the next call.
@@ -148,8 +154,8 @@ class Submission {
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
-  /// The kind of memory that a given file gets on a GPU from the next call on: "usual", "poisoned"
-  /// or "guarded" (common/device/recorded_allocations.hpp).
+  /// The kind of memory that a custom submission gets on a GPU from the next call on: "usual",
+  /// "poisoned" or "guarded" (common/device/recorded_allocations.hpp).
   void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
 
   /// Continues with another program of the same stages, and with variables that set_environment
@@ -182,7 +188,7 @@ class Submission {
 
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
-  [[nodiscard]] bool in_lockstep() const;
+  [[nodiscard]] bool is_traced() const;
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
   [[nodiscard]] double kernel_limit_s() const;
 
@@ -193,6 +199,7 @@ class Submission {
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
 
+  bool watches_ = true;
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   SubmissionDevice device_;
@@ -201,13 +208,22 @@ class Submission {
   std::vector<std::string> lasting_environment_;
   std::string gpu_memory_ = "usual";
   SourceText sources_;
+  Withheld withheld_ = Withheld::kBoth;
   ConvShape shape_;
   Region input_;
   Region weights_;
   Region output_;
-  double least_empty_ms_ = 0.0;      ///< an empty request; 0 before the first
-  bool segments_are_known_ = false;  ///< to the running process
+  double least_empty_ms_ = 0.0;  ///< an empty request; 0 before the first
+  int known_segments_ = 0;       ///< to the running process: 3, or only the output's
   std::unique_ptr<ChildProcess> process_;
 };
+
+/// Runs a milestone's program to its end as its author would at a terminal, outside of a check: in
+/// the box of its device, where it may read the networks and the images. `grader sweep` does not
+/// yet use it.
+/// @return its output, and how it ended
+std::pair<Ending, std::string> run_boxed(const std::filesystem::path& program,
+                                         const std::vector<std::string>& arguments,
+                                         std::chrono::milliseconds limit);
 
 }  // namespace convlab::grader

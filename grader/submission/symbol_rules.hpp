@@ -6,18 +6,18 @@
 
 namespace convlab::grader {
 
-/// A forbidden function that an object file uses or defines.
+/// A forbidden function that an object file uses.
 struct SymbolProblem {
   enum class Kind {
-    kLibrary,      ///< it calls a library that does the exercise
-    kForbidden,    ///< it calls a function that its box refuses
-    kReplacement,  ///< it defines a function of the system, of CUDA or of the workbook
+    kLibrary,    ///< it calls a library that does the exercise
+    kForbidden,  ///< it calls a function that its box refuses
   };
   Kind kind = Kind::kForbidden;
   std::string name{};  ///< without mangling
 };
 
-/// Checks the external symbols of an object file, as `nm --extern-only --format=posix` lists them.
+/// Checks the undefined symbols of an object file, as `nm --extern-only --format=posix` lists them;
+/// its own names are free, because build_custom_submission.sh makes them local before it links.
 /// It refuses libraries that do the exercise, calls that the box refuses anyway, functions that get
 /// around these rules, and the workbook's side of the channel to the grader. The box stops system
 /// calls that use no function.

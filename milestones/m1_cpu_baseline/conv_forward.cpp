@@ -26,9 +26,9 @@
 
 #include <cstddef>
 
+#include "common/base/conv_shape.hpp"
 #include "common/stage/cpu_stage.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

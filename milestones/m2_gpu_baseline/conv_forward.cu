@@ -22,9 +22,9 @@
 
 #include <cstddef>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

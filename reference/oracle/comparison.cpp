@@ -6,7 +6,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "common/simd/isa.hpp"
+#include "common/base/isa.hpp"
 #include "reference/oracle/image_oracle.hpp"
 #include "reference/oracle/oracle.hpp"
 #include "reference/oracle/parallel_images.hpp"
@@ -21,25 +21,13 @@ bool is_finite(std::uint32_t bits) {
   return (bits & kExponentBits) != kExponentBits;
 }
 
-double largest_magnitude(const float* values, std::int64_t size) {
-  float largest = 0.0F;
-#pragma omp parallel for schedule(static) reduction(max : largest)
-  for (std::int64_t i = 0; i < size; ++i) largest = std::max(largest, std::fabs(values[i]));
-  return largest;
-}
-
 // Underflow widens the bound as if each magnitude were a little larger.
-RowBound row_bound(const ConvShape& shape, const float* input, const float* weights,
-                   const Tolerance& tolerance) {
+RowBound row_bound(const ConvShape& shape, const Tolerance& tolerance) {
   constexpr double kTiny = 1e-300;
   const double relative = tolerance.bound * kUnitRoundoff;
-  double underflow = tolerance.underflow;
-  if (tolerance.input_underflow > 0.0) {
-    underflow += tolerance.input_underflow * (largest_magnitude(input, shape.input_size()) +
-                                              largest_magnitude(weights, shape.weights_size()));
-  }
-  return {.relative = relative,
-          .softening = relative > 0.0 ? underflow * shape.taps() / relative + kTiny : kTiny};
+  return {
+      .relative = relative,
+      .softening = relative > 0.0 ? tolerance.underflow * shape.taps() / relative + kTiny : kTiny};
 }
 
 std::int64_t position(const ConvShape& shape, const Mismatch& place) {
@@ -127,42 +115,57 @@ class Tally {
 
 }  // namespace
 
-double error_bound(Precision precision) {
+double error_bound(Precision precision, int taps) {
   constexpr double kSums = 32.0;
-  constexpr double kRoundedInputs = 16'388.0;
-  constexpr double kBfloatInputs = 131'328.0;
-  constexpr double kHalfUnits = 8192.0;  // 2^-11, half's rounding, in units of 2^-24
-  constexpr double kHalfSums = 64.0 * kHalfUnits;
+  constexpr double kLambda = 3.0;
+  double inputs = 0.0;
+  double products = 0.0;
+  double sums = kSums * kUnitRoundoff;
   switch (precision) {
     case Precision::kFp32:
-      return kSums;
+      break;
     case Precision::kTf32:
     case Precision::kFp16:
-      return kRoundedInputs + kSums;
+      inputs = kHalfRoundoff;
+      break;
+    case Precision::kTf32Truncated:
+      inputs = 2.0 * kHalfRoundoff;
+      break;
     case Precision::kBf16:
-      return kBfloatInputs + kSums;
+      inputs = 0x1p-8;
+      break;
+    case Precision::kBf16Truncated:
+      inputs = 0x1p-7;
+      break;
     case Precision::kFp16Sums:
-      return kRoundedInputs + kHalfSums;
+      sums = std::min<double>(taps, kLambda * std::sqrt(taps)) * kHalfRoundoff;
+      [[fallthrough]];
+    case Precision::kFp16Products:
+      inputs = products = kHalfRoundoff;
+      break;
   }
-  return kSums;
+  const double of_products = (1.0 + inputs) * (1.0 + inputs) * (1.0 + products) - 1.0;
+  return (of_products + sums) / kUnitRoundoff;
 }
 
-Tolerance Tolerance::of(Precision precision) {
-  // A processor may flush results below the normal range to zero.
-  constexpr double kHalfOfSmallestHalf = 0x1p-25;
-  const bool half_sums = precision == Precision::kFp16Sums;
-  const bool half_inputs = precision == Precision::kFp16 || half_sums;
-  // A product in halves and the sum that it is added to are rounded once each.
-  return {.bound = error_bound(precision),
-          .underflow = half_sums ? 2.0 * kHalfOfSmallestHalf : static_cast<double>(FLT_MIN),
-          .input_underflow = half_inputs ? kHalfOfSmallestHalf : 0.0};
+Tolerance Tolerance::of(Precision precision, const ConvShape& shape) {
+  constexpr double kSmallestNormalHalf = 0x1p-14;
+  const bool half_products =
+      precision == Precision::kFp16Sums || precision == Precision::kFp16Products;
+  const bool half_inputs = half_products || precision == Precision::kFp16;
+  // A product in halves is rounded once; sums in their subnormal range are exact. A processor may
+  // flush single-precision results below the normal range to zero.
+  return {.bound = error_bound(precision, shape.taps()),
+          .underflow =
+              half_products ? kHalfRoundoff * kSmallestNormalHalf : static_cast<double>(FLT_MIN),
+          .smallest_normal = half_inputs ? kSmallestNormalHalf : 0.0};
 }
 
 ErrorReport compare(const ConvShape& shape, const float* input, const float* weights,
                     const float* output, const Tolerance& tolerance) {
   validate(shape);
-  const PreparedWeights prepared(shape, weights);
-  const RowBound bound = row_bound(shape, input, weights, tolerance);
+  const PreparedWeights prepared(shape, weights, tolerance.smallest_normal);
+  const RowBound bound = row_bound(shape, tolerance);
   Tally total(shape, bound);
   std::mutex total_mutex;
 
@@ -185,7 +188,7 @@ ErrorReport compare(const ConvShape& shape, const float* input, const float* wei
   parallel_images(
       shape.batch, [&] { return State(shape, prepared, bound, &total, &total_mutex); },
       [&](State& state, int image) {
-        state.oracle.load(input + image * shape.input_image_size());
+        state.oracle.load(input + image * shape.input_image_size(), tolerance.smallest_normal);
         const float* image_output = output + image * shape.output_image_size();
         state.oracle.for_each_row(
             [&](const OutputRow& at, const double* values, const double* magnitudes) {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab::oracle {
 
@@ -13,36 +13,45 @@ namespace convlab::oracle {
 /// arithmetic produces. An element that still has them was never written.
 inline constexpr std::uint32_t kPoisonBits = 0x7fd5'aaaa;
 
-/// How much an output may differ from the exact values.
+/// How much an output may differ from the exact values: by
+///
+///     bound · 2^-24 · Σ m(a)·m(b) + n · underflow
+///
+/// over the n products a·b of the element, with m(x) = rounding_magnitude(x, smallest_normal) of
+/// image_oracle.hpp.
 struct Tolerance {
-  /// In units of 2^-24 · Σ|a||b|; 0 asks for equality.
-  double bound = 0.0;
-  /// Per product, for results so small that single precision has fewer digits for them.
-  double underflow = 0.0;
-  /// Absolute error of rounding one input that is too small for full precision: halves below 2^-14
-  /// are 2^-24 apart. Moves a product by up to this times the other factor.
-  double input_underflow = 0.0;
+  double bound = 0.0;            ///< error_bound; 0 asks for equality
+  double underflow = 0.0;        ///< per product, for results with fewer digits than usual
+  double smallest_normal = 0.0;  ///< of the format of the inputs, 2^-14 for halves; else 0
 
   /// For integer-valued inputs whose sums stay below 2^24: every order of summation is exact.
   static Tolerance exact() { return {}; }
-  static Tolerance of(Precision precision);
+  static Tolerance of(Precision precision, const ConvShape& shape);
 };
 
-/// The largest |error| / (2^-24 · Σ|a||b|) that a precision class may show.
+/// The largest |error| / (2^-24 · Σ m(a)·m(b)) that a precision class may show.
 ///
-/// fp32: right implementations of 49 to 784 taps stay below 8 on random inputs and reach 16.3 on
-/// the test images; inputs rounded to TF32 or FP16 give 900 and more, so 32 separates the two. tf32
-/// and fp16: rounding both inputs to 11 significant bits moves a product by up to 2^-10 + 2^-22,
-/// which is 16 388 units, and the sums are those of fp32. bf16: 8 significant bits, 2^-7 + 2^-16,
-/// which is 131 328 units. fp16-sums: each of n additions rounds by
-/// up to 2^-11 of the sum so far, which is 8 192 units, so n · 8 192 is certain and useless: at 784
-/// taps 38 % of Σ|a||b|. Roundings of both signs cancel. Right implementations that add one product
-/// after the other in halves stay below 39 000 units at 49 to 784 taps if products have both signs;
-/// if all are positive, the sum grows as it goes, and they reach 65 500 at 49 taps, 137 000 at 196,
-/// 326 000 at 784 (60 000 sums of random inputs each); on the test images 96 400. The bound,
-/// 64 · 8 192 + 16 388, leaves room above that. It is 3 % of Σ|a||b|: too much to notice one wrong
-/// tap of many, which is the matter of the cases with whole numbers, exact in every class.
-double error_bound(Precision precision);
+/// Rounding x to a format moves it by δ(x) ≤ r·m(x): r is the format's unit roundoff, 2^-11 for
+/// TF32 and half, 2^-8 for bfloat16, twice that where bits are cut off; m(x) = |x|, but in half
+/// precision numbers below 2^-14 have an absolute error (rounding_magnitude). A product then has an
+/// error of at most |a|·δ(b) + |b|·δ(a) + δ(a)·δ(b) ≤ ((1 + r)² − 1)·m(a)·m(b), and with its own
+/// rounding q of ((1 + r)²·(1 + q) − 1)·m(a)·m(b). These bounds are certain: they hold for inputs
+/// of one sign, too, where errors add up.
+///
+/// Sums: n additions with unit roundoff s have an error of at most n·s·Σ|a||b|, which is certain
+/// and much too wide; as roundings have both signs, λ·√n·s holds with a probability of
+/// 1 − 2n·exp(−λ²/2) and more. Source: Higham and Mary, A New Approach to Probabilistic Rounding
+/// Error Analysis, SIAM J. Sci. Comput. 41(5), 2019, theorem 2.4; Higham, Accuracy and Stability of
+/// Numerical Algorithms, sections 2.2 and 3.1. In half precision (s = 2^-11) the bound is
+/// min(n, 3·√n)·s: right implementations that add one product after the other reach 1.5·√n·s if
+/// all products are positive, and 0.5·√n·s if not. In single precision it is 32 for every n: right
+/// implementations of 49 to 784 taps stay below 8 on random inputs and reach 16.3 on test images.
+///
+/// The bound of sums in halves is 1 to 4 % of Σ|a||b|, that of inputs in bfloat16 up to 1.6 %: too
+/// much to notice one wrong tap of many. That is the matter of the cases with whole numbers, which
+/// every class computes exactly.
+/// @param taps  n, in_channels · kernel²
+double error_bound(Precision precision, int taps);
 
 /// One element that is wrong.
 struct Mismatch {
@@ -61,8 +70,8 @@ struct ErrorReport {
   std::int64_t wrong = 0;       ///< not finite, or out of bounds
   std::int64_t not_finite = 0;  ///< NaN or infinite, of the wrong ones
   std::int64_t unwritten = 0;   ///< still poison, of the not finite ones
-  double worst_ratio = 0.0;     ///< largest |error| / (2^-24 · Σ|a||b|) of the finite elements
-  double bound = 0.0;           ///< the ratio that was allowed
+  double worst_ratio = 0.0;  ///< largest |error| / (2^-24 · Σ m(a)·m(b)) of the finite elements
+  double bound = 0.0;        ///< the ratio that was allowed
   std::optional<Mismatch> first{};  ///< the wrong element that comes first in memory
 
   // How many elements are wrong in each image, map, row and column. Their pattern hints at the bug.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "common/simd/isa.hpp"
+#include "common/base/isa.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/image_oracle.hpp"
 #include "reference/oracle/oracle.hpp"
@@ -24,7 +24,7 @@ struct Features {
 };
 
 double rounding() {
-  return error_bound(Precision::kFp32) * kUnitRoundoff;
+  return error_bound(Precision::kFp32, 1) * kUnitRoundoff;
 }
 
 // |x| + e + e / (B·u): its sum with |w|, times B·u, is the whole e_out of exact_network.hpp.

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "common/command_line/run_program.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_program.hpp"
+#include "common/base/whole_file.hpp"
 #include "reference/oracle/expected.hpp"
 
 namespace {

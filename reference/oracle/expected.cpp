@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/resize.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
 #include "reference/oracle/exact_network.hpp"
 
 namespace convlab::oracle {

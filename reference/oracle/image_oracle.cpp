@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "common/simd/isa.hpp"
+#include "common/base/isa.hpp"
 
 namespace convlab::oracle {
 
@@ -14,7 +14,8 @@ int round_up(int value, int multiple) {
 
 }  // namespace
 
-PreparedWeights::PreparedWeights(const ConvShape& shape, const float* weights)
+PreparedWeights::PreparedWeights(const ConvShape& shape, const float* weights,
+                                 double smallest_normal)
     : blocks_((shape.out_channels + kMapBlock - 1) / kMapBlock),
       block_size_(std::int64_t{shape.taps()} * kMapBlock),
       values_(static_cast<std::size_t>(blocks_ * block_size_)),
@@ -25,7 +26,7 @@ PreparedWeights::PreparedWeights(const ConvShape& shape, const float* weights)
       const std::int64_t to =
           map / kMapBlock * block_size_ + std::int64_t{tap} * kMapBlock + map % kMapBlock;
       values_[static_cast<std::size_t>(to)] = value;
-      magnitudes_[static_cast<std::size_t>(to)] = std::fabs(value);
+      magnitudes_[static_cast<std::size_t>(to)] = rounding_magnitude(value, smallest_normal);
     }
   }
 }
@@ -67,9 +68,9 @@ void ImageOracle::fill(Value value, Magnitude magnitude) {
   }
 }
 
-void ImageOracle::load(const float* image) {
-  fill([image](std::int64_t i) { return static_cast<double>(image[i]); },
-       [image](std::int64_t i) { return std::fabs(static_cast<double>(image[i])); });
+void ImageOracle::load(const float* image, double smallest_normal) {
+  fill([=](std::int64_t i) { return static_cast<double>(image[i]); },
+       [=](std::int64_t i) { return rounding_magnitude(image[i], smallest_normal); });
 }
 
 void ImageOracle::load(const double* values, const double* magnitudes) {

@@ -1,17 +1,31 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 #include "reference/oracle/kernels.hpp"
 
 namespace convlab::oracle {
+
+/// Unit roundoff of half precision and of TF32.
+inline constexpr double kHalfRoundoff = 0x1p-11;
+
+/// δ(x) / 2^-11, where δ(x) bounds the error of rounding x to a format of 11 bits whose numbers
+/// below `smallest_normal` are equally far apart: max(|x|, smallest_normal), but at most |x| /
+/// 2^-11, because rounding to zero moves x by |x|. |x| if `smallest_normal` is 0.
+inline double rounding_magnitude(double value, double smallest_normal) {
+  const double magnitude = std::fabs(value);
+  return std::min(magnitude / kHalfRoundoff, std::max(magnitude, smallest_normal));
+}
 
 /// The weights of one convolution in double precision, in the order of the kernel: blocks of
 /// kMapBlock maps, the last one filled up with zeros.
 class PreparedWeights {
  public:
-  PreparedWeights(const ConvShape& shape, const float* weights);
+  /// @param smallest_normal  for the magnitudes, as of rounding_magnitude; 0 for |value|
+  PreparedWeights(const ConvShape& shape, const float* weights, double smallest_normal = 0.0);
 
   [[nodiscard]] int blocks() const { return blocks_; }
   [[nodiscard]] const double* values(int block) const;
@@ -38,7 +52,8 @@ class ImageOracle {
   ImageOracle(const ConvShape& shape, const PreparedWeights& weights);
 
   /// Takes an image, in_channels × height × width.
-  void load(const float* image);
+  /// @param smallest_normal  as of PreparedWeights
+  void load(const float* image, double smallest_normal = 0.0);
 
   /// The same with magnitudes other than |value|, for the error bounds of exact_network.hpp.
   void load(const double* values, const double* magnitudes);

@@ -3,7 +3,7 @@
 #include <functional>
 #include <span>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace convlab::oracle {
 

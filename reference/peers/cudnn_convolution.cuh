@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "common/stage/device_convolution.cuh"
 
 namespace convlab {

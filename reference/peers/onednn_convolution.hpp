@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace convlab {
 

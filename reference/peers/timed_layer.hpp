@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/tensor/buffer.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/buffer.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace convlab {
 

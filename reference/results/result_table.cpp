@@ -1,13 +1,15 @@
 #include "reference/results/result_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <tuple>
 #include <vector>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr const char* kBeginResults = "<!-- results: ";
 constexpr const char* kBeginLayers = "<!-- layers: ";
+constexpr const char* kBeginLimits = "<!-- limits: ";
 constexpr const char* kBeginClose = " -->";
 constexpr const char* kStages = "stages:";
 constexpr const char* kEnd = "<!-- end of results -->";
@@ -236,8 +239,79 @@ std::string stage_table(const std::vector<Result>& results,
 
 namespace {
 
+// The least time of the convolutions at this batch, in milliseconds; 0 if the result lacks it.
+double limit_ms(const Result& result, const RunResult& run) {
+  std::vector<double> limits;
+  for (const ReferenceLine& line : result.references) {
+    const bool counts = line.label == "memory floor" ||
+                        (line.label == "fp32 floor" && run.stage.precision == Precision::kFp32);
+    if (!counts || line.batch != run.batch || line.network != run.network) continue;
+    limits.resize(line.op_ms.size());
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      limits[i] = std::max(limits[i], line.op_ms[i]);
+    }
+  }
+  return std::accumulate(limits.begin(), limits.end(), 0.0);
+}
+
+}  // namespace
+
+std::string limits_table(const std::vector<Result>& results,
+                         const std::vector<std::string>& stages) {
+  constexpr int kBatch = 10000;
+  struct Reached {
+    double op_ms = 0.0;
+    double limit = 0.0;
+  };
+  std::vector<std::string> gpus;
+  std::map<std::pair<int, std::string>, std::map<std::string, Reached>> rows;  // by GPU
+  std::string measured;
+  for (const Result& result : results) {
+    const std::string& gpu = result.machine.gpu;
+    if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) {
+      gpus.push_back(gpu);
+      measured += (measured.empty() ? "" : "; ") + gpu + ", commit " + result.machine.commit +
+                  ", " + result.created.substr(0, 10);
+    }
+    for (const RunResult* run : measured_runs(result)) {
+      const std::string& id = run->stage.id;
+      const bool wanted =
+          stages.empty() || std::find(stages.begin(), stages.end(), id) != stages.end();
+      if (run->batch != kBatch || !wanted) continue;
+      rows[{run->stage.order, id}][gpu] = {sum_of_medians(run->layers), limit_ms(result, *run)};
+    }
+  }
+  std::ostringstream table;
+  table << "| stage |";
+  for (const std::string& gpu : gpus) table << ' ' << gpu << ", ms | % of the limit |";
+  table << "\n|---|";
+  for (std::size_t i = 0; i < 2 * gpus.size(); ++i) table << "--:|";
+  table << '\n';
+  for (const auto& [stage, by_gpu] : rows) {
+    table << "| `" << stage.second << "` |";
+    for (const std::string& gpu : gpus) {
+      const auto found = by_gpu.find(gpu);
+      if (found == by_gpu.end()) {
+        table << " | |";
+        continue;
+      }
+      const auto& [op_ms, limit] = found->second;
+      table << ' ' << three_digits(op_ms) << " | " << std::lround(100.0 * limit / op_ms) << " |";
+    }
+    table << '\n';
+  }
+  table << wrapped("The reference's op times at " + grouped(kBatch) +
+                   " images, both convolutions together. The limit is the time that moving all "
+                   "data once takes, or in single precision all multiply-adds at the peak, for "
+                   "each convolution the longer one. " +
+                   measured + ".");
+  return table.str();
+}
+
+namespace {
+
 // The text between the words of a marker: files, then perhaps "stages:" and their names.
-std::string table_for(const std::string& marker, bool is_sum,
+std::string table_for(const std::string& marker, const std::string& kind,
                       const std::function<Result(const std::string& file)>& read) {
   std::istringstream words(marker);
   std::vector<Result> results;
@@ -252,9 +326,10 @@ std::string table_for(const std::string& marker, bool is_sum,
       results.push_back(read(word));
     }
   }
+  if (kind == kBeginLimits) return limits_table(results, stages);
   if (names_stages) return stage_table(results, stages);
   if (results.size() == 1) {
-    return is_sum ? result_table(results.front()) : layer_table(results.front());
+    return kind == kBeginResults ? result_table(results.front()) : layer_table(results.front());
   }
   throw EnvironmentError("The line '" + (kBeginResults + marker) +
                          "' must name one file, or stages.");
@@ -267,11 +342,14 @@ std::string with_tables(const std::string& page,
   std::string text;
   std::size_t at = 0;
   while (true) {
-    const std::size_t results = page.find(kBeginResults, at);
-    const std::size_t begin = std::min(results, page.find(kBeginLayers, at));
+    std::size_t begin = std::string::npos;
+    std::string marker;
+    for (const char* kind : {kBeginResults, kBeginLayers, kBeginLimits}) {
+      const std::size_t found = page.find(kind, at);
+      if (found < begin) marker = kind;
+      begin = std::min(begin, found);
+    }
     if (begin == std::string::npos) return text + page.substr(at);
-    const bool is_sum = begin == results;
-    const std::string marker = is_sum ? kBeginResults : kBeginLayers;
     const std::size_t name = begin + marker.size();
     const std::size_t name_end = page.find(kBeginClose, name);
     const std::size_t end = page.find(kEnd, name);
@@ -280,7 +358,7 @@ std::string with_tables(const std::string& page,
                              "': add that line below the table.");
     }
     text += page.substr(at, name_end + std::string(kBeginClose).size() - at) + "\n\n";
-    text += table_for(page.substr(name, name_end - name), is_sum, read) + "\n";
+    text += table_for(page.substr(name, name_end - name), marker, read) + "\n";
     at = end;
   }
 }

@@ -28,9 +28,16 @@ std::string layer_table(const Result& result);
 /// stage that was not measured on a GPU is left out; where none was, a sentence says so.
 std::string stage_table(const std::vector<Result>& results, const std::vector<std::string>& stages);
 
+/// A Markdown table for several GPUs: a row per stage (all, or the given ones) in the order of the
+/// ladder; for each GPU the sum of the op times at the largest batch, and what part of it the limit
+/// is. The limit of a convolution is the larger of the floors that the result has for the stage's
+/// precision: memory, and for fp32 also arithmetic.
+std::string limits_table(const std::vector<Result>& results,
+                         const std::vector<std::string>& stages);
+
 /// The page with every table made again. A table lies between two lines; the first names the
 /// result files and the kind of table: `results` for result_table or, with stages, stage_table;
-/// `layers` for layer_table.
+/// `layers` for layer_table, `limits` for limits_table.
 ///
 ///     <!-- results: reference/results/m1.json -->
 ///     <!-- end of results -->

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line/run_program.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_program.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "reference/results/result_table.hpp"
 
@@ -50,7 +50,8 @@ int main(int argc, char** argv) {
       "A table stands between the lines\n"
       "  <!-- results: reference/results/m1.json -->\n"
       "  <!-- end of results -->\n"
-      "With `layers` instead of `results` it shows each convolution by itself; a table of some\n"
+      "With `layers` instead of `results` it shows each convolution by itself, with `limits` what\n"
+      "part of each stage's time the limit is, for files of several GPUs; a table of some\n"
       "stages begins with\n"
       "  <!-- results: m3.json m4.json stages: restrict-unroll winograd -->");
   return convlab::run_program(app, argc, argv, [&] {

@@ -8,8 +8,8 @@
 #include <string>
 #include <type_traits>
 
-#include "common/error/error.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab {
 

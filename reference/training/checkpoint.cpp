@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab::training {
 

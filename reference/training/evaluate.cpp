@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/data/resize.hpp"
-#include "reference/training/shifted_conv.hpp"
+#include "reference/training/layer.hpp"
 
 namespace convlab::training {
 

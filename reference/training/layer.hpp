@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/network/preset.hpp"
-#include "reference/training/shifted_conv.hpp"
 
 namespace convlab::training {
 
@@ -14,47 +14,39 @@ struct Tensor {
   std::vector<float> gradient;
 };
 
-/// Memory that one thread reuses from call to call.
-struct Scratch {
-  ShiftedConv::Scratch conv;
-  std::vector<float> row;
-};
-
-/// A layer that can be run backwards. One step of training calls
-///
-///     start_step(parts)      the parameters have changed; `parts` calls of backward will come
-///     forward                any number of times, for parts of the batch
-///     backward               part by part, after forward
-///     finish_step()          gradients of the parameters are complete
-///
-/// A `whole_batch` layer gets the batch in one part and may use all threads itself. Any other layer
-/// gets its batch in parts, from several threads at once; the parts do not depend on the number of
-/// threads.
+/// A layer that can be run backwards. Uses all threads; results do not depend on their number.
 class TrainableLayer {
  public:
-  TrainableLayer() = default;
-  TrainableLayer(const TrainableLayer&) = delete;
-  TrainableLayer& operator=(const TrainableLayer&) = delete;
-  virtual ~TrainableLayer() = default;
+  /// @param in  the shape of one image at this place; parameters are all zero
+  TrainableLayer(const Layer& layer, const FeatureShape& in);
 
-  [[nodiscard]] virtual bool whole_batch() const { return false; }
+  /// @param input   images × in
+  /// @param output  images × output_shape(layer, in)
+  void forward(const float* input, float* output, int images) const;
 
-  virtual void start_step(int /*parts*/) {}
-
-  virtual void forward(const float* input, float* output, int images, Scratch& scratch) = 0;
-
+  /// Behind forward with the same input; sets the gradients of the tensors.
   /// @param d_output  gradient of the loss by the output
   /// @param d_input   receives the gradient by the input; null if not needed
-  virtual void backward(const float* input, const float* output, const float* d_output,
-                        float* d_input, int images, int part, Scratch& scratch) = 0;
+  void backward(const float* input, const float* output, const float* d_output, float* d_input,
+                int images);
 
-  virtual void finish_step() {}
+  /// In the order of empty_weights: weights, then a dense layer's bias.
+  [[nodiscard]] std::vector<Tensor*> tensors();
 
-  /// In the order of empty_weights.
-  [[nodiscard]] virtual std::vector<Tensor*> tensors() { return {}; }
+ private:
+  void backward(const ConvLayer& conv, const float* input, const float* d_output, float* d_input,
+                int images);
+  void backward(const DenseLayer& dense, const float* input, const float* d_output, float* d_input,
+                int images);
+
+  Layer layer_;
+  FeatureShape in_;
+  FeatureShape out_;
+  Tensor weights_;
+  Tensor bias_;
 };
 
-/// The layer of a preset at the place where its input has shape `in`, parameters all zero.
-std::unique_ptr<TrainableLayer> make_layer(const Layer& layer, const FeatureShape& in);
+/// Forward convolution as ConvShape says, in single precision, on all threads.
+void convolve(const ConvShape& shape, const float* input, const float* weights, float* output);
 
 }  // namespace convlab::training

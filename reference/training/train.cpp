@@ -10,9 +10,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "common/command_line/run_program.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_program.hpp"
+#include "common/base/whole_file.hpp"
 #include "reference/training/evaluate.hpp"
 #include "reference/training/trainer.hpp"
 

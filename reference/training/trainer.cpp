@@ -5,8 +5,8 @@
 #include <numbers>
 #include <string>
 
+#include "common/base/error.hpp"
 #include "common/data/resize.hpp"
-#include "common/error/error.hpp"
 #include "reference/training/batches.hpp"
 #include "reference/training/checkpoint.hpp"
 #include "reference/training/model.hpp"

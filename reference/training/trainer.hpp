@@ -32,9 +32,8 @@ struct Files {
   bool resume = false;               ///< start from it
 };
 
-/// Trains the preset on the data set. The result depends on the settings, the data and the
-/// instruction set (common/simd/isa.hpp), not on the number of threads nor on interruptions between
-/// epochs.
+/// Trains the preset on the data set. The result depends on the settings, the data, the compiler
+/// and the kind of processor, not on the number of threads nor on interruptions between epochs.
 ///
 /// @return the weights before rounding for the disk; nothing if the observer stopped it
 /// @throws UsageError for impossible settings, EnvironmentError for a checkpoint that does not fit

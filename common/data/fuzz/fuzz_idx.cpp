@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "common/base/error.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/idx.hpp"
-#include "common/error/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // Small, so that a gzip bomb is refused quickly.

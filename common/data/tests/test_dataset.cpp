@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/idx.hpp"
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/message_of.hpp"
-#include "common/testing/temporary_folder.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using convlab::Dataset;

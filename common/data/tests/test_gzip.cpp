@@ -1,10 +1,10 @@
 #include <zlib.h>
 
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/random.hpp"
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/message_of.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using convlab::EnvironmentError;

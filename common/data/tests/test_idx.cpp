@@ -1,7 +1,7 @@
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
 #include "common/data/idx.hpp"
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/message_of.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using convlab::EnvironmentError;

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/testing/catch.hpp"
 #include "common/data/random.hpp"
-#include "common/testing/catch.hpp"
 
 using convlab::Random;
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/data/resize.hpp"
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
 
 using convlab::Dataset;
 using convlab::resize_images;

@@ -1,8 +1,8 @@
 #include <array>
 
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/data/dataset.hpp"
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
 
 using convlab::Dataset;
 using convlab::synthetic_dataset;

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/message_of.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"
 #include "common/device/cuda_stream.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_error.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/message_of.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;

@@ -1,9 +1,9 @@
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/device_session.hpp"
 #include "common/device/sm_clock.hpp"
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/message_of.hpp"
 
 using namespace convlab;
 

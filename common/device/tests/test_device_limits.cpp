@@ -1,5 +1,5 @@
+#include "common/base/testing/catch.hpp"
 #include "common/device/device_limits.hpp"
-#include "common/testing/catch.hpp"
 
 using namespace convlab;
 

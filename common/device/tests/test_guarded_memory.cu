@@ -1,9 +1,9 @@
 // Reads beyond the end of an allocation. A GPU does not notice them if another allocation follows.
 #include <cuda_runtime.h>
 
+#include "common/base/testing/catch.hpp"
 #include "common/device/guarded_memory.cuh"
 #include "common/device/recorded_allocations.hpp"
-#include "common/testing/catch.hpp"
 
 extern "C" cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes);
 extern "C" cudaError_t convlab_recorded_cudaFree(void* memory);

@@ -3,7 +3,8 @@
 //
 // A GPU ends a kernel that reads a float4 at an address that is no multiple of 16. The processor of
 // the host does so only if the compiler kept the 16 bytes together; it may as well load four
-// floats. So files that access 16 bytes at once are compiled with this check (build_given_file.sh).
+// floats. So files that access 16 bytes at once are compiled with this check
+// (build_custom_submission.sh).
 
 #include <array>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 /// Layer 1 and 2 of fa23.
 inline constexpr convlab::ConvShape kFirstLayer{100, 4, 1, 86, 86, 7};

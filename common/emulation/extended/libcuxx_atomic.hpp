@@ -33,6 +33,7 @@ using ::std::memory_order_seq_cst;
 
 inline void atomic_thread_fence(memory_order order, thread_scope /*scope*/ = thread_scope_system) {
   ::std::atomic_thread_fence(order);
+  if (order != memory_order_relaxed) convlab::emulation::observe_fence();
 }
 
 namespace detail {
@@ -45,19 +46,19 @@ class atomic_operations {
   static constexpr bool is_always_lock_free = true;
 
   [[nodiscard]] bool is_lock_free() const { return true; }
-  [[nodiscard]] T load(memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([](T old) { return old; });
+  [[nodiscard]] T load(memory_order order = memory_order_seq_cst) const {
+    return change(order, [](T old) { return old; });
   }
-  void store(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    change([=](T) { return value; });
+  void store(T value, memory_order order = memory_order_seq_cst) const {
+    change(order, [=](T) { return value; });
   }
-  T exchange(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T) { return value; });
+  T exchange(T value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T) { return value; });
   }
-  bool compare_exchange_strong(T& expected, T value, memory_order /*success*/,
+  bool compare_exchange_strong(T& expected, T value, memory_order success,
                                memory_order /*failure*/) const {
     const T wanted = expected;
-    expected = change([=](T old) { return old == wanted ? value : old; });
+    expected = change(success, [=](T old) { return old == wanted ? value : old; });
     return expected == wanted;
   }
   bool compare_exchange_strong(T& expected, T value,
@@ -74,32 +75,33 @@ class atomic_operations {
   }
 
   template <class Value = T>
-  T fetch_add(Value value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return sum(old, value); });
+  T fetch_add(Value value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return sum(old, value); });
   }
   template <class Value = T>
-  T fetch_sub(Value value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return difference(old, value); });
+  T fetch_sub(Value value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return difference(old, value); });
   }
-  T fetch_and(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return static_cast<T>(old & value); });
+  T fetch_and(T value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return static_cast<T>(old & value); });
   }
-  T fetch_or(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return static_cast<T>(old | value); });
+  T fetch_or(T value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return static_cast<T>(old | value); });
   }
-  T fetch_xor(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return static_cast<T>(old ^ value); });
+  T fetch_xor(T value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return static_cast<T>(old ^ value); });
   }
-  T fetch_min(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return ::std::min(old, value); });
+  T fetch_min(T value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return ::std::min(old, value); });
   }
-  T fetch_max(T value, memory_order /*order*/ = memory_order_seq_cst) const {
-    return change([=](T old) { return ::std::max(old, value); });
+  T fetch_max(T value, memory_order order = memory_order_seq_cst) const {
+    return change(order, [=](T old) { return ::std::max(old, value); });
   }
 
   /// Waits while the value is `old`; only a thread of the same block can change it.
-  void wait(T old, memory_order /*order*/ = memory_order_seq_cst, CONVLAB_CALL_SITE) const {
-    while (load() == old) convlab::emulation::sleep_until_woken("atomic::wait", address(), site);
+  void wait(T old, memory_order order = memory_order_seq_cst, CONVLAB_CALL_SITE) const {
+    while (load(order) == old)
+      convlab::emulation::sleep_until_woken("atomic::wait", address(), site);
   }
   void notify_one() const { convlab::emulation::wake_sleepers(address()); }
   void notify_all() const { convlab::emulation::wake_sleepers(address()); }
@@ -118,8 +120,8 @@ class atomic_operations {
  private:
   [[nodiscard]] T* address() const { return static_cast<const Self*>(this)->address(); }
   template <class Change>
-  T change(Change change) const {
-    return convlab::emulation::atomic_update(address(), change);
+  [[gnu::always_inline]] T change(memory_order order, Change change) const {
+    return convlab::emulation::atomic_update(address(), change, order != memory_order_relaxed);
   }
   // Integers wrap round.
   template <class Value>

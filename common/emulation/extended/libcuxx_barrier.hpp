@@ -65,7 +65,7 @@ convlab::emulation::AsyncCopy member_copy(const Group& group, void* to, const vo
   check_alignment(to, from, alignment_of_size<Size>, site);
   const auto share = convlab::emulation::share_of(size, group.thread_rank(), group.size());
   return {static_cast<unsigned char*>(to) + share.begin,
-          static_cast<const unsigned char*>(from) + share.begin, share.bytes, 0};
+          static_cast<const unsigned char*>(from) + share.begin, share.bytes, 0, site};
 }
 }  // namespace detail
 
@@ -97,6 +97,7 @@ class barrier {
       convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
                                       "more threads arrive at a barrier than it expects", site);
     const arrival_token token(phase_);
+    convlab::emulation::observe_release(phase_object(phase_));
     missing_ -= count;
     if (missing_ == 0) open();
     return token;
@@ -105,12 +106,14 @@ class barrier {
     check_begun(site);
     while (phase_ == token.phase_)
       convlab::emulation::sleep_until_woken("barrier::wait", this, site);
+    convlab::emulation::observe_acquire(phase_object(token.phase_));
   }
   /// Waits for the end of the phase of this parity: the first one has parity 0.
   void wait_parity(bool parity, CONVLAB_CALL_SITE) const {
     check_begun(site);
     while ((phase_ % 2 != 0) == parity)
       convlab::emulation::sleep_until_woken("barrier::wait_parity", this, site);
+    convlab::emulation::observe_acquire(phase_object(parity ? 1 : 0));
   }
   void arrive_and_wait(CONVLAB_CALL_SITE) { wait(arrive(1, site), site); }
   void arrive_and_drop(CONVLAB_CALL_SITE) {
@@ -128,7 +131,12 @@ class barrier {
  private:
   static constexpr ::std::uint32_t kBegun = 0xba441e40U;
 
+  /// What orders the threads of a phase: one object for every other phase.
+  [[nodiscard]] const void* phase_object(::std::uint64_t phase) const {
+    return reinterpret_cast<const char*>(this) + phase % 2;
+  }
   void begin(::std::ptrdiff_t expected, Completion completion) {
+    convlab::emulation::observe_object(this, sizeof *this);
     begun_ = kBegun;
     expected_ = missing_ = expected;
     phase_ = 0;

@@ -60,8 +60,10 @@ class pipeline {
     const ::std::uint64_t wanted = filled_ / stage_count_ * consumers_;
     while (stage(filled_).releases < wanted)
       convlab::emulation::sleep_until_woken("pipeline::producer_acquire", stages_, site);
+    convlab::emulation::observe_acquire(&stage(filled_).releases);
   }
   void producer_commit() {
+    convlab::emulation::observe_release(&stage(filled_).commits);
     ++stage(filled_).commits;
     ++filled_;
     convlab::emulation::wake_sleepers(stages_);
@@ -72,8 +74,10 @@ class pipeline {
     while (stage(emptied_).commits < wanted)
       convlab::emulation::sleep_until_woken("pipeline::consumer_wait", stages_, site);
     convlab::emulation::bound_copies().run(stages_, emptied_);
+    convlab::emulation::observe_acquire(&stage(emptied_).commits);
   }
   void consumer_release() {
+    convlab::emulation::observe_release(&stage(emptied_).releases);
     ++stage(emptied_).releases;
     ++emptied_;
     convlab::emulation::wake_sleepers(stages_);
@@ -136,7 +140,7 @@ class pipeline<thread_scope_thread> {
   void consumer_release() {}
   bool quit() { return true; }
   void bind(const convlab::emulation::AsyncCopy& copy, detail::CallSite /*site*/) {
-    convlab::emulation::async_copies().add(copy.to, copy.from, copy.bytes, 0);
+    convlab::emulation::async_copies().add(copy.to, copy.from, copy.bytes, 0, copy.site);
   }
 
  private:
@@ -164,6 +168,7 @@ namespace detail {
 template <class Group, thread_scope Scope, ::std::uint8_t Stages>
 pipeline<Scope> begin_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state,
                                ::std::size_t producers, ::std::size_t consumers) {
+  convlab::emulation::observe_object(state, sizeof *state);
   if (group.thread_rank() == 0) {
     for (detail::PipelineStage& stage : state->stages) stage = {0, 0};
     state->producers = producers;
@@ -189,6 +194,7 @@ pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, S
 template <class Group, thread_scope Scope, ::std::uint8_t Stages>
 pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state,
                               pipeline_role role) {
+  convlab::emulation::observe_object(state, sizeof *state);
   if (group.thread_rank() == 0) state->producers = 0;
   group.sync();
   if (role == pipeline_role::producer) ++state->producers;

@@ -5,6 +5,10 @@
 // Course helpers (helper_cuda.h) ask for the toolkit's include guard.
 #define __CUDA_RUNTIME_H__
 
+// As with nvcc, these come along.
+#include <limits.h>
+#include <time.h>
+
 #include <cassert>
 #include <cmath>
 #include <cstdio>

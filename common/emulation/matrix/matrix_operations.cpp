@@ -17,6 +17,8 @@
 #include <limits>
 #include <utility>
 
+#include "common/emulation/runtime/observer.hpp"
+
 namespace convlab::emulation {
 namespace {
 
@@ -139,6 +141,18 @@ void for_each_element(bool column_major, std::size_t leading, const Move& move) 
   }
 }
 
+/// Tells the observer of the rows, or columns, that lie together in memory.
+template <FragmentLayout kLayout>
+void observe(const FragmentTransfer& transfer, std::size_t element_bytes, bool writes) {
+  const int runs = transfer.column_major ? kLayout.columns : kLayout.rows;
+  const int length = transfer.column_major ? kLayout.rows : kLayout.columns;
+  const auto* memory = static_cast<const unsigned char*>(transfer.memory);
+  for (int run = 0; run < runs; ++run) {
+    observe_warp(memory + static_cast<std::size_t>(run) * transfer.leading * element_bytes,
+                 static_cast<std::size_t>(length) * element_bytes, writes, transfer.site);
+  }
+}
+
 // What a product computes with: float for the narrow types, int for bytes, double for doubles.
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double,
@@ -227,6 +241,7 @@ void load_fragments(WarpExchange& exchange) {
   constexpr FragmentLayout kLayout = Kind::layout();
   const auto& transfer = common_transfer<Kind>(exchange);
   const auto* memory = static_cast<const Element*>(transfer.memory);
+  observe<kLayout>(transfer, sizeof(Element), false);
   Element tile[kLayout.rows * kLayout.columns];
   for_each_element<kLayout>(transfer.column_major, transfer.leading,
                             [&](int place, std::size_t at) { tile[place] = memory[at]; });
@@ -248,6 +263,7 @@ void store_fragments(WarpExchange& exchange) {
       },
       tile);
   auto* memory = static_cast<Element*>(transfer.memory);
+  observe<kLayout>(transfer, sizeof(Element), true);
   for_each_element<kLayout>(transfer.column_major, transfer.leading,
                             [&](int place, std::size_t at) { memory[at] = tile[place]; });
 }
@@ -261,6 +277,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using Sum = Wide<D>;
   const auto& first = exchange.input<FragmentProduct>(first_lane(exchange));
   require_all_lanes(exchange, "mma_sync", first.site);
+  observe_products(std::int64_t{kM} * kN * kK, first.site);
   const auto product = [&](int lane) -> const FragmentProduct& {
     return exchange.input<FragmentProduct>(lane);
   };

@@ -1,8 +1,10 @@
 // Inline PTX: the instructions of a whole warp, asynchronous copies and conversions.
 
 #include <cuda_fp16.h>
+#include <cuda_runtime.h>
 
 #include <bit>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 
@@ -36,8 +38,8 @@ void multiply(const Results<kWordsC>& d, const Words<kWordsA>& a, const Words<kW
   const Elements<Sum, kWordsC> given_c(c);
   Elements<Sum, kWordsC> result;
   const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
-  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name}, kFullMask, &product, nullptr,
-                  site);
+  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name, false}, kFullMask, &product,
+                  nullptr, site);
   std::uint32_t words[kWordsC];
   std::memcpy(words, result.x, sizeof words);
   for (std::size_t i = 0; i < kWordsC; ++i) d[i] = words[i];
@@ -75,7 +77,9 @@ void load_matrices_of(WarpExchange& exchange) {
     for (int row = 0; row < kMatrixSize; ++row) {
       const auto& posted = exchange.input<MatrixRows>(matrix * kMatrixSize + row);
       check_alignment("ldmatrix", posted.row, kRowBytes, site);
-      std::memcpy(elements[row], in_shared("ldmatrix", posted.row, kRowBytes, site), kRowBytes);
+      const unsigned char* const from = in_shared("ldmatrix", posted.row, kRowBytes, site);
+      observe_warp(from, kRowBytes, false, site);
+      std::memcpy(elements[row], from, kRowBytes);
     }
     for (int lane = 0; lane < kWarpSize; ++lane) {
       const int outer = lane / 4;
@@ -114,7 +118,7 @@ void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
   static constexpr WarpFunction kFunctions[2][3] = {
       {&load_matrices_of<1, false>, &load_matrices_of<2, false>, &load_matrices_of<4, false>},
       {&load_matrices_of<1, true>, &load_matrices_of<2, true>, &load_matrices_of<4, true>}};
-  warp_collective({kFunctions[transposed ? 1 : 0][count / 2], "ldmatrix"}, kFullMask, &rows,
+  warp_collective({kFunctions[transposed ? 1 : 0][count / 2], "ldmatrix", false}, kFullMask, &rows,
                   nullptr, rows.site);
 }
 
@@ -130,7 +134,7 @@ void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
   check_alignment("cp.async", to.value, bytes, site);
   check_alignment("cp.async", from.value, bytes, site);
   async_copies().add(in_shared("cp.async", to.value, bytes, site),
-                     reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes);
+                     reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes, site);
 }
 
 void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
@@ -168,6 +172,30 @@ void convert_to_tf32(const Results<1>& result, const Words<1>& value) {
   constexpr std::uint32_t kKept = 0xffff'e000U;
   const bool finite = (value[0] & 0x7fff'ffffU) < kInfinity;
   result[0] = (value[0] + (finite ? 0x1000U : 0U)) & kKept;
+}
+
+std::uint32_t lane() {
+  return static_cast<std::uint32_t>(lane_id());
+}
+
+std::uint32_t warp() {
+  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / kWarpSize;
+}
+
+std::uint32_t multiprocessor() {
+  return (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) % multiprocessors();
+}
+
+std::uint32_t multiprocessors() {
+  int count = 1;
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0);
+  return static_cast<std::uint32_t>(count);
+}
+
+std::uint64_t global_timer() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
 }
 
 std::uint64_t shared_offset(const void* pointer) {

@@ -129,14 +129,55 @@ std::optional<Instruction> access_global(Words words) {
   return Instruction{"store_global", {kAddress, read(count, bytes)}};
 }
 
+/// mov between registers, also from a special one.
+std::optional<Instruction> move(Words words) {
+  if (!take(words, "mov") || words.size() != 1) return std::nullopt;
+  const int bytes = words[0].ends_with("32") ? kWord : words[0].ends_with("64") ? kLong : 0;
+  if (bytes == 0) return std::nullopt;
+  return Instruction{"move", {write(1, bytes), read(1, bytes)}};
+}
+
 }  // namespace
+
+std::optional<std::string_view> find_special_register(std::string_view name) {
+  static const std::map<std::string_view, std::string_view> registers = {
+      {"tid.x", "threadIdx.x"},
+      {"tid.y", "threadIdx.y"},
+      {"tid.z", "threadIdx.z"},
+      {"ntid.x", "blockDim.x"},
+      {"ntid.y", "blockDim.y"},
+      {"ntid.z", "blockDim.z"},
+      {"ctaid.x", "blockIdx.x"},
+      {"ctaid.y", "blockIdx.y"},
+      {"ctaid.z", "blockIdx.z"},
+      {"nctaid.x", "gridDim.x"},
+      {"nctaid.y", "gridDim.y"},
+      {"nctaid.z", "gridDim.z"},
+      {"laneid", "::convlab::emulation::ptx::lane()"},
+      {"warpid", "::convlab::emulation::ptx::warp()"},
+      {"nwarpid", "64U"},
+      {"smid", "::convlab::emulation::ptx::multiprocessor()"},
+      {"nsmid", "::convlab::emulation::ptx::multiprocessors()"},
+      {"lanemask_eq", "(1U << ::convlab::emulation::ptx::lane())"},
+      {"lanemask_lt", "((1U << ::convlab::emulation::ptx::lane()) - 1U)"},
+      {"lanemask_le", "((2U << ::convlab::emulation::ptx::lane()) - 1U)"},
+      {"lanemask_gt", "~((2U << ::convlab::emulation::ptx::lane()) - 1U)"},
+      {"lanemask_ge", "~((1U << ::convlab::emulation::ptx::lane()) - 1U)"},
+      {"clock", "static_cast<unsigned>(clock64())"},
+      {"clock64", "static_cast<unsigned long long>(clock64())"},
+      {"globaltimer", "::convlab::emulation::ptx::global_timer()"},
+      {"globaltimer_lo", "static_cast<unsigned>(::convlab::emulation::ptx::global_timer())"},
+  };
+  const auto known = registers.find(name);
+  return known == registers.end() ? std::nullopt : std::optional(known->second);
+}
 
 std::optional<Instruction> find_instruction(std::string_view name) {
   if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end()) {
     return known->second;
   }
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_global}) {
+  for (const auto find : {load_matrix, begin_copy, access_global, move}) {
     if (auto instruction = find(words)) return instruction;
   }
   return std::nullopt;

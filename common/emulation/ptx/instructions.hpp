@@ -30,4 +30,8 @@ struct Instruction {
 /// @param name  with all its modifiers: "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
 std::optional<Instruction> find_instruction(std::string_view name);
 
+/// What a special register, such as "laneid" of %laneid, holds, as an expression of C++.
+/// Source: PTX ISA, "Special Registers".
+std::optional<std::string_view> find_special_register(std::string_view name);
+
 }  // namespace convlab::ptx

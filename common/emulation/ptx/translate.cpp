@@ -228,6 +228,11 @@ class Translator {
   std::string variable(std::string_view text) {
     if (const auto operand = operand_of(text)) return name_of(*operand);
     if (registers_.count(std::string(text)) > 0) return register_name(text);
+    // In a statement with operands %% stands for one %.
+    std::string_view name = text;
+    while (name.starts_with('%')) name.remove_prefix(1);
+    if (name.size() < text.size())
+      if (const auto special = find_special_register(name)) return std::string(*special);
     throw Refusal{joined({"'", text, "' as an operand"})};
   }
 

@@ -13,11 +13,14 @@ void Editor::blank(std::size_t begin, std::size_t end) {
 
 std::string Editor::anchor(std::size_t token, std::size_t offset) const {
   if (source_[token].directive != 0 || source_.in_parentheses(token)) return " ";
-  const std::size_t line_end = offset == 0 ? std::string_view::npos : text_.rfind('\n', offset - 1);
-  const std::size_t line_begin = line_end == std::string_view::npos ? 0 : line_end + 1;
   std::string result = "\n#line ";
   result += std::to_string(source_[token].line) + "\n";
-  for (std::size_t i = line_begin; i < offset; ++i) result += text_[i] == '\t' ? '\t' : ' ';
+  constexpr std::size_t kMostColumns = 1000;  // nobody looks farther to the right
+  const std::size_t first = offset - std::min(offset, kMostColumns);
+  const std::string_view before = text_.substr(first, offset - first);
+  const std::size_t line_end = before.rfind('\n');
+  if (line_end == before.npos && first > 0) return result;
+  for (const char c : before.substr(line_end + 1)) result += c == '\t' ? '\t' : ' ';
   return result;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/emulation/ptx/translate.hpp"
-#include "common/emulation/rewrite/functions.hpp"
+#include "common/emulation/rewrite/calls.hpp"
 
 namespace convlab::rewrite {
 
@@ -72,6 +72,7 @@ struct Names {
   KernelTable kernels;
   MacroTable macros;
   FunctionTable functions;
+  HostNames host;
   SharedVariableTable shared_variables;
 };
 

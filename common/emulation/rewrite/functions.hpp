@@ -2,18 +2,11 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/emulation/rewrite/macros.hpp"
 
 namespace convlab::rewrite {
-
-/// Something that device emulation cannot run, or that nvcc would refuse.
-struct Diagnostic {
-  std::size_t line;
-  std::string message;
-};
 
 /// Where a function runs, by its qualifiers. kOther: both, constexpr, a member, or not certain.
 enum class Side : unsigned char { kHost, kDevice, kKernel, kOther };
@@ -31,18 +24,19 @@ struct Function {
 struct NamedFunction {
   Side side = Side::kOther;
   std::string space;
+  bool has_host_twin = false;  ///< a kernel and a function of the host have the name
 };
+
+/// CAPITALS are macros by custom; they may come from a header that is not read.
+bool may_be_macro(std::string_view name, const MacroTable& macros);
+
+/// The functions that the file declares, outside of each other.
+std::vector<Function> find_functions(const Source& source, const MacroTable& macros);
 
 using FunctionTable = std::map<std::string, NamedFunction, std::less<>>;
 
 /// Adds the functions that the file declares. A qualifier may hide in a macro, so all files'
 /// macros must be known.
 void collect_functions(const Source& source, const MacroTable& macros, FunctionTable& functions);
-
-/// Calls across the border that nvcc refuses: a function of the host called in device code, a
-/// function of the device called by the host, a kernel called without a configuration. Silent
-/// wherever a name may mean something else.
-std::vector<Diagnostic> find_wrong_calls(const Source& source, const MacroTable& macros,
-                                         const FunctionTable& functions);
 
 }  // namespace convlab::rewrite

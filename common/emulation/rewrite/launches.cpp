@@ -25,7 +25,7 @@ class LaunchRewriter {
     const std::size_t close = find_launch_end(open);
     const bool has_kernel = source_[open].directive == 0 || !begins_replacement(open);
     if (close < source_.size() && has_kernel)
-      launch(open, {open, source_[open].offset, 3}, {close, source_[close].offset, 3}, close + 3);
+      launch(open, triple_at(open), triple_at(close), close + 3);
     else if (source_[open].directive == 0)
       editor_.complain(open, "the launch has no >>> followed by its arguments in parentheses");
     else if (!blank_configuration(open))
@@ -141,6 +141,10 @@ class LaunchRewriter {
     std::size_t length;
   };
 
+  [[nodiscard]] Span triple_at(std::size_t i) const {
+    return {i, source_[i].offset, source_[i + 2].end() - source_[i].offset};
+  }
+
   /// Whether a macro's replacement begins at token i.
   [[nodiscard]] bool begins_replacement(std::size_t i) const {
     std::size_t before = i - 1;
@@ -155,8 +159,8 @@ class LaunchRewriter {
     std::size_t end = open;
     while (end < source_.size() && source_[end].directive == source_[open].directive) ++end;
     if (end < open + 6 || !source_.is_triple(end - 3, '>')) return false;
-    editor_.replace_range(source_[open].offset, 3, "   ");
-    editor_.replace_range(source_[end - 3].offset, 3, "   ");
+    editor_.blank(source_[open].offset, source_[open + 2].end());
+    editor_.blank(source_[end - 3].offset, source_[end - 1].end());
     return true;
   }
 
@@ -243,6 +247,14 @@ class LaunchRewriter {
     if (known == names_.kernels.end())
       return explicit_arguments || source_[open].directive != 0 ? CalleeKind::kTemplate
                                                                 : CalleeKind::kPointer;
+    // The lambda of a template finds the right one: by its arguments, or in their namespace.
+    const auto function = names_.functions.find(source_[callee.name].text);
+    if (function != names_.functions.end()) {
+      const bool has_host_twin = function->second.has_host_twin;
+      const bool is_elsewhere =
+          callee.name == callee.begin && !space_of(open).starts_with(function->second.space);
+      if (has_host_twin || is_elsewhere) return CalleeKind::kTemplate;
+    }
     const Kernel& kernel = known->second;
     if (kernel.bodies > 1 || !kernel.consistent || kernel.parameter_pack ||
         kernel.default_arguments)
@@ -253,6 +265,18 @@ class LaunchRewriter {
     return given >= kernel.least_template_arguments && given <= kernel.template_parameters
                ? CalleeKind::kFunction
                : CalleeKind::kTemplate;
+  }
+
+  /// The named namespaces around token i, as NamedFunction::space has them.
+  [[nodiscard]] std::string space_of(std::size_t i) const {
+    std::string space;
+    while (i-- > 0) {
+      if (source_.is(i, "}") && source_.partner(i) < i)
+        i = source_.partner(i);
+      else if (source_.is(i, "{"))
+        space.insert(0, source_.name_of_namespace(i));
+    }
+    return space;
   }
 
   /// Template arguments between the < at `begin` and the > before `end`.

@@ -47,15 +47,17 @@ TokenTexts expanded(const Macro& macro, const std::vector<TokenTexts>& arguments
 }
 
 /// Looks for __launch_bounds__ in words[at], a macro's name, with its arguments behind it.
-std::optional<std::string> search(const TokenTexts& words, std::size_t at, const MacroTable& macros,
-                                  int depth) {
+std::optional<std::string> search(const Source& source, const TokenTexts& words, std::size_t at,
+                                  const MacroTable& macros, int depth) {
   constexpr int kDeepest = 8;  // a macro does not expand itself; this is enough for any program
   const auto found = macros.find(words[at]);
   if (found == macros.end() || found->second.definitions > 1 || depth > kDeepest)
     return std::nullopt;
+  const Macro& macro = found->second;
+  source.take_steps(words.size() + macro.replacement.size() * (1 + macro.parameters.size()));
   std::vector<TokenTexts> arguments;
-  if (found->second.takes_arguments) arguments = split_arguments(words, at + 1);
-  const TokenTexts text = expanded(found->second, arguments);
+  if (macro.takes_arguments) arguments = split_arguments(words, at + 1);
+  const TokenTexts text = expanded(macro, arguments);
   if (std::ranges::find(text, "{") != text.end()) return std::nullopt;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == "__launch_bounds__") {
@@ -63,7 +65,7 @@ std::optional<std::string> search(const TokenTexts& words, std::size_t at, const
       if (bounds.empty()) return std::nullopt;
       return joined_arguments(bounds);
     }
-    if (auto inner = search(text, i, macros, depth + 1)) return inner;
+    if (auto inner = search(source, text, i, macros, depth + 1)) return inner;
   }
   return std::nullopt;
 }
@@ -81,7 +83,8 @@ bool holds_configuration(const TokenTexts& words) {
 void collect_macros(const Source& source, MacroTable& macros) {
   for (std::size_t i = 0; i + 2 < source.size(); ++i) {
     const int directive = source[i].directive;
-    if (directive == 0 || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
+    const bool begins = directive != 0 && (i == 0 || source[i - 1].directive != directive);
+    if (!begins || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
     const Token& name = source[i + 2];
     Macro macro;
     std::size_t j = i + 3;
@@ -108,7 +111,7 @@ std::optional<std::string> launch_bounds_of(const Source& source, std::size_t us
   if (source.is(use + 1, "(") && source.partner(use + 1) < source.size())
     for (std::size_t i = use + 1; i <= source.partner(use + 1); ++i)
       words.emplace_back(source[i].text);
-  return search(words, 0, macros, 0);
+  return search(source, words, 0, macros, 0);
 }
 
 }  // namespace convlab::rewrite

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.hpp"
 #include "common/emulation/rewrite/project.hpp"
-#include "common/error/error.hpp"
 
 namespace {
 

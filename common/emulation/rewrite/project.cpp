@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -165,22 +166,22 @@ class Project {
   /// Each sentence once, with the other lines that it is about.
   void tell(const Unit& unit, const std::vector<Diagnostic>& diagnostics) {
     constexpr std::size_t kMostLines = 5;
-    for (auto first = diagnostics.begin(); first != diagnostics.end(); ++first) {
-      const auto same = [&](const Diagnostic& other) { return other.message == first->message; };
-      if (std::any_of(diagnostics.begin(), first, same)) continue;
-      std::vector<std::size_t> others;
-      for (auto other = std::next(first); other != diagnostics.end(); ++other) {
-        const bool known =
-            other->line == first->line || std::ranges::find(others, other->line) != others.end();
-        if (same(*other) && !known) others.push_back(other->line);
-      }
+    std::map<std::string_view, std::set<std::size_t>> lines;
+    for (const Diagnostic& each : diagnostics) lines[each.message].insert(each.line);
+    for (const Diagnostic& each : diagnostics) {
+      const auto found = lines.find(each.message);
+      if (found == lines.end()) continue;  // told
+      std::set<std::size_t>& others = found->second;
+      others.erase(each.line);
       std::string also;
-      for (std::size_t i = 0; i < others.size() && i < kMostLines; ++i)
-        also += (i == 0 ? " (also in line " : ", ") + std::to_string(others[i]);
+      std::size_t shown = 0;
+      for (auto line = others.begin(); line != others.end() && shown < kMostLines; ++line)
+        also += (shown++ == 0 ? " (also in line " : ", ") + std::to_string(*line);
       if (others.size() > kMostLines)
         also += " and " + std::to_string(others.size() - kMostLines) + " more";
-      result_.errors.push_back(unit.path.string() + ":" + std::to_string(first->line) +
-                               ": error: " + first->message + also + (also.empty() ? "" : ")"));
+      result_.errors.push_back(unit.path.string() + ":" + std::to_string(each.line) +
+                               ": error: " + each.message + also + (also.empty() ? "" : ")"));
+      lines.erase(found);
     }
   }
 
@@ -193,8 +194,10 @@ class Project {
 
 }  // namespace
 
-ProjectResult rewrite_project(const ProjectOptions& options) {
+ProjectResult rewrite_project(const ProjectOptions& options) try {
   return Project(options).run();
+} catch (const TooManySteps& error) {
+  return {.inputs = {}, .errors = {options.source.string() + ":1: error: " + error.what()}};
 }
 
 }  // namespace convlab::rewrite

@@ -51,7 +51,8 @@ class FileRewriter {
     replace_includes(includes);
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
-    for (Diagnostic& diagnostic : find_wrong_calls(source_, names_.macros, names_.functions))
+    for (Diagnostic& diagnostic :
+         find_wrong_calls(source_, names_.macros, names_.functions, names_.host))
       editor_.complain(std::move(diagnostic));
     return editor_.finish();
   }
@@ -131,8 +132,6 @@ class FileRewriter {
     const std::string_view name = source_[i].text;
     if (textures.contains(name) || (name == "texture" && source_.is(i + 1, "<")))
       editor_.complain(i, "textures and surfaces cannot be emulated: read from global memory");
-    else if (name == "cudaLaunchCooperativeKernel")
-      editor_.complain(i, "synchronization of a whole grid cannot be emulated: launch two kernels");
   }
 
   void replace_includes(const std::vector<Include>& includes) {
@@ -185,6 +184,7 @@ Names collect_names(const std::vector<const Source*>& sources) {
   for (const Source* source : sources) collect_kernels(*source, names.kernels);
   for (const Source* source : sources) collect_macros(*source, names.macros);
   for (const Source* source : sources) collect_functions(*source, names.macros, names.functions);
+  for (const Source* source : sources) collect_host_names(*source, names.macros, names.host);
   for (const Source* source : sources) collect_shared_variables(*source, names.shared_variables);
   return names;
 }

@@ -95,11 +95,12 @@ void Source::find_device_code() {
     if (!tokens_[i].is("__global__") && !tokens_[i].is("__device__")) continue;
     // The parameter list, then the body, unless a declaration or a variable ends before.
     for (std::size_t j = i + 1; j < size(); ++j) {
-      if (tokens_[j].is(";") || tokens_[j].is("=")) break;
+      if (is(j, ";") || is(j, "=")) break;
       if (tokens_[j].is("(") && partners_[j] < size()) {
         j = partners_[j];
       } else if (tokens_[j].is("{")) {
         const std::size_t end = partners_[j];
+        if (end < size()) take_steps(end - j);
         for (std::size_t k = j; k < end && end < size(); ++k) device_code_[k] = true;
         break;
       }
@@ -122,13 +123,23 @@ bool Source::is_triple(std::size_t i, char c) const {
   if (i + 2 >= size()) return false;
   const std::string_view one(&c, 1);
   return tokens_[i].text == one && tokens_[i + 1].text == one && tokens_[i + 2].text == one &&
-         tokens_[i].end() == tokens_[i + 1].offset && tokens_[i + 1].end() == tokens_[i + 2].offset;
+         tokens_[i].end() == tokens_[i + 1].offset && tokens_[i + 1].line == tokens_[i + 2].line;
+}
+
+std::string Source::name_of_namespace(std::size_t brace) const {
+  std::string name;
+  for (std::size_t i = brace;
+       i-- > 0 && !is(i, ";") && !is(i, "{") && !is(i, "}") && tokens_[i].directive == 0;) {
+    if (is(i, "namespace")) return name.empty() ? name : name + "::";
+    name.insert(0, tokens_[i].text);
+  }
+  return {};
 }
 
 std::size_t Source::opening_angle(std::size_t i) const {
   int depth = 0;
   for (std::size_t j = i;; --j) {
-    const Token& token = tokens_[j];
+    const Token& token = (*this)[j];
     if (is_closing(token.text)) {
       j = partners_[j];
       if (j >= size()) return size();

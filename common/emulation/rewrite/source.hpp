@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,15 @@
 #include "common/emulation/rewrite/lexer.hpp"
 
 namespace convlab::rewrite {
+
+/// A file for whose rewriting kMostSteps are too few.
+class TooManySteps : public std::runtime_error {
+ public:
+  TooManySteps()
+      : std::runtime_error(
+            "this file is too long or too deeply nested to be emulated: finding its kernels takes "
+            "more than 50 million steps") {}
+};
 
 /// Where a token stands.
 enum class Scope : unsigned char { kFile, kClass, kFunction };
@@ -19,8 +29,12 @@ class Source {
   explicit Source(std::string_view text);
 
   [[nodiscard]] std::size_t size() const { return tokens_.size(); }
-  [[nodiscard]] const Token& operator[](std::size_t i) const { return tokens_[i]; }
+  [[nodiscard]] const Token& operator[](std::size_t i) const {
+    take_steps(1);
+    return tokens_[i];
+  }
   [[nodiscard]] bool is(std::size_t i, std::string_view text) const {
+    take_steps(1);
     return i < tokens_.size() && tokens_[i].is(text);
   }
 
@@ -34,12 +48,23 @@ class Source {
   /// Whether the token lies in the body of a __global__ or __device__ function.
   [[nodiscard]] bool in_device_code(std::size_t i) const { return device_code_[i]; }
 
-  /// Whether tokens i, i+1, i+2 are the same character side by side, as in <<<.
+  /// Whether tokens i, i+1, i+2 are the same character, as in <<<. Formatters that do not know CUDA
+  /// write << <, which nvcc takes.
   [[nodiscard]] bool is_triple(std::size_t i, char c) const;
   /// The < that the > at i closes, or size().
   [[nodiscard]] std::size_t opening_angle(std::size_t i) const;
   /// Whether the token stands in parentheses or square brackets, outside of inner braces too.
   [[nodiscard]] bool in_parentheses(std::size_t i) const { return in_parentheses_[i]; }
+  /// "name::" if a named namespace opens with the brace, else nothing.
+  [[nodiscard]] std::string name_of_namespace(std::size_t brace) const;
+  /// Counts what is done with the file: many searches begin at each of its names and go to the end
+  /// of a statement or a function, and a hostile file is one of a million names. A thousand lines
+  /// need about 200 000 steps. @throws TooManySteps
+  void take_steps(std::size_t count) const {
+    constexpr std::size_t kMostSteps = 50'000'000;
+    steps_ += count;
+    if (steps_ > kMostSteps) throw TooManySteps();
+  }
   /// Tokens [begin, end) as one line of text.
   [[nodiscard]] std::string text(std::size_t begin, std::size_t end) const;
 
@@ -55,6 +80,7 @@ class Source {
   std::vector<Scope> scopes_;
   std::vector<bool> device_code_;
   std::vector<bool> in_parentheses_;
+  mutable std::size_t steps_ = 0;
 };
 
 /// Words behind which an expression or a statement begins, as `return`, `if` or `else`.

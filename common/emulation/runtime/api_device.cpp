@@ -52,7 +52,12 @@ cudaError_t answer(const char* function, T* wanted, std::type_identity_t<T> valu
 }
 
 cudaError_t check_device(int device) {
-  return record_error(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+  if (device == 0) return cudaSuccess;
+  send_report({.fault = EmulationFault::kCall,
+               .is_note = true,
+               .what = "device " + std::to_string(device) +
+                       ": the emulated device has number 0, and there is no other one"});
+  return record_error(cudaErrorInvalidDevice);
 }
 
 }  // namespace
@@ -136,6 +141,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   p.maxBlocksPerMultiProcessor = model.max_blocks_per_multiprocessor;
   p.reservedSharedMemPerBlock = model.shared_reserved;
   p.memoryPoolsSupported = 1;
+  p.cooperativeLaunch = 1;
   return cudaSuccess;
 }
 
@@ -159,6 +165,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
       {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
       {cudaDevAttrClockRate, p.clockRate},
+      {cudaDevAttrCooperativeLaunch, p.cooperativeLaunch},
       {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
       {cudaDevAttrMemoryClockRate, p.memoryClockRate},
       {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
@@ -227,6 +234,43 @@ cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
   return answer(__func__, config, cudaSharedMemBankSizeFourByte);
 }
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*/, int device,
+                                      int peer) {
+  note_call(__func__);
+  if (value == nullptr) return record_error(cudaErrorInvalidValue);
+  // Only pairs of different devices have one, and there is but one device.
+  static_cast<void>(device);
+  static_cast<void>(peer);
+  return record_error(cudaErrorInvalidDevice);
+}
+
+namespace {
+cudaError_t refuse_other_process(const char* function) {
+  note_call(function);
+  return refuse(cudaErrorNotSupported,
+                std::string(function) +
+                    ": the memory of the emulated device belongs to this process; it cannot be "
+                    "shared with another one (threads of one process can share it)");
+}
+}  // namespace
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* /*handle*/, void* /*pointer*/) {
+  return refuse_other_process(__func__);
+}
+cudaError_t cudaIpcOpenMemHandle(void** /*pointer*/, cudaIpcMemHandle_t /*handle*/,
+                                 unsigned int /*flags*/) {
+  return refuse_other_process(__func__);
+}
+cudaError_t cudaIpcCloseMemHandle(void* /*pointer*/) {
+  return refuse_other_process(__func__);
+}
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* /*handle*/, cudaEvent_t /*event*/) {
+  return refuse_other_process(__func__);
+}
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* /*event*/, cudaIpcEventHandle_t /*handle*/) {
+  return refuse_other_process(__func__);
+}
+
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   note_call(__func__);
   if (can == nullptr) return record_error(cudaErrorInvalidValue);

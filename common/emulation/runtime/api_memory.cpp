@@ -10,6 +10,8 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
@@ -24,6 +26,13 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
+  const std::size_t most = device_model().memory_bytes;
+  if (bytes > most && kind == MemoryKind::kDevice)
+    send_report({.fault = EmulationFault::kCall,
+                 .is_note = true,
+                 .what = "an allocation of " + std::to_string(bytes) + " bytes: the device has " +
+                         std::to_string(most) +
+                         "; CONVLAB_EMU_MEMORY=MIB gives it more, as far as this machine has it"});
   *pointer = device_memory().allocate(bytes, kind);
   note_allocation(static_cast<std::int64_t>(bytes));
   return record_error(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);

@@ -3,6 +3,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/observer.hpp"
 
 namespace convlab::emulation {
 
@@ -39,6 +40,8 @@ void BlockBarrier::open(Scheduler& scheduler) {
   result_ = {static_cast<int>(scheduler.live()), static_cast<int>(count_)};
   opened_ = place_;
   count_ = 0;
+  if (observer != nullptr) [[unlikely]]
+    observer->met_in_block(place_.call, place_.site);
   scheduler.release_all();
 }
 

@@ -1,9 +1,10 @@
 #include "common/emulation/runtime/block_runner.hpp"
 
+#include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/error/error.hpp"
 
 namespace convlab::emulation {
 
@@ -17,10 +18,9 @@ void BlockRunner::refuse_host() {
   throw UsageError("a device function that needs a block of threads was called on the host");
 }
 
-void BlockRunner::begin_grid(const KernelCall& call, TakeTurn turn, void* grid) {
+void BlockRunner::begin_grid(const KernelCall& call, Grid& grid) {
   call_ = &call;
-  take_turn_ = turn;
-  grid_ = grid;
+  grid_ = &grid;
   shared_.begin_grid(call);
   blockDim = call.block;
   gridDim = call.grid;
@@ -35,13 +35,16 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   block_index_ = block_index;
   position_ = position;
   has_turn_ = false;
+  to_pass_ = 0;
   scheduler_.begin_block(position);
   barrier_.begin_block();
   warps_.begin_block();
   shared_.begin_block();
   fault_.state = Fault::State::kNone;
 
+  if (observer != nullptr) observer->begin_block();
   scheduler_.enter_block();
+  if (observer != nullptr) observer->end_block();
   if (fault_.state != Fault::State::kNone) {
     const bool all_wait =
         fault_.state == Fault::State::kFailed && (fault_.kind == EmulationFault::kDeadlock ||
@@ -104,11 +107,39 @@ void BlockRunner::carry(Fiber& self) {
 
 void BlockRunner::take_turn() {
   if (has_turn_) return;
-  if (!take_turn_(grid_, position_)) {
+  if (!grid_->take_turn(position_)) {
     new_fault().state = Fault::State::kCancelled;
     abandon();
   }
   has_turn_ = true;
+}
+
+// Not inlined: a thread goes on here on another stack's registers.
+[[gnu::noinline]] void BlockRunner::grid_barrier(CallSite site) {
+  if (!call_->cooperative)
+    fail_kernel(
+        KernelFault::kIllegalInstruction,
+        "grid.sync() needs a launch by cudaLaunchCooperativeKernel, so that all blocks are on "
+        "the device at the same time",
+        site);
+  barrier_.wait(scheduler_, "grid_group::sync", false, site);
+  // All threads of the block are on one thread of the host: while the first one waits here, they
+  // all do.
+  if (to_pass_ == 0) {
+    to_pass_ = scheduler_.live();
+    inside_ = false;  // a signal must not leave the wait in the middle
+    const Grid::Met met = grid_->meet_all(position_);
+    inside_ = true;
+    has_turn_ = false;
+    if (met == Grid::Met::kCancelled) {
+      new_fault().state = Fault::State::kCancelled;
+      abandon();
+    }
+    if (met == Grid::Met::kSomeEnded)
+      fail_kernel(KernelFault::kLaunchTimeout,
+                  "grid.sync() waits for ever: a block of the grid has ended without it", site);
+  }
+  --to_pass_;
 }
 
 Fault& BlockRunner::new_fault() {

@@ -12,8 +12,15 @@ namespace convlab::emulation {
 /// Runs blocks one after the other on the calling worker, from their first thread to their last.
 class BlockRunner {
  public:
-  /// Lets a block wait until all blocks before it are over; false if the grid was cancelled.
-  using TakeTurn = bool (*)(void* grid, std::uint64_t position);
+  /// What a block asks of its grid.
+  struct Grid {
+    virtual ~Grid() = default;
+    /// Lets a block wait until all blocks before it are over; false if the grid was cancelled.
+    virtual bool take_turn(std::uint64_t position) = 0;
+    enum class Met { kAll, kCancelled, kSomeEnded };
+    /// Waits until every block of the grid is here; then the block has a later position.
+    virtual Met meet_all(std::uint64_t& position) = 0;
+  };
 
   BlockRunner();
 
@@ -26,7 +33,7 @@ class BlockRunner {
     return *current_;
   }
 
-  void begin_grid(const KernelCall& call, TakeTurn turn, void* grid);
+  void begin_grid(const KernelCall& call, Grid& grid);
   /// Runs one block to its end. @return false if the kernel failed: fault() tells why
   bool run(uint3 block_index, std::uint64_t position);
 
@@ -48,6 +55,8 @@ class BlockRunner {
 
   /// Waits until all earlier blocks of the grid are over; only the first call of a block can wait.
   void take_turn();
+  /// grid.sync(): a barrier of the block, then of all blocks of a cooperative launch.
+  void grid_barrier(CallSite site);
 
   /// A record with the running thread, to be filled in before abandon(). A signal that comes from
   /// now on finds no kernel. Async-signal-safe.
@@ -70,11 +79,11 @@ class BlockRunner {
   bool inside_ = false;
 
   const KernelCall* call_ = nullptr;
-  TakeTurn take_turn_ = nullptr;
-  void* grid_ = nullptr;
+  Grid* grid_ = nullptr;
   uint3 block_index_ = {};
   std::uint64_t position_ = 0;
   bool has_turn_ = false;
+  std::uint32_t to_pass_ = 0;    ///< threads that have not left the barrier of the grid yet
   bool is_first_block_ = false;  ///< of its grid on this worker
   std::size_t stack_shift_ = 0;  ///< of a thread that begins, as the first block has shown
 

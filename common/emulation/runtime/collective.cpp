@@ -8,6 +8,7 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/observer.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -40,6 +41,14 @@ void wake_sleepers(const void* reason) {
   if (in_kernel()) runner().scheduler().wake(reason);
 }
 
+void grid_barrier(CallSite site) {
+  runner().grid_barrier(site);
+}
+
+bool is_cooperative() {
+  return runner().call().cooperative;
+}
+
 BarrierResult barrier_result() {
   return runner().barrier().result();
 }
@@ -53,6 +62,41 @@ int thread_rank() {
 
 void take_turn() {
   if (in_kernel()) runner().take_turn();
+}
+
+Observer* observer = nullptr;
+
+// The return address is a place in the kernel.
+[[gnu::noinline]] void begin_atomic(const void* address, std::size_t bytes, bool orders) {
+  if (observer == nullptr || !in_kernel()) return;
+  observer->begin_atomic(address, bytes, orders, __builtin_return_address(0));
+}
+void end_atomic() {
+  if (observer != nullptr && in_kernel()) observer->end_atomic();
+}
+void observe_fence() {
+  if (observer != nullptr && in_kernel()) observer->fence();
+}
+void observe_release(const void* object) {
+  if (observer != nullptr && in_kernel()) observer->release(object);
+}
+void observe_acquire(const void* object) {
+  if (observer != nullptr && in_kernel()) observer->acquire(object);
+}
+void observe_object(const void* object, std::size_t bytes) {
+  if (observer != nullptr && in_kernel()) observer->begin_object(object, bytes);
+}
+void observe_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) {
+  if (observer != nullptr && in_kernel()) observer->begin_copy(to, from, bytes, site);
+}
+void observe_copied(void* to, std::size_t bytes, const CallSite& site) {
+  if (observer != nullptr && in_kernel()) observer->end_copy(to, bytes, site);
+}
+void observe_warp(const void* address, std::size_t bytes, bool writes, const CallSite& site) {
+  if (observer != nullptr && in_kernel()) observer->access_by_warp(address, bytes, writes, site);
+}
+void observe_products(long long multiply_adds, const CallSite& site) {
+  if (observer != nullptr && in_kernel()) observer->multiply_in_warp(multiply_adds, site);
 }
 
 bool in_kernel() {

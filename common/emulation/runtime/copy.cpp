@@ -6,10 +6,13 @@
 #include <optional>
 
 #include "common/emulation/runtime/api_state.hpp"
-#include "common/emulation/runtime/data_flow.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/host_view.hpp"
+#include "common/emulation/runtime/poison.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
+#include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -58,6 +61,31 @@ bool is_too_late(const std::string& problem, const char* function) {
        {.fault = EmulationFault::kCall,
         .what = std::string(function) + ", when its turn came, touches " + problem}});
   return true;
+}
+
+/// Says which memory nobody has written, if a result of the program was computed from it.
+void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* function) {
+  std::size_t count = 0;
+  PoisonedWord first;
+  for (std::size_t i = 0; i + sizeof(std::uint32_t) <= bytes; i += sizeof(std::uint32_t)) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, copied + i, sizeof bits);
+    PoisonedWord word;
+    if (read_poison(bits, word) && ++count == 1) first = word;
+  }
+  if (count == 0) return;
+  const auto memory =
+      first.shared ? std::nullopt : device_memory().find_poisoned(first.object, first.offset);
+  std::string from = first.shared ? "shared memory" : "device memory";
+  if (memory)
+    from = "allocation " + std::to_string(memory->allocation) + " of " +
+           std::to_string(memory->bytes) + " bytes, " + std::to_string(first.offset) +
+           " bytes from its begin";
+  send_report({.fault = EmulationFault::kCall,
+               .is_note = true,
+               .what = std::string(function) + " brings " + std::to_string(count) +
+                       " numbers to the host that come from memory that nobody has written: " +
+                       from + " (docs/emulation.md)"});
 }
 
 }  // namespace
@@ -121,15 +149,18 @@ std::string outside(const void* address, std::size_t bytes) {
 void Copy::run(const char* function) const {
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
-  std::optional<NotedCopy> noted;
-  if (to_side() != Side::kHost && from_side() != Side::kHost) noted.emplace();
-  const bool shows_host = to_side() != Side::kDevice && !from_symbol;
+  const Crossing crossing = withheld_crossing(*this);
   for (std::size_t layer = 0; layer < depth; ++layer) {
     for (std::size_t row = 0; row < height; ++row) {
       std::byte* const target = to + layer * to_stride + row * to_pitch;
       const std::byte* const source = from + layer * from_stride + row * from_pitch;
-      std::memmove(target, source, width);
-      if (shows_host) show_copied(target, source, width);
+      if (settings().tell_poison && to_side() == Side::kHost)
+        tell_of_poison(source, width, function);
+      if (crossing == Crossing::kNone) {
+        std::memmove(target, source, width);
+      } else {
+        move_across(crossing, target, source, width);
+      }
     }
   }
 }

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/symbols.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/pages.hpp"
@@ -22,13 +23,16 @@
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
-#include "common/error/error.hpp"
+#include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
 namespace {
 
 constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
 constexpr std::size_t kLeastReserved = std::size_t{1} << 26U;
+// An index that is off by some rows must not hit another allocation.
+constexpr std::size_t kWideGap = std::size_t{1} << 20U;
+constexpr std::size_t kManyAddresses = std::size_t{1} << 38U;
 constexpr std::size_t kFreedRemembered = 4096;
 // Reading /proc/meminfo takes longer than a small allocation.
 constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
@@ -82,10 +86,10 @@ auto* last_before(Allocations& allocations, const void* address) {
   return after == allocations.begin() ? nullptr : &std::prev(after)->second;
 }
 
-/// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN, so that a
-/// result tells whether it was computed from one.
+/// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN or a number, so
+/// that a result tells whether it was computed from one.
 std::byte redzone_byte() {
-  return settings().forgives_reads ? std::byte{kPoisonByte} : kRedzone;
+  return settings().forgives_reads ? static_cast<std::byte>(settings().byte_beyond) : kRedzone;
 }
 
 /// How far around an allocation reads are forgiven.
@@ -125,7 +129,8 @@ DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMos
         mmap(nullptr, range_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) continue;
     range_ = static_cast<std::byte*>(range);
-    cursor_ = range_ + kPage;
+    gap_ = range_bytes_ >= kManyAddresses ? kWideGap : kPage;
+    cursor_ = range_ + gap_;
     return;
   }
   const TellUncaughtErrors tell;
@@ -134,17 +139,17 @@ DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMos
 }
 
 std::byte* DeviceMemory::find_gap(std::size_t bytes) {
-  const std::size_t needed = bytes + kPage;
+  const std::size_t needed = bytes + gap_;
   if (cursor_ + needed <= range_ + range_bytes_) {
     std::byte* const found = cursor_;
     cursor_ += needed;
     return found;
   }
   // Every address has been used once. From now on, take the first gap that is wide enough.
-  std::byte* gap = range_ + kPage;
+  std::byte* gap = range_ + gap_;
   for (const auto& [pages, allocation] : live_) {
     if (gap + needed <= pages) return gap;
-    gap = allocation.pages + allocation.page_bytes + kPage;
+    gap = allocation.pages + allocation.page_bytes + gap_;
   }
   return gap + needed <= range_ + range_bytes_ ? gap : nullptr;
 }
@@ -406,7 +411,7 @@ DeviceAccess::~DeviceAccess() {
   const auto now = DeviceMemory::Clock::now();
   memory.credit_ = std::min<DeviceMemory::Clock::duration>(
       memory.credit_ + (now - start_) / kWorkPerCost, kMostCredit);
-  const bool close = memory.credit_ > DeviceMemory::Clock::duration::zero();
+  const bool close = is_withholding() || memory.credit_ > DeviceMemory::Clock::duration::zero();
   for (const std::byte* pages : opened_) {
     const auto entry = memory.live_.find(pages);
     if (entry == memory.live_.end()) continue;  // freed meanwhile

@@ -35,7 +35,7 @@ struct Allocation {
 };
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
-/// ends at an inaccessible page: to 4 bytes, or to 16 where a source accesses so many at once.
+/// ends at an inaccessible gap: to 4 bytes, or to 16 where a source accesses so many at once.
 /// Freed memory becomes inaccessible and its addresses are used again only after all others. Memory
 /// from cudaMalloc is accessible only while a DeviceAccess lives, so that a host that uses a device
 /// pointer faults, as with a GPU.
@@ -100,6 +100,7 @@ class DeviceMemory {
   std::byte* range_ = nullptr;
   std::size_t range_bytes_ = 0;
   std::byte* cursor_ = nullptr;
+  std::size_t gap_ = 0;                           ///< inaccessible bytes between two allocations
   std::map<const std::byte*, Allocation> live_;   ///< by pages
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
   std::size_t total_ = 0;

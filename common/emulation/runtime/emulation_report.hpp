@@ -1,7 +1,7 @@
 #pragma once
 
 // What the emulated device found wrong, as a record. The text for a person is made of it, and the
-// FaultRecord (common/error/fault_record.hpp) that a program hands to the grader.
+// FaultRecord (common/base/fault_record.hpp) that a program hands to the grader.
 
 #include <cstdint>
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <new>
 
 #include "common/emulation/runtime/pages.hpp"
@@ -16,6 +17,9 @@ constexpr std::size_t kStackGuardBytes =
     4 * kPage;  // enough that a frame with a large array does not step over it
 constexpr std::size_t kStride = kStackBytes + kStackGuardBytes;
 constexpr std::size_t kFibersPerChunk = 32;
+// Each guard takes two memory mappings; Linux allows a process 65 530 by default. Only cooperative
+// launches have more stacks: there an overflow of a stack goes unnoticed.
+constexpr std::size_t kGuardedStacks = 28'000;
 // If the tops of all stacks had the same offset in a page, they would share a few cache sets. A
 // prime number of offsets ("colours") never repeats in step with the distance between stacks.
 constexpr std::size_t kColours = 61;
@@ -36,10 +40,12 @@ Fiber* FiberPool::grow() {
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (chunk == MAP_FAILED) throw std::bad_alloc();
   chunks_.push_back(chunk);
+  static std::atomic<std::size_t> stacks{0};
+  const bool guarded = stacks.fetch_add(kFibersPerChunk) < kGuardedStacks;
   for (std::size_t i = 0; i < kFibersPerChunk; ++i) {
     auto fiber = std::make_unique<Fiber>();
     fiber->guard = static_cast<std::byte*>(chunk) + i * kStride;
-    if (mprotect(fiber->guard, kStackGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
+    if (guarded && mprotect(fiber->guard, kStackGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
     fiber->stack.low = fiber->guard + kStackGuardBytes;
     fiber->stack.size = kStackBytes - (fibers_.size() % kColours) * kColourBytes;
     fiber->context = make_context(fiber->stack, entry_);

@@ -9,14 +9,15 @@
 #include <system_error>
 #include <utility>
 
+#include "common/base/error.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
-#include "common/error/error.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -40,8 +41,13 @@ Seconds processor_time() {
 
 GridRunner::GridRunner() {
   unsigned count = static_cast<unsigned>(settings().workers);
+  if (observer != nullptr) count = 1;  // it sees one thread after the other
   if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
   while (workers_.size() < count && add_worker()) {
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    usual_ = workers_.size();
   }
   if (workers_.empty()) {
     const TellUncaughtErrors tell;
@@ -54,7 +60,7 @@ GridRunner::GridRunner() {
 
 /// @return false, without a new worker, if the machine has no room for it
 bool GridRunner::add_worker() {
-  Worker& worker = workers_.emplace_back();
+  Worker& worker = workers_.emplace_back(*this, workers_.size());
   std::promise<bool> started;
   std::future<bool> has_started = started.get_future();
   try {
@@ -86,7 +92,9 @@ void GridRunner::work(Worker& self, std::promise<bool> started) {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      start_.wait(lock, [&] { return generation_ != seen; });
+      (self.index < usual_ || usual_ == 0 ? start_ : start_more_).wait(lock, [&] {
+        return generation_ != seen && self.index < active_;
+      });
       seen = generation_;
     }
     run_blocks(runner, self);
@@ -96,10 +104,7 @@ void GridRunner::work(Worker& self, std::promise<bool> started) {
 }
 
 void GridRunner::run_blocks(BlockRunner& runner, Worker& self) {
-  const auto turn = [](void* grid, std::uint64_t position) {
-    return static_cast<const GridRunner*>(grid)->wait_for_turn(position);
-  };
-  runner.begin_grid(*call_, turn, this);
+  runner.begin_grid(*call_, self);
   while (!cancelled_.load()) {
     // A lower bound first: others must not think that this worker is past its next block.
     self.position.store(next_.load());
@@ -107,13 +112,46 @@ void GridRunner::run_blocks(BlockRunner& runner, Worker& self) {
     self.move_to(position);
     if (position >= blocks_) break;
     if (!runner.run(block_at(position), position)) record(runner, position);
+    if (call_->cooperative) leave_grid();
   }
   self.move_to(UINT64_MAX);
 }
 
+void GridRunner::cancel() {
+  cancelled_.store(true);
+  // Nobody may look before and wait after.
+  const std::lock_guard lock(meeting_mutex_);
+  meeting_.notify_all();
+}
+
+void GridRunner::leave_grid() {
+  const std::lock_guard lock(meeting_mutex_);
+  ++ended_;
+  meeting_.notify_all();
+}
+
+BlockRunner::Grid::Met GridRunner::meet_all(Worker& self, std::uint64_t& position) {
+  using Met = BlockRunner::Grid::Met;
+  // Whoever waits for this block's turn to be over need not wait any longer.
+  position += blocks_;
+  self.move_to(position);
+  std::unique_lock lock(meeting_mutex_);
+  const std::uint64_t meeting = meetings_;
+  if (++met_ == blocks_) {
+    met_ = 0;
+    ++meetings_;
+    meeting_.notify_all();
+  }
+  meeting_.wait(lock, [&] {
+    return meetings_ != meeting || cancelled_.load() || (ended_ > 0 && met_ + ended_ == blocks_);
+  });
+  if (meetings_ != meeting) return Met::kAll;
+  return cancelled_.load() ? Met::kCancelled : Met::kSomeEnded;
+}
+
 /// Blocks begin in order: every block before a failing one has begun, and will report, too.
 void GridRunner::record(const BlockRunner& runner, std::uint64_t position) {
-  cancelled_.store(true);
+  cancel();
   if (runner.fault().state == Fault::State::kCancelled) return;
   const std::lock_guard lock(mutex_);
   if (failure_ && failure_position_ < position) return;
@@ -166,23 +204,41 @@ std::optional<KernelFailure> GridRunner::run(const KernelCall& call) {
   call_ = &call;
   blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
   arrange_blocks();
+  active_ = usual_;
+  met_ = ended_ = 0;
+  if (call.cooperative) {
+    lock.unlock();  // a new worker takes it
+    while (workers_.size() < blocks_ && add_worker()) {
+    }
+    lock.lock();
+    if (workers_.size() < blocks_) {
+      const std::string text = "the machine has no room for the " + std::to_string(blocks_) +
+                               " blocks of a cooperative launch, each with a thread of its own";
+      return KernelFailure{KernelFault::kInvalidValue, {.what = text, .text = text}};
+    }
+    active_ = std::max<std::size_t>(usual_, blocks_);
+  }
   ++grids_run_;
+  if (observer != nullptr) observer->begin_grid(call);
   next_.store(0);
   cancelled_.store(false);
   failure_.reset();
-  for (Worker& worker : workers_) worker.position.store(0);
-  busy_ = workers_.size();
+  // Those that sleep are past every block.
+  for (Worker& worker : workers_) worker.position.store(worker.index < active_ ? 0 : UINT64_MAX);
+  busy_ = active_;
   ++generation_;
   start_.notify_all();
+  if (active_ > usual_) start_more_.notify_all();
   wait_for_workers(lock);
   return failure_;
 }
 
 // On a busy machine the workers get a part of their processors' time, and the limit counts that
-// part: whether a kernel passes must not depend on what else runs. Three times the limit end it all
-// the same, as a kernel may wait without computing.
+// part: whether a kernel passes must not depend on what else runs. Three times the limit end a
+// kernel that waits without computing.
 bool GridRunner::finishes_within(Seconds limit, std::unique_lock<std::mutex>& lock) {
   constexpr double kMost = 3.0;
+  constexpr double kBusy = 0.05;  // of a processor
   constexpr std::chrono::milliseconds kLook(100);
   const auto start = std::chrono::steady_clock::now();
   const auto computed = processor_time();
@@ -191,8 +247,9 @@ bool GridRunner::finishes_within(Seconds limit, std::unique_lock<std::mutex>& lo
     const auto processors = std::min<std::size_t>(busy_, std::thread::hardware_concurrency());
     constexpr double kNearly = 0.9;  // the system takes some of each processor
     const Seconds due = kNearly * static_cast<double>(processors) * limit;
-    if (processor_time() - computed >= due) return false;
-    if (std::chrono::steady_clock::now() - start >= kMost * limit) return false;
+    const Seconds used = processor_time() - computed;
+    const Seconds passed = std::chrono::steady_clock::now() - start;
+    if (used >= due || (passed >= kMost * limit && used < kBusy * passed)) return false;
     wait = std::min<Seconds>(kLook, limit);
   }
   return true;
@@ -206,7 +263,7 @@ void GridRunner::wait_for_workers(std::unique_lock<std::mutex>& lock) {
     return;
   }
   if (finishes_within(Seconds(limit), lock)) return;
-  cancelled_.store(true);
+  cancel();
   // Often, so that one signal arrives between two calls of a kernel that prints endlessly.
   const auto patience = std::chrono::steady_clock::now() + kLibraryPatience;
   do {

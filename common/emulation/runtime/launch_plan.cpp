@@ -17,12 +17,11 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/data_flow.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/grid_runner.hpp"
-#include "common/emulation/runtime/host_view.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
+#include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -87,8 +86,7 @@ std::string configuration_problem(const KernelCall& call) {
 void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
   const DeviceAccess access;
-  const DeviceView view;
-  const NotedKernel noted(call);
+  const TrueWords words(call);
   if (const auto failure = only<GridRunner>().run(call)) {
     if (failure->error == KernelFault::kInvalidValue) {
       send_report(failure->report);
@@ -121,6 +119,21 @@ cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
   return record_error(cudaErrorInvalidValue);
 }
 
+/// Blocks that wait for each other must all be on the device at the same time.
+cudaError_t cooperative_problem(const KernelCall& call) {
+  if (!call.cooperative) return cudaSuccess;
+  int blocks = 0;
+  const auto threads = static_cast<int>(call.block.x * call.block.y * call.block.z);
+  blocks_per_multiprocessor(&blocks, threads, call.dynamic_shared_bytes);
+  const std::uint64_t most = std::uint64_t(blocks) * std::uint64_t(device_model().multiprocessors);
+  const std::uint64_t grid = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
+  if (grid <= most) return cudaSuccess;
+  return refuse(cudaErrorCooperativeLaunchTooLarge,
+                "the cooperative launch of " + std::string(call.name) + " has " +
+                    std::to_string(grid) + " blocks; the device holds " + std::to_string(most) +
+                    " of this size at the same time");
+}
+
 /// Sets the action of a launch. @return cudaSuccess, or what is wrong with the launch
 cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                         Action& action) {
@@ -128,6 +141,7 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
   note_configuration(call);
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
+  if (const cudaError_t problem = cooperative_problem(call); problem != cudaSuccess) return problem;
   if (constant_bytes() > device_model().constant_bytes)
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
@@ -245,9 +259,6 @@ cudaError_t launch_untyped(const void* function, void** arguments,
 cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative != 0)
-      return refuse(cudaErrorNotSupported,
-                    "synchronization of a whole grid cannot be emulated: launch two kernels");
     const auto& cluster = attribute.val.clusterDim;
     if (attribute.id == cudaLaunchAttributeClusterDimension &&
         cluster.x * cluster.y * cluster.z != 1)

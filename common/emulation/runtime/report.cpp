@@ -310,6 +310,21 @@ ReportSink set_report_sink(ReportSink new_sink) {
   return std::exchange(only<ReportSink>(), std::move(new_sink));
 }
 
+namespace {
+
+/// A program that ignores its errors may make the same report for ever.
+void print_report(const std::string& text) {
+  constexpr int kMost = 3;
+  const int count = ++only<std::map<std::string, int>>()[text];
+  if (count > kMost) return;
+  std::fprintf(stderr, "emulated device: %s\n", text.c_str());
+  if (count == kMost)
+    std::fputs("emulated device: this report comes again and again; it is printed no more\n",
+               stderr);
+}
+
+}  // namespace
+
 void send_report(EmulationReport report) {
   if (report.text.empty()) report.text = text_of(report);
   const bool advice =
@@ -323,7 +338,7 @@ void send_report(EmulationReport report) {
   if (only<ReportSink>())
     only<ReportSink>()(report);
   else
-    std::fprintf(stderr, "emulated device: %s\n", report.text.c_str());
+    print_report(report.text);
 }
 
 }  // namespace convlab::emulation

@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "common/base/fault_record.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/emulation_report.hpp"
-#include "common/error/fault_record.hpp"
 
 namespace convlab::emulation {
 

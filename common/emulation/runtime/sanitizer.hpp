@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "common/testing/address_sanitizer.hpp"
+#include "common/base/address_sanitizer.hpp"
 
 #if CONVLAB_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>

@@ -7,10 +7,10 @@
 #include <sstream>
 #include <vector>
 
+#include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/uncaught.hpp"
-#include "common/error/error.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -85,8 +85,17 @@ Settings read_settings() {
   Settings result;
   if (const auto text = variable("CONVLAB_EMU_ORDER")) parse_order(*text, result);
   result.lazy_streams = is_second("CONVLAB_EMU_STREAMS", "eager", "lazy");
-  result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
-  result.numbered_poison = is_second("CONVLAB_EMU_POISON", "plain", "numbered");
+  const std::string forgiven = "forgiven:";
+  if (const auto text = variable("CONVLAB_EMU_READS"); text && text->starts_with(forgiven)) {
+    result.forgives_reads = true;
+    result.byte_beyond =
+        parse_number("CONVLAB_EMU_READS=forgiven:", text->substr(forgiven.size()), 0, 255);
+  } else {
+    result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
+  }
+  result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";
+  result.numbered_poison =
+      result.tell_poison || is_second("CONVLAB_EMU_POISON", "plain", "numbered");
   if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
     result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT=", *text, 0.0, 1e9);
   if (const auto text = variable("CONVLAB_EMU_THREADS"))

@@ -16,8 +16,10 @@ struct Settings {
   double timeout_seconds = 600;    ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
   int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
   std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
-  bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven
-  bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered (poison.hpp)
+  bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
+  int byte_beyond = 0xff;          ///< what a forgiven read finds in each byte; poison is NaN
+  bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
+  bool tell_poison = false;        ///< told: a copy to the host says where its poison comes from
   int compute_capability = 80;     ///< CONVLAB_EMU_CC, for example 75 or 8.6
 };
 

@@ -6,15 +6,30 @@
 #include <thread>
 #include <utility>
 
+#include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
 
+namespace {
+
+void join(std::map<int, int>& known, const RunningWork& work) {
+  const auto add = [&](int stream, int number) {
+    int& last = known[stream];
+    last = std::max(last, number);
+  };
+  for (const auto& [stream, number] : work.before) add(stream, number);
+  add(work.stream, work.number);
+}
+
+}  // namespace
+
 StreamScheduler::StreamScheduler() {
   streams_.push_back(std::make_unique<CUstream_st>());  // legacy
   streams_.push_back(std::make_unique<CUstream_st>());  // per thread: one for all host threads
+  streams_[1]->number = 1;
 }
 
 CUstream_st* StreamScheduler::resolve(cudaStream_t handle) {
@@ -29,6 +44,8 @@ CUstream_st* StreamScheduler::resolve(cudaStream_t handle) {
 cudaStream_t StreamScheduler::create(unsigned flags) {
   const std::lock_guard lock(mutex_);
   streams_.push_back(std::make_unique<CUstream_st>());
+  static int made = 1;
+  streams_.back()->number = ++made;
   streams_.back()->blocking = (flags & cudaStreamNonBlocking) == 0;
   return streams_.back().get();
 }
@@ -48,8 +65,10 @@ std::shared_ptr<Operation> StreamScheduler::append(CUstream_st& stream, Action a
   auto operation = std::make_shared<Operation>();
   operation->action = std::move(action);
   const auto follow = [&](const std::shared_ptr<Operation>& earlier) {
+    if (observer != nullptr && earlier) join(operation->place.before, earlier->place);
     if (earlier && !earlier->done) operation->before.push_back(earlier);
   };
+  if (observer != nullptr) operation->place.before = known_;
   follow(stream.last);
   for (const auto& event : stream.waits) follow(event);
   stream.waits.clear();
@@ -60,6 +79,8 @@ std::shared_ptr<Operation> StreamScheduler::append(CUstream_st& stream, Action a
   } else if (stream.blocking) {
     follow(legacy.last);
   }
+  operation->place.stream = stream.number;
+  operation->place.number = ++operations_;
   stream.last = operation;
   if (settings().lazy_streams)
     watch_host();
@@ -113,7 +134,9 @@ void StreamScheduler::run(const std::shared_ptr<Operation>& operation) {
     top->done = true;
     top->before.clear();
     const Action action = std::exchange(top->action, nullptr);
+    running_ = &top->place;
     action();
+    running_ = nullptr;
   }
 }
 
@@ -148,13 +171,23 @@ void StreamScheduler::finish(CUstream_st& stream) {
   const std::lock_guard lock(mutex_);
   // New work in the legacy stream waits for all blocking streams, so this finishes them, too.
   if (&stream == streams_[0].get()) append(stream, [] {});
-  if (stream.last) run(stream.last);
+  if (stream.last) {
+    run(stream.last);
+    know(stream.last);
+  }
   for (const auto& event : std::exchange(stream.waits, {})) run(event);
+}
+
+/// The host has waited for it.
+void StreamScheduler::know(const std::shared_ptr<Operation>& operation) {
+  if (observer != nullptr) join(known_, operation->place);
 }
 
 void StreamScheduler::finish(const CUevent_st& event) {
   const std::lock_guard lock(mutex_);
-  if (event.record) run(event.record);
+  if (!event.record) return;
+  run(event.record);
+  know(event.record);
 }
 
 void StreamScheduler::finish_all() {
@@ -168,15 +201,20 @@ void StreamScheduler::finish_all() {
     random.shuffle(order.begin(), order.end());
   }
   for (CUstream_st* stream : order)
-    if (stream->last) run(stream->last);
+    if (stream->last) {
+      run(stream->last);
+      know(stream->last);
+    }
 }
 
 bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
   const std::lock_guard lock(mutex_);
   last_call_ = std::chrono::steady_clock::now();
+  if (operation && operation->done) know(operation);
   if (!operation || operation->done) return true;
   // A program that asks once and ignores the answer has not waited.
   if (std::exchange(operation->asked, true)) run(operation);
+  if (operation->done) know(operation);
   return operation->done;
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -27,18 +28,28 @@ class Capture {
   virtual void add(cudaGraphNodeType type, Action action) = 0;
 };
 
+/// What an observer may know of the order of work: its stream, its number in it, and for each
+/// stream the number up to which it is done before.
+struct RunningWork {
+  int stream = 0;
+  int number = 0;
+  std::map<int, int> before{};
+};
+
 /// A piece of work in a stream, and the work that must be done before it.
 struct Operation {
   Action action;
   std::vector<std::shared_ptr<Operation>> before;
   bool done = false;
   bool asked = false;  ///< whether poll() has been asked for it
+  RunningWork place;   ///< for an observer
 };
 
 }  // namespace convlab::emulation
 
 // The handles of the API point to these.
 struct CUstream_st {
+  int number = 0;        ///< in the order in which streams were made
   bool blocking = true;  ///< keeps order with the legacy default stream
   std::shared_ptr<convlab::emulation::Operation> last;
   std::vector<std::shared_ptr<convlab::emulation::Operation>>
@@ -80,6 +91,9 @@ class StreamScheduler {
   /// Whether the operation is done. An operation that is not is done at the second question.
   bool poll(const std::shared_ptr<Operation>& operation);
 
+  /// The work that is being done; null if there is none.
+  [[nodiscard]] const RunningWork* running_work() const { return running_; }
+
   /// Whether some stream still has work.
   [[nodiscard]] bool pending() const;
 
@@ -92,11 +106,15 @@ class StreamScheduler {
   /// With lazy streams: tells a host that waits for its work without a call of the runtime.
   void watch_host();
   std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
-  static void run(const std::shared_ptr<Operation>& operation);
+  void run(const std::shared_ptr<Operation>& operation);
+  void know(const std::shared_ptr<Operation>& operation);
 
   mutable std::recursive_mutex mutex_;
   std::chrono::steady_clock::time_point last_call_;  ///< that may have to do with pending work
   bool watches_ = false;
+  const RunningWork* running_ = nullptr;
+  std::map<int, int> known_;  ///< for an observer: what the host has waited for, by stream
+  int operations_ = 0;
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
 };
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/process/run_process.hpp"
-#include "common/serve/serve.hpp"
+#include "common/base/descriptor.hpp"
+#include "common/base/run_process.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -32,7 +32,7 @@ bool is_common(const std::string& place) {
           place.find("/tests/") == std::string::npos) ||
          place.find("common/device/") != std::string::npos ||
          place.find("common/stage/") != std::string::npos ||
-         place.find("common/given_file/") != std::string::npos;
+         place.find("common/custom_submission/") != std::string::npos;
 }
 
 }  // namespace
@@ -63,8 +63,7 @@ ReportPlace source_place(void* const* frames, int count) {
   }
   if (words.empty()) return {};
   words.insert(words.begin(), {"addr2line", "-f", "-C", "-i", "-e", object});
-  // Where the grader runs this program, nobody may read the descriptor of its channel.
-  std::istringstream lines(run_process({.words = words, .highest_taken = kServeDescriptor}).output);
+  std::istringstream lines(run_process({.words = words}).output);
   std::string function;
   std::string place;
   while (std::getline(lines, function) && std::getline(lines, place)) {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 
 namespace convlab::emulation {
 namespace {

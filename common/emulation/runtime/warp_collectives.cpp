@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <cstring>
 
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/observer.hpp"
 
 namespace convlab::emulation {
 
@@ -64,9 +66,15 @@ void WarpCollectives::begin_block() {
 void WarpCollectives::complete(Scheduler& scheduler, Warp& warp, Pending& pending) {
   pending.operation.function(pending.exchange);
   const std::uint32_t present = pending.exchange.present;
+  const auto first = static_cast<std::uint32_t>(&warp - warps_.data()) * kWarpSize;
+  if (observer != nullptr) [[unlikely]] {
+    const EmulatedThread& some =
+        scheduler
+            .threads()[first + static_cast<unsigned>(std::countr_zero(present | 0x8000'0000U))];
+    observer->met_in_warp(first, pending.operation, present, scheduler.wait_of(some).site);
+  }
   if (&pending != &warp.pending.back()) pending = warp.pending.back();
   warp.pending.pop_back();
-  const auto first = static_cast<std::uint32_t>(&warp - warps_.data()) * kWarpSize;
   const auto& order = scheduler.lane_order();
   for (auto lane = order.rbegin(); lane != order.rend(); ++lane)
     if (((present >> *lane) & 1U) != 0) scheduler.push_ready(scheduler.threads()[first + *lane]);
@@ -92,13 +100,13 @@ std::uint32_t WarpCollectives::converge(Scheduler& scheduler, CallSite site) {
   return warps_[thread.rank / kWarpSize].converged;
 }
 
-/// The smallest address at which threads from `first` to `end` wait in lockstep.
+/// The smallest address at which threads from `first` to `end` wait in step.
 static CallSite earliest_site(const Scheduler& scheduler, std::size_t first, std::size_t end) {
   CallSite earliest;
   for (std::size_t i = first; i < end; ++i) {
     const EmulatedThread& thread = scheduler.threads()[i];
     const CallSite& site = scheduler.wait_of(thread).site;
-    const bool waits = thread.state == State::kConverging && site.file == kLockstepSite;
+    const bool waits = thread.state == State::kConverging && site.file == kInStepSite;
     if (waits && (earliest.file == nullptr || site.position() < earliest.position()))
       earliest = site;
   }
@@ -112,7 +120,7 @@ bool WarpCollectives::resolve_convergence(Scheduler& scheduler) {
     const std::uint32_t first = leader.rank / kWarpSize * kWarpSize;
     const auto end = std::min<std::size_t>(first + kWarpSize, threads.size());
     CallSite site = scheduler.wait_of(leader).site;
-    if (site.file == kLockstepSite) site = earliest_site(scheduler, first, end);
+    if (site.file == kInStepSite) site = earliest_site(scheduler, first, end);
     std::uint32_t mask = 0;
     for (std::size_t i = end; i-- > first;) {
       if (threads[i].state != State::kConverging ||

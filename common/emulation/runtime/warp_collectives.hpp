@@ -25,6 +25,10 @@ class WarpCollectives {
   /// The thread has exited: operations no longer wait for it.
   void leave(Scheduler& scheduler, const EmulatedThread& thread);
 
+  /// The lanes that have not exited, of the warp with this first thread.
+  [[nodiscard]] std::uint32_t live_lanes(std::uint32_t first_rank) const {
+    return warps_[first_rank / kWarpSize].live;
+  }
   /// The mask of the operation that the thread waits in.
   [[nodiscard]] std::uint32_t awaited_lanes(const EmulatedThread& thread) const;
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
 
 namespace convlab::emulation {
 

@@ -86,8 +86,12 @@ __global__ void print_until(volatile int* flag) {
   while (*flag == 0) std::printf("again\n");
 }
 
+// nvcc refuses a throw in a kernel, and so does the rewrite; a function of both sides may hide one.
+__host__ __device__ void check_row(int row) {
+  if (row == 0) throw std::out_of_range("no such row");
+}
 __global__ void throw_up(const int* data) {
-  if (data[0] == 0) throw std::out_of_range("no such row");
+  check_row(data[0]);
 }
 
 }  // namespace

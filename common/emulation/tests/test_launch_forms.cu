@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 
 namespace {
 
@@ -331,6 +331,53 @@ TEST_CASE("device lambdas") {
   CHECK(numbers.value() == 12);
 }
 
+namespace other {
+struct Number {
+  int value;
+};
+__global__ void scale(Number* numbers, int factor) { numbers[threadIdx.x].value *= factor; }
+}  // namespace other
+
+int scale(int a, int b) {
+  return a * b;
+}
+void __global__ count(int* data) {
+  data[threadIdx.x] += 1;
+}
+int count(double a) {
+  return static_cast<int>(a);
+}
+__global__ void add_to(int& sum, const int& addend) {
+  sum += addend;
+}
+
+// clang-format off
+TEST_CASE("a formatter's blanks in a launch") {
+  Numbers numbers;
+  add_one << <1, kCount >> >(numbers.data(), kCount);
+  add_one<< <1, kCount>> > (numbers.data(), kCount);
+  CHECK(numbers.value() == 2);
+}
+// clang-format on
+
+TEST_CASE("a kernel that shares its name with a function of the host, or lives in a namespace") {
+  Numbers numbers;
+  count<<<1, kCount>>>(numbers.data());
+  scale<<<1, kCount>>>(reinterpret_cast<other::Number*>(numbers.data()), scale(2, 3));
+  CHECK(numbers.value() == count(6.5));
+}
+
+TEST_CASE("parameters by reference to managed memory") {
+  int* managed = nullptr;
+  REQUIRE(cudaMallocManaged(&managed, 2 * sizeof(int)) == cudaSuccess);
+  managed[0] = 3;
+  managed[1] = 4;
+  add_to<<<1, 1>>>(managed[0], managed[1]);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(managed[0] == 7);
+  REQUIRE(cudaFree(managed) == cudaSuccess);
+}
+
 TEST_CASE("text that looks like a launch") {
   const char* string = "kernel<<<1, 2>>>(x)";
   const char* raw = R"(kernel<<<1,
@@ -341,6 +388,6 @@ TEST_CASE("text that looks like a launch") {
 }
 
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 344);
+  CHECK(__LINE__ == 391);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

@@ -6,7 +6,7 @@
 
 #include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
-#include "common/error/fault_record.hpp"
+#include "common/base/fault_record.hpp"
 
 namespace {
 

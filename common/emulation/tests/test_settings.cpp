@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/settings.hpp"
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
 
 namespace {
 
@@ -61,6 +61,9 @@ TEST_CASE("settings: the other variables") {
   CHECK_FALSE(with("CONVLAB_EMU_READS", "exact").forgives_reads);
   CHECK(complaint("CONVLAB_EMU_READS", "wild") ==
         "CONVLAB_EMU_READS=wild is neither exact nor forgiven");
+  CHECK(with("CONVLAB_EMU_READS", "forgiven:61").byte_beyond == 61);
+  CHECK(complaint("CONVLAB_EMU_READS", "forgiven:256") ==
+        "CONVLAB_EMU_READS=forgiven:256 is not a number from 0 to 255");
   CHECK(with("CONVLAB_EMU_TIMEOUT", "0.5").timeout_seconds == 0.5);
   for (const char* wrong : {"-1", "nan", "inf", "1s"})
     CHECK(complaint("CONVLAB_EMU_TIMEOUT", wrong) ==

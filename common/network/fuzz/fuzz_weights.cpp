@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "common/network/weights.hpp"
 
 namespace {

@@ -2,11 +2,11 @@
 #include <limits>
 #include <random>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/isa.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/network/layer_kernels.hpp"
 #include "common/network/network.hpp"
-#include "common/simd/isa.hpp"
-#include "common/testing/catch.hpp"
 
 using namespace convlab;
 

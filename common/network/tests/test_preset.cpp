@@ -2,10 +2,10 @@
 #include <fstream>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
 #include "common/network/preset.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -77,12 +77,12 @@ TEST_CASE("preset: pooling with ceil counts the window that hangs over") {
 
 TEST_CASE("preset: an unknown name lists the known ones") {
   try {
-    load_preset("fa99");
+    load_preset("fall");
     FAIL("accepted");
   } catch (const UsageError& error) {
     CHECK(std::string(error.what()) ==
-          "There is no network preset 'fa99'; the presets are: fa16, fa17-high, fa17-low, fa18, "
-          "fa19, fa23, sp18, sp19.");
+          "There is no network preset 'fall'; the network presets are: fa16, fa17-high, fa17-low, "
+          "fa18, fa19, fa23, sp18, sp19.");
   }
 }
 

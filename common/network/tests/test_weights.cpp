@@ -7,10 +7,10 @@
 #include <limits>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
 #include "common/network/weights.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;

@@ -2,12 +2,12 @@
 #include <regex>
 #include <string>
 
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/run_command.hpp"
+#include "common/base/testing/temporary_folder.hpp"
 #include "common/data/dataset.hpp"
 #include "common/result/result.hpp"
-#include "common/testing/address_sanitizer.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/run_command.hpp"
-#include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
 using convlab::testing::CommandResult;
@@ -105,8 +105,9 @@ TEST_CASE("m1: bad input is one sentence") {
       {"5 --stage nonesuch", 2,
        "m1: There is no stage 'nonesuch' here; the stages are: baseline.\n"},
       {"5 --network nonesuch", 2,
-       "m1: There is no network preset 'nonesuch'; the presets are: fa16, fa17-high, fa17-low, "
-       "fa18, fa19, fa23, sp18, sp19.\n"},
+       "m1: There is no network preset 'nonesuch'; the network presets are: fa16, fa17-high, "
+       "fa17-low, fa18, fa19, fa23, sp18, sp19.\n"},
+      {"5 --network FA-23", 2, "m1: There is no network preset 'FA-23'. Did you mean fa23?\n"},
       {"5 --nonesuch", 2,
        "m1: The following argument was not expected: --nonesuch\nSee m1 --help.\n"},
       {"5 --solution reference --json /proc/nonesuch/m1.json", 3, nullptr},

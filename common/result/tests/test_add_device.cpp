@@ -1,6 +1,6 @@
+#include "common/base/testing/catch.hpp"
 #include "common/device/device_limits.hpp"
 #include "common/result/add_device.hpp"
-#include "common/testing/catch.hpp"
 
 using namespace convlab;
 
@@ -27,7 +27,7 @@ MeasuredDevice measured_gpu() {
 Result two_runs() {
   Result result;
   for (const int batch : {1'000, 10'000, 10'000}) {
-    RunResult run{.network = "fa23", .batch = batch, .device = Device::kGpu};
+    RunResult run{.network = "fa23", .batch = batch, .stage = {.id = "a"}, .device = Device::kGpu};
     run.layers = {{.shape = {batch, 4, 1, 86, 86, 7, 1}}, {.shape = {batch, 16, 4, 40, 40, 7, 1}}};
     result.runs.push_back(run);
   }

@@ -1,9 +1,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/result/result.hpp"
-#include "common/testing/catch.hpp"
 
 using convlab::EnvironmentError;
 using convlab::Result;
@@ -71,6 +71,18 @@ TEST_CASE("result: a file that is no result is named, with the reason") {
   const std::string word = "\"failed\"";
   wrong_verdict.replace(wrong_verdict.rfind(word), word.size(), "\"perfect\"");
   CHECK(message_of(wrong_verdict).find("'perfect' is not a known value") != std::string::npos);
+}
+
+TEST_CASE("result: a name that is no id is refused before anybody prints it") {
+  Result result = example();
+  for (const std::string name : {"end_of_data", "Baseline", "a b", "../x", ""}) {
+    CAPTURE(name);
+    result.runs.front().stage.id = name;
+    CHECK(message_of(convlab::to_json(result)).find("1 to 40 of a-z") != std::string::npos);
+  }
+  result = example();
+  result.runs.front().network = "fa23 $(x)";
+  CHECK(message_of(convlab::to_json(result)).find("names the network") != std::string::npos);
 }
 
 TEST_CASE("result: every truncation of a file is refused") {

@@ -11,11 +11,11 @@
 #include <stdexcept>
 #include <thread>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/testing/catch.hpp"
 
 using namespace convlab;
 
@@ -259,6 +259,15 @@ TEST_CASE("serve: a reply carries what was measured on the device, a sample and 
   reply.measured->info.capability = {9, 0};
   reply.measured->limits.bytes_per_second = 4.29e12;
   reply.sample = {.host_ms = 2.5, .event_ms = 2.25, .clock_mhz = 1965};
+  reply.race = FaultRecord{
+      .kind = FaultKind::kRace,
+      .race = RaceFacts{.scope = RaceScope::kGrid,
+                        .first = {.file = "a.cu", .line = 3, .thread = {1, 2, 3}, .writes = true},
+                        .second = {.file = "a.cu", .line = 4, .atomic = true, .code = 99},
+                        .updates = true,
+                        .between = "__syncwarp",
+                        .between_line = 7,
+                        .meeting_places = "1a,2b"}};
   reply.fault = FaultRecord{.kind = FaultKind::kDeviceMemory,
                             .text = "illegal memory access",
                             .kernel = "conv_forward_kernel",
@@ -273,6 +282,8 @@ TEST_CASE("serve: a reply carries what was measured on the device, a sample and 
   CHECK(received->measured->info.capability == ComputeCapability{9, 0});
   CHECK(received->measured->limits == reply.measured->limits);
   CHECK(received->measured->empty_launch_ms == 0.005);
+  REQUIRE(received->race);
+  CHECK(received->race->race == reply.race->race);
   REQUIRE(received->fault);
   CHECK(received->fault->kind == FaultKind::kDeviceMemory);
   CHECK(received->fault->kernel == "conv_forward_kernel");

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/stage/run_stage.hpp"
-#include "common/testing/catch.hpp"
 
 using namespace convlab;
 

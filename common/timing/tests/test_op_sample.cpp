@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/timing/op_sample.hpp"
 
 using namespace convlab;

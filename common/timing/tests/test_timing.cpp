@@ -1,4 +1,4 @@
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 

@@ -1,6 +1,6 @@
+#include "common/base/testing/catch.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
-#include "common/testing/catch.hpp"
 #include "grader/checks/network_check.hpp"
 
 using namespace convlab;

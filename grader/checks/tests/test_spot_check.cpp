@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 #include "grader/checks/spot_check.hpp"
 
 using namespace convlab;
@@ -57,7 +57,7 @@ TEST_CASE("spot check: finds wrong elements, and agrees with the oracle about ri
       }
     }
   }
-  const auto tolerance = oracle::Tolerance::of(Precision::kFp32);
+  const auto tolerance = oracle::Tolerance::of(Precision::kFp32, shape);
   REQUIRE(
       oracle::compare(shape, input.data(), weights.data(), output.data(), tolerance).passed(shape));
   std::mt19937_64 engine(1);

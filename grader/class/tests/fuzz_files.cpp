@@ -7,15 +7,15 @@
 // control characters.
 #include <stdexcept>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/testing/mutation_fuzz.hpp"
-#include "common/testing/temporary_folder.hpp"
-#include "common/text/printable.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/testing/mutation_fuzz.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
-#include "grader/result/check_result.hpp"
 #include "grader/scores/score_rules.hpp"
 
 using namespace convlab;

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/whole_file.hpp"
 
 namespace convlab::grader::testing {
 
@@ -46,7 +46,7 @@ void write_archive(const fs::path& file, const std::vector<ArchiveEntry>& entrie
 namespace {
 
 struct Kind {
-  const char* source;   // in grader/exploits; empty: not a source at all
+  const char* source;   // in grader/corpus/exploits; empty: not a source at all
   const char* becomes;  // what the grader must say
 };
 
@@ -54,7 +54,7 @@ constexpr std::array kKinds = {Kind{"controls/double_sums.cpp", "passed"},
                                Kind{"controls/openmp_threads.cpp", "passed"},
                                Kind{"ignores_stride.cpp", "E-stride"},
                                Kind{"controls/chunked_im2col.cpp", "passed"},
-                               Kind{"wrong_borders.cpp", "E-borders"},
+                               Kind{"wrong_borders.cpp", "E-terms"},
                                Kind{"controls/another_order_each_time.cpp", "passed"},
                                Kind{"does_not_compile.cpp", "E-build"},
                                Kind{"last_channel_only.cpp", "E-last-channel"},
@@ -72,7 +72,7 @@ constexpr const char* kKernelPlace = "milestones/m2_gpu_baseline/conv_forward.cu
 // which a submission does not have.
 std::string text_of(const fs::path& exploits, const std::string& name) {
   std::string text = read_text(exploits / name);
-  const std::string include = "#include \"grader/exploits/";
+  const std::string include = "#include \"grader/corpus/exploits/";
   for (auto at = text.find(include); at != std::string::npos; at = text.find(include)) {
     const auto begin = at + include.size();
     const auto end = text.find('"', begin);

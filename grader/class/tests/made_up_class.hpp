@@ -21,7 +21,7 @@ void write_archive(const std::filesystem::path& file, const std::vector<ArchiveE
 
 /// A made-up class: `count` submissions of m1, right ones, wrong ones, ones that do not compile or
 /// do not end, hostile and broken archives, empty ones, in all forms that a submission may have.
-/// @param exploits  grader/exploits, which holds the sources
+/// @param exploits  grader/corpus/exploits, which holds the sources
 /// @return for each submission its student and what must become of it: "passed", the id of a
 ///   finding, or "refused"
 std::vector<std::pair<std::string, std::string>> make_class(const std::filesystem::path& folder,

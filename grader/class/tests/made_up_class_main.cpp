@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (const auto& [student, becomes] : convlab::grader::testing::make_class(
-           argv[1], CONVLAB_SOURCE_DIR "/grader/exploits", std::atoi(argv[2]))) {
+           argv[1], CONVLAB_SOURCE_DIR "/grader/corpus/exploits", std::atoi(argv[2]))) {
     std::cout << student << " " << becomes << "\n";
   }
   return 0;

@@ -1,7 +1,9 @@
-#include "common/testing/catch.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include <algorithm>
+
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
 #include "grader/class/class_pictures.hpp"
-#include "grader/pages/draw_chart.hpp"
+#include "grader/report/plots/gnuplot.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -57,18 +59,31 @@ TEST_CASE("class pictures: the best attempt of each, by alias") {
 }
 
 TEST_CASE("class pictures: each chart has what the class did, and no name") {
-  const auto pictures = class_pictures(some_rows(), some_speeds());
-  REQUIRE(pictures.size() == 4);
-  CHECK(pictures[0].stem == "progress");
-  CHECK(pictures[0].chart.lines.at(0).values == std::vector<std::optional<double>>{1.0, 1.0});
-  const Chart& distribution = pictures[1].chart;
-  CHECK(distribution.x == std::vector<double>{50.0, 100.0});
-  CHECK(distribution.lines.at(0).values == std::vector<std::optional<double>>{1.0, 4.0});
-  CHECK(distribution.lines.at(1).values.at(0) == 2.0);
-  CHECK(distribution.lines.at(2).label == "floor");
-  CHECK(pictures[2].chart.places == std::vector<std::string>{"1", "2"});
-  CHECK(pictures[3].chart.places.size() == 3);
-  CHECK(pictures[3].chart.lines.at(0).values.at(2) == 2.0);
+  const auto figures = class_figures(some_rows(), some_speeds());
+  REQUIRE(figures.size() == 4);
+  const auto values = [&](std::size_t figure, std::size_t series) {
+    std::vector<double> all;
+    for (const Mark& mark : figures.at(figure).panels.at(0).series.at(series).marks) {
+      all.push_back(mark.value);
+    }
+    return all;
+  };
+  using Values = std::vector<double>;
+  CHECK(figures[0].name == "progress");
+  CHECK(values(0, 0) == Values{1.0, 1.0});
+  CHECK(figures[1].name == "op-time-m2-baseline-1000");
+  CHECK(values(1, 0) == Values{1.0, 4.0});
+  CHECK(figures[1].panels[0].series[0].marks[0].at == 50.0);
+  CHECK(values(1, 1) == Values{2.0, 2.0});
+  CHECK(figures[1].panels[0].series[2].label == "floor");
+  // Attempts are rows, never joined by a line.
+  CHECK(figures[2].rows ==
+        std::vector<std::string>{"attempt 1 of 2 students", "attempt 2 of 1 student"});
+  CHECK(values(2, 1) == Values{0.5, 2.0});
+  // Days are places on a line: 1, 2 and 3 October.
+  CHECK(figures[3].x.tics.size() == 3);
+  CHECK(figures[3].x.tics[1].first == figures[3].x.tics[0].first + 1);
+  CHECK(values(3, 1).at(2) == 2.0);
   const std::string page = markdown_of(class_dashboard(some_rows(), some_speeds(), false));
   CHECK(page.find("alice") == std::string::npos);
   CHECK(page.find("S-AAAA") != std::string::npos);
@@ -78,9 +93,47 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
 
 TEST_CASE("class pictures: gnuplot draws every chart") {
   const convlab::testing::TemporaryFolder folder;
-  for (const ClassPicture& picture : class_pictures(some_rows(), some_speeds())) {
-    for (const auto& file : draw_chart(picture.chart, "made up", picture.stem, folder.path())) {
-      CHECK(std::filesystem::file_size(file) > 1000);
-    }
-  }
+  // With findings, and with names that would be commands.
+  auto rows = some_rows();
+  rows[0].finding = "E-stride";
+  rows[1].finding = "\"; system(\"touch " + (folder.path() / "run").string() + "\") \"";
+  auto speeds = some_speeds();
+  speeds[2].stage = "end_1\n!touch " + (folder.path() / "run").string() + "\n%s{/=99 x}";
+  const auto files = draw(class_figures(rows, speeds), folder.path());
+  CHECK(std::ranges::any_of(files, [](const auto& file) { return file.stem() == "findings"; }));
+  for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 1000);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "run"));
+}
+
+TEST_CASE("class pictures: the leaderboard is sorted by precision class and names nobody") {
+  auto speeds = some_speeds();
+  speeds[0].precision = speeds[2].precision = "fp32";
+  speeds[1].precision = "fp16";
+  const Page page = leaderboard_page(speeds);
+  REQUIRE(page.sections.size() == 2);
+  CHECK(page.sections[0].title == "m2 baseline, batch 1000, fp16");
+  CHECK(page.sections[1].title == "m2 baseline, batch 1000, fp32");
+  const auto& table = std::get<LiveTable>(page.sections[1].blocks.at(0)).table;
+  CHECK(table.rows.size() == 2);
+  CHECK(table.rows[0][0] == "S-BBBB");
+  const Figure& figure = std::get<Chart>(page.sections[1].blocks.at(1)).figure;
+  CHECK(figure.panels.at(0).series.size() == 3);  // the class, the reference, the floor
+}
+
+TEST_CASE("class pictures: findings by the attempts that they cost") {
+  std::vector<SubmissionRow> rows;
+  const auto add = [&](const char* student, const char* day, const char* finding) {
+    rows.push_back({.student = student, .milestone = "m2", .received = day, .finding = finding});
+  };
+  add("alice", "2026-10-01T00:00:00Z", "E-outside");
+  add("alice", "2026-10-02T00:00:00Z", "E-outside");
+  add("alice", "2026-10-02T01:00:00Z", "");
+  add("bob", "2026-10-02T00:00:00Z", "E-outside");
+  add("bob", "2026-10-04T00:00:00Z", "E-stride");
+  const Table table = findings_table(rows);
+  REQUIRE(table.rows.size() == 2);
+  CHECK(table.rows[0] == std::vector<std::string>{"m2", "E-outside", "2", "3", "1.50", "0",
+                                                  "2026-10-01", "2026-10-02", "2026-10-02"});
+  CHECK(table.rows[1] == std::vector<std::string>{"m2", "E-stride", "1", "1", "1.00", "1",
+                                                  "2026-10-04", "2026-10-04", "2026-10-04"});
 }

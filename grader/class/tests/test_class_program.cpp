@@ -6,14 +6,14 @@
 #include <random>
 #include <thread>
 
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/class/tests/made_up_class.hpp"
-#include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -111,6 +111,122 @@ TEST_CASE("grader class grade: a name with control characters is graded and harm
        {run.output, made_up.exported(), made_up.run({"export", "--format", "json"}).output}) {
     CHECK_FALSE(contains(text, "\x1b"));
     CHECK_FALSE(contains(text, "\xff"));
+  }
+}
+
+TEST_CASE("grader class grade: what no reader expects is a state of its submission, not a fault") {
+  const MadeUpClass made_up(kPasses);
+  const fs::path place = made_up.submissions();
+  const std::string m1 = "milestones/m1_cpu_baseline/";
+  const auto archive = [&](const std::string& name,
+                           const std::vector<grader::testing::ArchiveEntry>& entries) {
+    grader::testing::write_archive(place / name, entries);
+  };
+  // The file gets another name, and a header lies where the new name would be.
+  archive("named.tar.gz", {{m1 + std::string(160, 'n') + ".cpp", "CpuStage"},
+                           {m1 + "submission.cpp/a.hpp", "x"},
+                           {m1 + "task.json/b.hpp", "x"},
+                           {m1 + "outcome.json", "{}"},
+                           {m1 + "check-0.json", "{}"}});
+  archive("trees.tar.gz", {{"a/" + m1 + "conv_forward.cpp", "CpuStage"},
+                           {"a/" + m1 + "t.hpp", "x"},
+                           {"b/" + m1 + "t.hpp/u.hpp", "x"}});
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += "a/";
+  archive("deep.tar.gz", {{deep + "x.cpp", "x"}});
+  fs::create_directories(place / "loop" / "milestones");
+  fs::create_symlink("..", place / "loop" / "milestones" / "up");
+  made_up.add("loop/" + m1 + "conv_forward.cpp", "int loop;");
+  fs::create_symlink("loop.zip", place / "loop.zip");
+  fs::create_directory_symlink("/etc", place / "etc");
+  // Of a Mac: the name's bytes are UTF-8, and the archive says so.
+  archive("mac.zip", {{"Übung/" + m1 + "conv_forward.cpp", "CpuStage"},
+                      {"__MACOSX/Übung/._conv_forward.cpp", std::string(4, '\0')}});
+  std::string bytes = read_text(place / "mac.zip");
+  for (const auto& [header, flags] : {std::pair("PK\3\4", 7), std::pair("PK\1\2", 9)}) {
+    for (auto at = bytes.find(header); at != std::string::npos; at = bytes.find(header, at + 1)) {
+      bytes[at + static_cast<std::size_t>(flags)] |= 8;
+    }
+  }
+  write_atomically(place / "mac.zip", bytes);
+  const FinishedProcess run = made_up.grade(std::chrono::minutes(2));
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "3 graded, 4 refused"));
+  CHECK(contains(run.output, "machine") == false);
+}
+
+TEST_CASE("grader class grade: where no times are taken all have the same points to earn") {
+  const MadeUpClass made_up("cp \"$PASSED.$(cat $source)\" \"$result\"");
+  for (const bool right : {true, false}) {
+    grader::CheckResult check;
+    check.result.program = "grader check";
+    check.result.milestone = "m1";
+    check.result.verdict = right ? Verdict::kPassed : Verdict::kFailed;
+    check.score = grader::Score{
+        .items = {
+            {.stage = "baseline", .item = "cases", .points = 50, .earned = right ? 50.0 : 0.0},
+            {.stage = "baseline",
+             .item = "speed",
+             .batch = 1000,
+             .points = 50,
+             .credit = right ? grader::Credit::kNotMeasured : grader::Credit::kPartial}}};
+    check.score->items[0].credit = right ? grader::Credit::kEarned : grader::Credit::kPartial;
+    write_check_result(made_up.passed() + (right ? ".right" : ".wrong"), check);
+  }
+  made_up.add("anna.cpp", "right");
+  made_up.add("ben.cpp", "wrong");
+  CHECK(made_up
+            .run({"grade", made_up.submissions().string(), "--milestone", "m1", "--grader",
+                  made_up.grader().string(), "--no-speed"})
+            .exit_code == 0);
+  const std::string canvas = made_up.run({"export", "--format", "canvas"}).output;
+  INFO(canvas);
+  CHECK(contains(canvas, "Points Possible,,,,,50"));
+  CHECK(contains(made_up.run({"status", "--list"}).output, "0/50"));
+}
+
+TEST_CASE("grader class: hostile names leave by no way as something else") {
+  const MadeUpClass made_up(kPasses);
+  const std::vector<std::string> names = {
+      "=cmd|' /C calc'!A0;＝1+1", "</script><!--<script>alert(1)",
+      "a" + std::string(70, ' ') + "PASSED", "x\x1b]0;t\x07", "b\u202ec"};
+  std::string roster = "name,file,section\n";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string file = "s" + std::to_string(i) + ".cpp";
+    made_up.add(file, file);
+    roster += "\"" + names[i] + "\"," + file + ",\"-1+1;@x\"\n";
+  }
+  made_up.add("=1+1;@SUM(1)\nPASSED.cpp", "x");
+  const fs::path outside = made_up.submissions().parent_path();
+  write_atomically(outside / "roster.csv", roster);
+  const std::string graded =
+      made_up
+          .run({"grade", made_up.submissions().string(), "--milestone", "m1", "--grader",
+                made_up.grader().string(), "--roster", (outside / "roster.csv").string()})
+          .output;
+  const std::string list = made_up.run({"status", "--list"}).output;
+  made_up.run({"feedback", "--output", (outside / "feedback").string()});
+  made_up.run({"plot", "--names", "--output", (outside / "plots").string()});
+  std::vector<std::string> texts = {graded, list, read_text(outside / "plots/dashboard.html")};
+  for (const char* format : {"csv", "canvas", "moodle", "json"}) {
+    texts.push_back(made_up.run({"export", "--format", format}).output);
+  }
+  for (const auto& file : fs::recursive_directory_iterator(outside / "feedback")) {
+    if (file.is_regular_file()) texts.push_back(read_text(file.path()));
+  }
+  CHECK(texts.size() == 7 + names.size() + 1);
+  for (const std::string& text : texts) {
+    CHECK_FALSE(contains(text, "\x1b"));
+    CHECK_FALSE(contains(text, "\u202e"));
+    CHECK_FALSE(contains(text, "\nPASSED"));
+  }
+  CHECK_FALSE(contains(texts[2], "<!--<script>"));
+  for (std::size_t csv = 3; csv < 6; ++csv) {
+    for (const char* begin : {"\n=", "\n\"=", ";＝", ",\"-1+1", ";@"}) {
+      INFO(texts[csv] << begin);
+      CHECK_FALSE(contains(texts[csv], begin));
+    }
   }
 }
 
@@ -242,8 +358,8 @@ TEST_CASE("grader class grade: what is wrong with the command is told before any
 
 TEST_CASE("grader class grade: a made-up class through the grader that checks") {
   const MadeUpClass made_up("");
-  const auto expected =
-      grader::testing::make_class(made_up.submissions(), CONVLAB_SOURCE_DIR "/grader/exploits", 12);
+  const auto expected = grader::testing::make_class(
+      made_up.submissions(), CONVLAB_SOURCE_DIR "/grader/corpus/exploits", 12);
   const FinishedProcess run = run_process(
       {.words = {CONVLAB_BINARY_DIR "/grader", "class", "grade", made_up.submissions().string(),
                  "--database", made_up.database().string(), "--batches", "3", "--no-speed"},
@@ -287,7 +403,8 @@ TEST_CASE("gradescope: its folders in, a results.json of documented fields out")
     return results;
   };
   // An archive, one file, a tree that Gradescope has unpacked, and nothing at all.
-  grader::testing::make_class(folder.path() / "class", CONVLAB_SOURCE_DIR "/grader/exploits", 3);
+  grader::testing::make_class(folder.path() / "class", CONVLAB_SOURCE_DIR "/grader/corpus/exploits",
+                              3);
   const auto right = results_of(folder.path() / "class/student000.tar.gz");
   CHECK(right["score"] == 50.0);
   REQUIRE(right["tests"].size() == 2);

@@ -1,15 +1,16 @@
 #include <nlohmann/json.hpp>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/class/database.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/task.hpp"
+#include "grader/class/term.hpp"
 #include "grader/class/tests/gradescope_fields.hpp"
-#include "grader/grading/grade.hpp"
+#include "grader/scores/grade.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -115,8 +116,8 @@ TEST_CASE("class database: attempts are counted, the last or the best counts") {
   REQUIRE(rows.size() == 3);
   CHECK(rows[1].attempt == 2);
   CHECK(rows[1].finding == "E-stride");
-  CHECK(counting(rows, false).at(0).earned == 20.0);
-  CHECK(counting(rows, true).at(0).earned == 50.0);
+  CHECK(counting(rows, Term{}).at(0).earned == 20.0);
+  CHECK(counting(rows, Term{.best = true}).at(0).earned == 50.0);
 }
 
 TEST_CASE("class database: a newer, a foreign, a damaged and a missing file are told apart") {
@@ -180,9 +181,10 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
         "\"Doe, Jane\",7,j@d.org,50,passed\n"
         "bob,,,0,Empty.\n"
         "eve,,,,\n");
-  const auto list = nlohmann::json::parse(list_json(book.rows));
+  const auto list = nlohmann::json::parse(list_json(settled(book.rows, Term{})));
   CHECK(list["submissions"].size() == 2);
-  CHECK(contains(list_csv(book.rows), "bob,m1,1,2026-01-01,refused,0,100,100,no,,Empty.,bob.cpp"));
+  CHECK(contains(list_csv(settled(book.rows, Term{})),
+                 "bob,m1,1,2026-01-01,refused,0,100,100,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp"));
 }
 
 TEST_CASE("gradebook: the fields that Gradescope documents") {
@@ -220,6 +222,10 @@ TEST_CASE("class task: checks of several files become one, times are waited for"
   CHECK(merged.findings.size() == 1);
   CHECK(merged.result.verdict == Verdict::kFailed);
   CHECK_FALSE(waits_for_times(merged));
+  // A file without points takes none from the others.
+  CheckResult none = graded(20);
+  none.score.reset();
+  CHECK(merge_checks({none, first, second}).score->total() == 10);
   second.score->items.push_back({.stage = "b", .item = "speed", .why = kSpeedLeftOut});
   CHECK(waits_for_times(second));
 }
@@ -241,4 +247,29 @@ TEST_CASE("class task: an outcome is there as a whole or not at all") {
   CHECK_THROWS_AS(task.outcome(), EnvironmentError);
   task.remove();
   CHECK_FALSE(std::filesystem::exists(task.folder()));
+}
+
+TEST_CASE("class task: all files of a submission have one deadline") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto script = folder.path() / "grader";
+  write_check_result(folder.path() / "passed.json", graded(20));
+  write_atomically(
+      script, "#!/bin/sh\nsleep 0.7\ncp '" + folder.path().string() + "/passed.json' \"$6\"\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const Task task(folder.path() / "1");
+  task.write({.milestone = "m1", .files = {{"a.cpp", "x"}, {"b.cpp", "y"}, {"c.cpp", "z"}}},
+             {.grader = script, .limit_s = 1.0}, Task::Phase::kCorrectness);
+  task.run(nullptr);
+  CHECK(task.outcome()->state == SubmissionState::kStopped);
+}
+
+TEST_CASE("class database: an extension for a login is one for its student") {
+  const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
+  CHECK(term_in_force(database).name.empty());
+  database.add_student({.name = "Doe, Jane", .login = "doe"});
+  database.set_term_text(R"({"term": "SP27", "begins": "2027-01-18T00:00Z",
+    "ends": "2027-05-14T00:00Z", "due": {"m1": "2027-02-01T00:00Z"},
+    "extensions": [{"student": "doe", "milestone": "m1", "due": "2027-02-08T00:00Z"}]})");
+  CHECK(term_in_force(database).extensions.count({"Doe, Jane", "m1"}) == 1);
 }

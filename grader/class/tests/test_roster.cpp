@@ -1,12 +1,13 @@
 #include <algorithm>
 
-#include "common/error/error.hpp"
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/message_of.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/message_of.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/class/roster.hpp"
+#include "grader/class/work_of.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -69,6 +70,18 @@ TEST_CASE("roster: names of files as learning platforms make them") {
   CHECK(student_of("jdoe-m2 (1).zip") == "jdoe");
   CHECK(student_of("m1-submission.tar.gz") == "m1-submission");
   CHECK(student_of("alice.cpp") == "alice");
+  CHECK(student_of("jdoe m3_submission-2.tar") == "jdoe");
+  CHECK(student_of("doe_LATE_1.zip") == "doe_LATE_1");
+  CHECK(student_of("_1_assignsubmission_x") == "_1_assignsubmission_x");
+}
+
+TEST_CASE("roster: a hostile name of a megabyte is a name") {
+  for (const std::string part : {"m", "m1", "_", "_1", "_1_assignsubmission", ".tar", "(1"}) {
+    std::string name = "x";
+    while (name.size() < 1'000'000) name += part;
+    CHECK_FALSE(student_of(name).empty());
+    milestone_in(name);
+  }
 }
 
 TEST_CASE("roster: submissions of a folder, with the students they belong to") {
@@ -91,4 +104,54 @@ TEST_CASE("roster: submissions of a folder, with the students they belong to") {
   std::filesystem::create_directories(dir / "empty");
   CHECK_THROWS_AS(find_submissions(dir / "empty", {}), UsageError);
   CHECK_THROWS_AS(find_submissions(dir / "none", {}), UsageError);
+}
+
+TEST_CASE(
+    "roster: a number comes before a name, only whole names count, and who is meant is asked") {
+  const convlab::testing::TemporaryFolder folder;
+  const std::vector<Student> roster = {
+      {.name = "Doe", .number = "a12", .login = "d", .canvas = "42"},
+      {.name = "Do, Ejane", .number = "a123"},
+      {.name = "Doe, Jane", .canvas = "77"}};
+  const auto owner = [&](const std::string& name) {
+    const auto dir = folder.path() / std::to_string(std::hash<std::string>()(name));
+    write_atomically(dir / name, "x");
+    try {
+      return find_submissions(dir, roster).at(0).student.name;
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(owner("doejane_77_1_m1.cpp") == "Doe, Jane");
+  CHECK(owner("doejane_LATE_42_1_m1.cpp") == "Doe");
+  CHECK(owner("a123_m1.cpp") == "Do, Ejane");
+  CHECK(owner("A12-final.cpp") == "Doe");
+  CHECK(owner("doe_smith.cpp") == "doe_smith");
+  CHECK(owner("d_smith.cpp") == "d_smith");
+  CHECK(owner("doe-m1.cpp") == "Doe");
+  const std::string asked = owner("doejane_m1.cpp");
+  CHECK(contains(asked, "'Do, Ejane' or 'Doe, Jane'"));
+  CHECK(contains(asked, "column 'file'"));
+}
+
+TEST_CASE("roster: a number of Canvas that contradicts the name is asked about") {
+  const auto asked = [](const std::vector<std::string>& names, const std::vector<Student>& roster) {
+    const convlab::testing::TemporaryFolder folder;
+    for (const std::string& name : names) write_atomically(folder.path() / name, "x");
+    try {
+      return find_submissions(folder.path(), roster).at(0).student.name;
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::vector<Student> roster = {{.name = "Li, Ann", .canvas = "77"}, {.name = "Lind, Jo"}};
+  CHECK(asked({"liann_77_1_m1.cpp"}, roster) == "Li, Ann");
+  CHECK(contains(asked({"liann_78_1_m1.cpp"}, roster), "Its ID in Canvas is 78, and that of"));
+  CHECK(asked({"lindjo_79_1_m1.cpp"}, roster) == "Lind, Jo");
+  CHECK(asked({"joannlind_80_1_m1.cpp"}, roster) == "joannlind");
+  // One name and two numbers, also where no roster says so.
+  CHECK(contains(asked({"lindjo_79_1_m1.cpp", "lindjo_81_1_m1.cpp"}, roster),
+                 "Two students are called 'Lind, Jo': their IDs in Canvas are 79 and 81"));
+  CHECK(contains(asked({"doe_1_1_m1.cpp", "doe_2_1_m1.cpp"}, {}), "Two students are called 'doe'"));
+  CHECK(asked({"doe_1_1_m1.cpp", "doe_1_2_m1.cpp"}, {}) == "doe");
 }

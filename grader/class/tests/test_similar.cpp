@@ -1,7 +1,8 @@
 #include <regex>
+#include <sstream>
 
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/class/similar.hpp"
 
 using namespace convlab;
@@ -10,7 +11,7 @@ using namespace convlab::grader;
 namespace {
 
 const std::string kSource =
-    read_text(CONVLAB_SOURCE_DIR "/grader/exploits/controls/chunked_im2col.cpp");
+    read_text(CONVLAB_SOURCE_DIR "/grader/corpus/exploits/controls/chunked_im2col.cpp");
 
 std::string renamed(std::string text) {
   for (const char* name : {"input", "weights", "output", "sum", "channels"}) {
@@ -37,7 +38,7 @@ TEST_CASE("similar: names, layout and comments hide nothing") {
 
 TEST_CASE("similar: one function taken over is found with its lines") {
   const std::string other =
-      read_text(CONVLAB_SOURCE_DIR "/grader/exploits/controls/looks_at_the_processor.cpp");
+      read_text(CONVLAB_SOURCE_DIR "/grader/corpus/exploits/controls/looks_at_the_processor.cpp");
   const std::string mixed = other + "\n" + kSource.substr(kSource.find("namespace {"));
   const auto pairs = similar_pairs({{"alice", "a.cpp", kSource}, {"bob", "b.cpp", mixed}}, {}, 0.3);
   REQUIRE(pairs.size() == 1);
@@ -51,4 +52,67 @@ TEST_CASE("similar: what everybody has counts for nobody") {
   // Two files of one student are no pair.
   CHECK(similar_pairs({{"alice", "a.cpp", kSource}, {"alice", "b.cpp", kSource}}, {}, 0.1).empty());
   CHECK(similar_pairs({{"a", "a.cpp", ""}, {"b", "b.cpp", "/* no end"}}, {}, 0.0).empty());
+}
+
+TEST_CASE("similar: code that is hidden in macros is found") {
+  // Each line of the body is a macro, and the body is a list of their names.
+  std::string macros;
+  std::string uses;
+  std::istringstream lines(kSource.substr(kSource.find("namespace {")));
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    line.resize(std::min(line.size(), line.find("//")));
+    const std::string name = "PART_" + std::to_string(number);
+    macros += number % 2 == 0 ? "#define " + name + " " + line + "\n"
+                              : "#define " + name + "(x, y) \\\n  " + line + "\n";
+    uses += number % 2 == 0 ? name + " " : name + "(a + (b, c), 1)\n";
+  }
+  const auto pairs =
+      similar_pairs({{"alice", "a.cpp", kSource}, {"bob", "b.cpp", macros + uses}}, {}, 0.5);
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0].share > 0.8);
+}
+
+TEST_CASE("similar: macros that grow without end take no time") {
+  std::string text = "#define M0\n";
+  for (int i = 1; i < 30; ++i) {
+    text += "#define M" + std::to_string(i) + "(x)";
+    for (int k = 0; k < 50; ++k) text += " M" + std::to_string(i - 1) + "(x x)";
+    text += "\n";
+  }
+  CHECK(similar_pairs({{"a", "a.cpp", text + "M29(n)"}, {"b", "b.cpp", "M"}}, {}, 0.1).empty());
+}
+
+TEST_CASE("similar: one macro that is each line in turn hides nothing, nor do those of a header") {
+  const std::string code = kSource.substr(kSource.find("namespace {"));
+  std::string in_turn;
+  std::string header;
+  std::string uses;
+  std::istringstream lines(code);
+  int number = 0;
+  for (std::string line; std::getline(lines, line); ++number) {
+    line.resize(std::min(line.size(), line.find("//")));
+    in_turn += "#undef P\n%:define P \\\r\n  " + line + "\nP\n";
+    header += "#define P" + std::to_string(number) + " " + line + "\n";
+    uses += "P" + std::to_string(number) + "\n";
+  }
+  for (const std::vector<OwnedSource>& bob :
+       {std::vector<OwnedSource>{{"bob", "b.cpp", in_turn}},
+        std::vector<OwnedSource>{{"bob", "b.hpp", header}, {"bob", "b.cpp", uses}}}) {
+    std::vector<OwnedSource> sources = bob;
+    sources.push_back({"alice", "a.cpp", kSource});
+    const auto pairs = similar_pairs(sources, {}, 0.5);
+    REQUIRE(pairs.size() == 1);
+    CHECK(pairs[0].share > 0.8);
+  }
+}
+
+TEST_CASE("similar: other names of the same macros hide nothing") {
+  const std::string macros = "#define TILE 16\n#define AT(y, x) input[(y) * TILE + (x)]\n";
+  const std::string code = macros + kSource + "float a = AT(1, 2) + AT(TILE, 3);\n";
+  const std::string other = std::regex_replace(std::regex_replace(code, std::regex("TILE"), "EDGE"),
+                                               std::regex("AT\\("), "PICK(");
+  const auto pairs = similar_pairs({{"alice", "a.cpp", code}, {"bob", "b.cpp", other}}, {}, 0.5);
+  REQUIRE(pairs.size() == 1);
+  CHECK(pairs[0].share > 0.99);
 }

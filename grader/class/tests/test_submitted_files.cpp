@@ -1,11 +1,16 @@
 #include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include <filesystem>
 
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/descriptor.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
@@ -16,10 +21,17 @@ using namespace convlab::grader;
 using convlab::grader::testing::ArchiveEntry;
 using convlab::grader::testing::write_archive;
 using convlab::testing::contains;
+namespace fs = std::filesystem;
 
 namespace {
 
 const std::string kPlace = "milestones/m1_cpu_baseline/conv_forward.cpp";
+
+// Of a path that is too long for a call with the whole.
+void write_text_here(const char* name) {
+  const Descriptor file(::open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  REQUIRE(file.is_open());
+}
 
 // The message about an archive with these entries.
 std::string refusal(const std::vector<ArchiveEntry>& entries) {
@@ -84,6 +96,54 @@ TEST_CASE("submitted files: bombs are refused before they are unpacked") {
   CHECK(contains(refusal(many), "more than 20000 files"));
 }
 
+TEST_CASE("submitted files: a path that only costs time is refused") {
+  std::string deep;
+  for (int i = 0; i < 300'000; ++i) deep += "a/";
+  const std::string said = refusal({{deep + "x.cpp", "x"}});
+  CHECK(contains(said, "has 600005 bytes, more than 1000"));
+  CHECK(said.size() < 300);
+  CHECK(refusal({{deep.substr(0, 900) + "x.cpp", "x"}}) == "read");
+}
+
+TEST_CASE("submitted files: compiled files are named and not read") {
+  const convlab::testing::TemporaryFolder folder;
+  write_archive(
+      folder.path() / "a.zip",
+      {{"conv.cpp", "CpuStage"}, {"fast.hpp.gch", std::string(10, '\0')}, {"build.o", "x"}});
+  write_atomically(folder.path() / "tree/conv.cpp", "CpuStage");
+  write_atomically(folder.path() / "tree/fast.hpp.gch", "x");
+  write_atomically(folder.path() / "tree/build.o", "x");
+  for (const char* place : {"a.zip", "tree"}) {
+    const auto files = read_submitted_files(folder.path() / place, read_archive);
+    const auto works = work_of(files, "");
+    REQUIRE(works.size() == 1);
+    CHECK(works[0].files == std::vector<SubmittedFile>{{"conv.cpp", "CpuStage"}});
+    CHECK(works[0].headers.empty());
+    CHECK(works[0].left_out ==
+          "Compiled files do not count, only their sources: build.o, fast.hpp.gch.");
+  }
+  CHECK(contains(refusal({{"build.o", "x"}}), "no source file"));
+}
+
+TEST_CASE("submitted files: a folder is as late as its newest source") {
+  using namespace std::chrono_literals;
+  const convlab::testing::TemporaryFolder folder;
+  const auto now = fs::file_time_type::clock::now();
+  const auto make = [&](const std::string& name, std::chrono::hours age) {
+    write_atomically(folder.path() / name, "x");
+    fs::last_write_time(folder.path() / name, now - age);
+  };
+  make("tree/milestones/m1/old.cpp", 90h);
+  make("tree/milestones/m1/sub/new.cpp", 50h);
+  make("tree/milestones/m1/notes.txt", 20h);
+  make("tree/README.md", 10h);
+  fs::last_write_time(folder.path() / "tree", now - 100h);
+  CHECK(last_change(folder.path() / "tree") == now - 50h);
+  make("alone.cpp", 30h);
+  CHECK(last_change(folder.path() / "alone.cpp") == now - 30h);
+  CHECK_FALSE(last_change(folder.path() / "nothing"));
+}
+
 TEST_CASE("submitted files: what is broken, empty or a link says so") {
   const convlab::testing::TemporaryFolder folder;
   const auto said_of = [&](const char* name) {
@@ -108,6 +168,130 @@ TEST_CASE("submitted files: what is broken, empty or a link says so") {
   CHECK(contains(said_of("tree"), "no source file"));
   std::filesystem::create_symlink("/etc/passwd", folder.path() / "tree" / "a.cpp");
   CHECK(contains(said_of("tree"), "symbolic link"));
+}
+
+TEST_CASE("submitted files: archives of macOS and names of any language are fine") {
+  const convlab::testing::TemporaryFolder folder;
+  const std::string name = "Übung/milestones/m1_cpu_baseline/faltung_é_卷积.cpp";
+  for (const char* archive : {"a.tar.gz", "b.zip"}) {
+    write_archive(folder.path() / archive, {{"__MACOSX/._a.cpp", std::string(3, '\0')},
+                                            {"Übung/._a.cpp", "x"},
+                                            {"Übung/.DS_Store", "x"},
+                                            {"Übung/.git/link.cpp", "", AE_IFLNK, "/etc/passwd"},
+                                            {name, "CpuStage"}});
+    const auto files = read_submitted_files(folder.path() / archive, read_archive);
+    REQUIRE(files.size() == 1);
+    CHECK(files[0].path == name);
+    CHECK(work_of(files, "").at(0).files.size() == 1);
+  }
+}
+
+TEST_CASE("submitted files: nothing that a student can make is a fault of the machine") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto refused = [&](const std::string& name) {
+    CHECK_THROWS_AS(read_submitted_files(folder.path() / name, read_archive), RefusedSubmission);
+  };
+  const auto make = [&](const std::string& place) {
+    fs::create_directories((folder.path() / place).parent_path());
+    return folder.path() / place;
+  };
+  const Descriptor listener(::socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string place = make("a/x.cpp").string();
+  REQUIRE(place.size() < sizeof(address.sun_path));
+  place.copy(address.sun_path, place.size());
+  REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  refused("a");
+  ::mkfifo(make("b/x.cpp").c_str(), 0600);
+  refused("b");
+  // A path that is longer than the system's: each folder is made inside the last one.
+  const fs::path back = fs::current_path();
+  fs::current_path((make("c/x.cpp")).parent_path());
+  for (int i = 0; i < 25; ++i) {
+    fs::create_directory(std::string(200, 'd'));
+    fs::current_path(std::string(200, 'd'));
+  }
+  write_text_here("x.cpp");
+  fs::current_path(back);
+  refused("c");
+  fs::create_symlink("x.cpp", make("d/x.cpp"));
+  refused("d");
+  const std::string both = refusal({{"x.cpp", "a"}, {"x.cpp/y.hpp", "b"}});
+  CHECK(contains(both, "'x.cpp' in it is a file and a folder"));
+}
+
+TEST_CASE("work of a submission: headers come along, tests, backups and other kinds do not count") {
+  const std::string folder = "milestones/m2_gpu_baseline/";
+  const std::string text = "convlab::ConvolutionStage<Mine> stage;";
+  const auto works = work_of({{folder + "conv_forward.cu", text},
+                              {folder + "conv_forward_backup.cu", text},
+                              {folder + "test.cu", "int main() {}"},
+                              {folder + "main.cpp", "int main() {}"},
+                              {folder + "mine/tile.cuh", "constexpr int kTile = 16;"}},
+                             "");
+  REQUIRE(works.size() == 1);
+  CHECK(works[0].milestone == "m2");
+  REQUIRE(works[0].files.size() == 1);
+  CHECK(works[0].files[0].path == folder + "conv_forward.cu");
+  REQUIRE(works[0].headers.size() == 1);
+  // Loose: what computes, and of those the name that the course asks for.
+  const auto loose = work_of({{"x/new-forward.cu", "conv_forward_gpu"},
+                              {"x/new-forward_old.cu", "conv_forward_gpu"},
+                              {"x/test.cu", "int main() {}"},
+                              {"x/main.cpp", "int main() {}"},
+                              {"x/util.h", ""}},
+                             "", "doejane_1_2_m2-files.zip");
+  REQUIRE(loose.size() == 1);
+  CHECK(loose[0].milestone == "m2");
+  REQUIRE(loose[0].files.size() == 1);
+  CHECK(loose[0].files[0].path == "x/new-forward.cu");
+  CHECK(loose[0].headers.size() == 1);
+  // A new file counts where no handed-out one was changed.
+  CHECK(work_of({{folder + "mine.cu", text}}, "").at(0).files.at(0).path == folder + "mine.cu");
+}
+
+TEST_CASE("work of a submission: copies and other trees do not count") {
+  const std::string text = "convlab::ConvolutionStage<Mine> stage;";
+  const auto file_of = [&](const std::vector<SubmittedFile>& files) {
+    try {
+      const auto works = work_of(files, "m2");
+      return works.size() == 1 && works[0].files.size() == 1 ? works[0].files[0].path : "several";
+    } catch (const RefusedSubmission& refused) {
+      return std::string(refused.what());
+    }
+  };
+  CHECK(file_of({{"conv.cu", text},
+                 {"conv (copy).cu", text},
+                 {"Copy of conv.cu", text},
+                 {"old/conv.cu", text},
+                 {"test_conv.cu", "int main() {}"}}) == "conv.cu");
+  CHECK(contains(file_of({{"a.cu", text}, {"b.cu", text}}), "2 .cu files (a.cu, b.cu)"));
+  const std::string folder = "milestones/m2_gpu_baseline/";
+  CHECK(file_of({{folder + "mine.cu", text}, {folder + "mine (copy).cu", text}}) ==
+        folder + "mine.cu");
+  CHECK(contains(file_of({{folder + "a.cu", text}, {folder + "b.cu", text}}),
+                 "and m2 consists of one"));
+  // A backup inside, of files with the same names; and one that is as near to the top.
+  const std::string place = folder + "conv_forward.cu";
+  CHECK(file_of({{"lab/" + place, text}, {"lab/old/" + place, "broken"}}) == place);
+  CHECK(contains(file_of({{"a/" + place, text}, {"b/" + place, text}}),
+                 "twice, in 'a/' and in 'b/'"));
+}
+
+TEST_CASE("work of a submission: the sum of its files is bounded") {
+  const std::string folder = "milestones/m2_gpu_baseline/";
+  std::vector<SubmittedFile> many = {{folder + "conv_forward.cu", "x"}};
+  for (int i = 0; i < 99; ++i) many.push_back({folder + std::to_string(i) + ".hpp", "x"});
+  CHECK(work_of(many, "").at(0).headers.size() == 99);
+  many.push_back({folder + "one_more.hpp", "x"});
+  CHECK_THROWS_AS(work_of(many, ""), RefusedSubmission);
+  const std::string large(std::size_t{2} << 20, 'x');
+  CHECK_THROWS_AS(
+      work_of(
+          {{folder + "conv_forward.cu", "x"}, {folder + "a.hpp", large}, {folder + "b.hpp", large}},
+          ""),
+      RefusedSubmission);
 }
 
 TEST_CASE("work of a submission: only what was changed, and only if it is clear") {

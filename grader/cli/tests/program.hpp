@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/testing/run_command.hpp"
+#include "common/base/testing/run_command.hpp"
 
 namespace convlab::grader {
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <string>
 
-#include "common/file/whole_file.hpp"
-#include "common/testing/run_command.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/testing/run_command.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 
 namespace convlab::grader {
 

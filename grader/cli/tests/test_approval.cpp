@@ -12,8 +12,8 @@
 #include <regex>
 #include <sstream>
 
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/cli/tests/small_course.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -54,7 +54,7 @@ void approve(const std::string& name, const std::string& text) {
     CAPTURE(line);
     // Lines with paths may be longer.
     if (line.find('/') == std::string::npos || line.find(' ', 2) != std::string::npos) {
-      CHECK(grader::display_width(line) <= grader::kColumns);
+      CHECK(convlab::display_width(line) <= grader::kColumns);
     }
     CHECK(line.find('\033') == std::string::npos);
     CHECK((line.empty() || line.back() != ' ' || line.ends_with("[y/N] ")));
@@ -89,8 +89,9 @@ void approve(const std::string& name, const std::string& text) {
 TEST_CASE("approval: help of the grader and of every command") {
   const SmallCourse course("plain_loops");
   std::string text;
-  for (const char* command : {"", "check", "watch", "list", "hint", "explain", "reset", "submit",
-                              "plot", "compare", "report", "handout make", "doctor", "lint"}) {
+  for (const char* command :
+       {"", "next", "check", "watch", "list", "hint", "explain", "predict", "answer", "reset",
+        "submit", "restore", "plot", "compare", "report", "handout make", "doctor", "lint"}) {
     text += "$ grader " + std::string(command) + (*command == '\0' ? "" : " ") + "--help\n" +
             course.grader(std::string(command) + " --help").out;
   }
@@ -136,7 +137,8 @@ TEST_CASE("approval: a day of a student, from the list to the submission") {
   step("reset m1 --yes");
   step("check m7");
   step("check m1 --batches many");
-  step("watch");
+  step("check");
+  step("next");
   approve("student_day", neutral(text, course));
 }
 

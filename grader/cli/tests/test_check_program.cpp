@@ -2,13 +2,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/file/whole_file.hpp"
-#include "common/testing/address_sanitizer.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/cli/tests/program.hpp"
-#include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;

@@ -1,11 +1,12 @@
 // The hand-out maker, on a copy of this tree.
 #include <filesystem>
 
-#include "common/file/whole_file.hpp"
-#include "common/process/run_process.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
-#include "common/testing/temporary_folder.hpp"
+#include "common/base/lines.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -49,6 +50,8 @@ TEST_CASE("grader handout: the tree without solutions, the same bytes each time"
   const fs::path a = copy.folder.path() / "a";
   CHECK(fs::exists(a / "convlab-SP27/milestones/m4_optimizations/README.md"));
   CHECK_FALSE(fs::exists(a / "convlab-SP27/reference/solutions"));
+  CHECK(fs::exists(a / "convlab-SP27/AGENTS.md"));
+  CHECK_FALSE(fs::exists(a / "convlab-SP27/milestones/handout_files"));
   CHECK(read_text(a / "convlab-SP27.tar.gz") ==
         read_text(copy.folder.path() / "b/convlab-SP27.tar.gz"));
   CHECK(contains(copy.make("a").output, "exists already"));
@@ -59,7 +62,112 @@ TEST_CASE("grader handout: the tree without solutions, the same bytes each time"
   CHECK(copy.make("d", {"--milestones", "m9"}).exit_code == 2);
 }
 
-TEST_CASE("grader handout: an answer is found, also under other names") {
+namespace {
+
+void append(const fs::path& file, const std::string& text) {
+  write_atomically(file, read_text(file) + text);
+}
+
+// The line of a solution that contains `part`.
+std::string line_of(const std::string& solution, const std::string& part) {
+  for (const std::string& line :
+       lines_of(read_text(fs::path(CONVLAB_SOURCE_DIR) / "reference/solutions" / solution))) {
+    if (contains(line, part)) return line;
+  }
+  FAIL("no line of " << solution << " contains " << part);
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("grader handout: holds what the list names, in pages without answers") {
+  const Copy copy;
+  if (!copy.made) {
+    WARN("skipped: this is no git working tree with solutions");
+    return;
+  }
+  REQUIRE(copy.make("a").exit_code == 0);
+  const fs::path tree = copy.folder.path() / "a/convlab-SP27";
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    const std::string path = entry.path().lexically_relative(tree).generic_string();
+    INFO(path);
+    CHECK_FALSE(contains(path, "/tests/"));
+    CHECK_FALSE(contains(path, "benchmarks/"));
+    CHECK_FALSE(path.starts_with("grader/corpus"));
+    CHECK_FALSE(path.starts_with("grader/class"));
+    if (!path.ends_with(".md")) continue;
+    CHECK_FALSE(contains(read_text(entry.path()), "```diff"));
+    CHECK_FALSE(contains(read_text(entry.path()), "for instructors -->"));
+  }
+  CHECK(files < 800);
+}
+
+TEST_CASE("grader handout: an answer is found in every kind of file, with file and line") {
+  const Copy copy;
+  if (!copy.made) {
+    WARN("skipped: this is no git working tree with solutions");
+    return;
+  }
+  const std::string loop = line_of("m1_cpu_baseline/conv_forward.cpp", "sum += ");
+  const std::string typical = line_of("typical/m4.cu", "sum += weight_tile");
+  // Its spaces removed, quoted, behind other text: what a line of a file may look like.
+  const std::string squeezed = [&] {
+    std::string text = loop;
+    std::erase(text, ' ');
+    return text;
+  }();
+  const std::vector<std::pair<std::string, std::string>> planted = {
+      {"README.md", "    " + loop},
+      {"docs/glossary.md", "| sum | `" + squeezed + "` |"},
+      {"docs/images/im2col.svg", "<!-- " + typical + " -->"},
+      {"docs/colab.ipynb", "\"" + loop + "\\n\","},
+      {"milestones/m2_gpu_baseline/hints.json", " \"" + typical + "\""},
+      {"milestones/m1_cpu_baseline/conv_forward.cpp", "// " + loop},
+      {"milestones/m2_gpu_baseline/puzzles/vector_add.cu", typical},
+      {"common/stage/stage.hpp", "//" + squeezed},
+      {"common/emulation/CMakeLists.txt", "# " + loop},
+      {"common/setup/lab", "# " + typical},
+      {"grader/report/pages/page.css", "/* " + loop + " */"},
+      {"reference/results/nvidia-h200.m1.json", loop},
+      {".clang-format", "# " + loop}};
+  for (const auto& [file, line] : planted) append(copy.tree / file, line + "\n");
+  const FinishedProcess run = copy.make("a");
+  CHECK(run.exit_code == 1);
+  // The lines of the terminal wrap.
+  const std::string output = [&] {
+    std::string text = run.output;
+    std::erase_if(text, [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; });
+    return text;
+  }();
+  for (const auto& [file, line] : planted) {
+    INFO(file << "\n" << run.output);
+    const auto number = lines_of(read_text(copy.tree / file)).size();
+    // A page may be shorter for students.
+    const bool page = file.ends_with(".md");
+    CHECK(contains(output, file + ":" + (page ? "" : std::to_string(number) + "tells")));
+  }
+  CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
+}
+
+TEST_CASE("grader handout: a link that leads nowhere is found") {
+  const Copy copy;
+  if (!copy.made) {
+    WARN("skipped: this is no git working tree with solutions");
+    return;
+  }
+  append(copy.tree / "docs/setup.md", "[words](class.md)\n[words](timing.md#no-such-part)\n");
+  append(copy.tree / "common/setup/lab", "# docs/training.md\n");
+  const FinishedProcess run = copy.make("a");
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "leads to class.md"));
+  CHECK(contains(run.output, "leads to timing.md#no-such-part"));
+  CHECK(contains(run.output, "leads to docs/training.md"));
+}
+
+TEST_CASE("grader handout: an exercise that is solved is found, also under other names") {
   const Copy copy;
   if (!copy.made) {
     WARN("skipped: this is no git working tree with solutions");
@@ -76,7 +184,7 @@ TEST_CASE("grader handout: an answer is found, also under other names") {
   const FinishedProcess run = copy.make("a");
   CHECK(run.exit_code == 1);
   CHECK(contains(run.output, "m1_cpu_baseline/conv_forward.cpp is much like the solution"));
-  CHECK(contains(run.output, "m2_gpu_baseline/conv_forward.cu is a file of the solutions"));
+  CHECK(contains(run.output, "m2_gpu_baseline/conv_forward.cu is the solution"));
   CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
   CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27.tar.gz"));
 }

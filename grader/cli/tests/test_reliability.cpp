@@ -1,12 +1,12 @@
 #include <filesystem>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/cli/tests/program.hpp"
 #include "grader/cli/tests/small_course.hpp"
-#include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
 #include "grader/cli/tests/small_course.hpp"
 
 using namespace convlab;
@@ -147,9 +147,10 @@ TEST_CASE("storage: a compiler without space is no mistake in the source") {
   if (!can_mount()) CONVLAB_SKIP(kNoMount);
   const SmallCourse course("plain_loops");
   const std::filesystem::path build = std::filesystem::path(CONVLAB_BINARY_DIR).parent_path();
-  std::filesystem::create_symlink(build / "given_file", course.build() / "given_file");
-  const std::string check =
-      "./grader check m1 --batches 1 --solution " CONVLAB_SOURCE_DIR "/grader/exploits/throws.cpp";
+  std::filesystem::create_symlink(build / "custom_submission",
+                                  course.build() / "custom_submission");
+  const std::string check = "./grader check m1 --batches 1 --solution " CONVLAB_SOURCE_DIR
+                            "/grader/corpus/exploits/throws.cpp";
   for (const char* size : {"8k", "16k"}) {
     const CommandResult run =
         run_with(course, {std::string("size=") + size, ""}, "../sources", check);

@@ -1,12 +1,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "common/file/whole_file.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/contains.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/cli/tests/small_course.hpp"
-#include "grader/result/check_result.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -21,9 +22,10 @@ std::size_t count(const std::string& text, const std::string& part) {
   return times;
 }
 
-// Waits until a file holds some words, at most 60 seconds. The file must not be there from before.
+// Waits until a file holds some words, however slow the machine is: ctest has the limit. The file
+// must not be there from before.
 std::string until(const std::string& words, const std::string& file) {
-  return "for i in $(seq 600); do grep -q '" + words + "' " + file + " && break; sleep 0.1; done";
+  return "until grep -q '" + words + "' " + file + "; do sleep 0.1; done";
 }
 
 std::vector<std::filesystem::path> backups(const SmallCourse& course) {
@@ -98,6 +100,7 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
         "m1-submission/\n"
         "m1-submission/MANIFEST.sha256\n"
         "m1-submission/environment.json\n"
+        "m1-submission/history.jsonl\n"
         "m1-submission/milestones/\n"
         "m1-submission/milestones/m1_cpu_baseline/\n"
         "m1-submission/milestones/m1_cpu_baseline/conv_forward.cpp\n"
@@ -148,7 +151,7 @@ TEST_CASE("grader check: a missing CMake or compiler is the environment's fault"
   course.set_cmake(
       "echo '/bin/sh: 1: /usr/bin/c++: not found'; echo 'No space left on device'; exit 1");
   CHECK(course.grader("check m1").exit_code == 1);
-  write_atomically(course.build() / "given_file" / "cpu.compile", "/nonexistent/c++\n");
+  write_atomically(course.build() / "custom_submission" / "cpu.compile", "/nonexistent/c++\n");
   const CommandResult no_compiler = course.grader("check m1");
   CHECK(no_compiler.exit_code == 3);
   CHECK(contains(no_compiler.out, "compiler that this build was configured with is gone"));
@@ -164,7 +167,7 @@ TEST_CASE("grader watch: checks again after a save, shows the first failure, end
       "exit $code");
   INFO(run.out);
   CHECK(run.exit_code == 0);
-  CHECK(count(run.out, "E-borders  ") == 2);
+  CHECK(count(run.out, "E-terms  ") == 2);
   CHECK(count(run.out, "    next   ") == 2);
   CHECK_FALSE(contains(run.out, "\033"));
 
@@ -198,7 +201,7 @@ TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   std::filesystem::remove(course.build() / "bin" / "m1");
   CHECK(contains(course.grader("list").out, ") found E-build"));
   std::filesystem::remove_all(course.build() / "results");
-  CHECK(contains(course.grader("list").out, "not built: cmake --build --preset lab"));
+  CHECK(contains(course.grader("list").out, "    not checked yet\n"));
 }
 
 TEST_CASE("grader list: right numbers alone do not pass") {
@@ -251,7 +254,7 @@ TEST_CASE("grader list: how far every stage is") {
   CHECK(contains(course.grader("list").out, "not checked yet\n"));
   CHECK(course.grader("check m1 --batches 1").exit_code == 1);
   const std::string checked = course.grader("list").out;
-  CHECK(contains(checked, "not passed (E-borders)  20"));
+  CHECK(contains(checked, "not passed (E-terms)  20"));
   CHECK(contains(checked, "\n[..............................]  0 of 1 stages passed\n"));
   write_atomically(course.source(), "// more work\n");
   CHECK(contains(course.grader("list").out, "  changed since\n"));
@@ -260,4 +263,124 @@ TEST_CASE("grader list: how far every stage is") {
   CHECK(json[0]["milestone"] == "m1");
   CHECK(json[0]["stages"][0]["state"] == "not passed");
   CHECK(json[0]["stages"][0]["changed"] == true);
+}
+
+TEST_CASE("grader next: leads from the exercise to its explanation and the questions, to the end") {
+  const SmallCourse course("plain_loops");
+  // Without line breaks.
+  const auto next = [&] {
+    std::istringstream words(course.grader("next").out);
+    std::string text;
+    for (std::string word; words >> word;) text += word + " ";
+    return text;
+  };
+  CHECK(contains(next(), "stages 0 of 1"));
+  CHECK(contains(next(), "Next: the stage baseline. Read "));
+  CHECK(contains(next(), "build/bin/grader watch m1"));
+  write_atomically(course.source(), "// my work\n");
+  CHECK(contains(next(), "was not checked as it is now."));
+  CHECK(course.grader("check m1 --batches 1 --no-build --no-speed").exit_code == 0);
+  // That program is older than its source.
+  CHECK(contains(next(), "was not checked as it is now."));
+  CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
+  CHECK(contains(next(), "It passes with few images."));
+  CHECK(course.grader("check m1 --batches 1000 --no-speed").exit_code == 0);
+  const std::string passed = next();
+  INFO(passed);
+  CHECK(contains(passed, "stages 1 of 1, explained 0 of 1, questions 0 of "));
+  CHECK(contains(passed, "Next: a look at what your kernel does"));
+  CHECK(course.grader("explain m1").exit_code == 0);
+  CHECK(contains(next(), "Next: question 1 of the chapter of m1. How many multiply-adds"));
+  CHECK(course.grader("answer m1 9").exit_code == 2);
+  CHECK(contains(course.grader("answer m1 1 '2 GFLOP/s'").out, "Kept: "));
+  CHECK(contains(course.grader("answer m1").out, "      Yours: 2 GFLOP/s\n"));
+  CHECK(contains(next(), "Next: question 2 of"));
+
+  // A new clone on another machine continues there.
+  CHECK(course.grader("submit m1 --output ../mine.tar.gz").exit_code == 0);
+  const SmallCourse clone("plain_loops");
+  const std::string archive = (course.build() / "mine.tar.gz").string();
+  const CommandResult restored = clone.grader("restore " + archive);
+  INFO(restored.out);
+  CHECK(restored.exit_code == 0);
+  CHECK(read_text(clone.source()) == "// my work\n");
+  CHECK(contains(clone.grader("next").out, "Next: question 2 of"));
+  CHECK(contains(clone.grader("list").out, "1 of 1 stages passed"));
+  // Again over other work: a backup.
+  write_atomically(clone.source(), "// other work\n");
+  CHECK(contains(clone.grader("restore " + archive).out, "Yours is now\n"));
+  CHECK(read_text(backups(clone).at(0)) == "// other work\n");
+  const std::string bad = " && gzip -dc " + archive + " | sed 's/my work/no work/' | gzip >bad.tgz";
+  CHECK(contains(clone.shell("true" + bad + "; ./grader restore bad.tgz").out,
+                 "no whole archive of grader submit: milestones/"));
+
+  for (int question = 2; question <= 7; ++question) {
+    CHECK(course.grader("answer m1 " + std::to_string(question) + " mine").exit_code == 0);
+  }
+  CHECK(contains(next(), "Congratulations!"));
+}
+
+TEST_CASE("grader predict: before the first measurement, beside it in the report") {
+  const SmallCourse course("plain_loops");
+  write_atomically(course.source(), "// my work\n");
+  const std::string slip = "predict m1 --stage baseline --limit latency --loads 2 --op-ms 900 ";
+  CHECK(course.grader("predict m1 --stage bse").exit_code == 2);
+  CHECK(contains(course.grader(slip).out, "The prediction needs --because: Why?"));
+  CHECK(contains(course.grader(slip + "--because 'just a feeling'").out,
+                 "A reason is a sentence with a number"));
+  const std::string reason =
+      "--because 'each of the 49 products waits four cycles for the sum before it'";
+  CHECK(contains(course.grader(slip + reason).out, "Kept. "));
+  CHECK(contains(course.grader(slip + reason).out, "You predicted on 20"));
+  CHECK(course.grader("check m1 --batches 1000 --no-speed").exit_code == 0);
+  CHECK(course.grader("answer m1 baseline 'The 4 cycles overlap.'").exit_code == 0);
+  CHECK(course.grader("answer m1 4 'It takes 98765.4 ms.'").exit_code == 0);
+  CHECK(course.grader("report m1 --no-plots --output ../report").exit_code == 0);
+  const std::string report = read_text(course.build() / "report" / "report.md");
+  INFO(report);
+  CHECK(contains(report, "## Predicted and measured"));
+  CHECK(contains(report, "| loads for each multiply-add | 2.00 |"));
+  CHECK(contains(report, "| op time at 1000 images, ms | 900 | "));
+  CHECK(contains(report, "The 4 cycles overlap."));
+  CHECK(contains(report, "It takes 98765.4 ms."));
+
+  const SmallCourse late("plain_loops");
+  write_atomically(late.source(), "// my work\n");
+  CHECK(late.grader("check m1 --batches 1 --no-speed").exit_code == 0);
+  const CommandResult refused = late.grader(slip + reason);
+  CHECK(refused.exit_code == 1);
+  CHECK(contains(refused.out, "baseline was measured already on 20"));
+}
+
+TEST_CASE("grader hint: first about the finding, one more for each check that found it again") {
+  const SmallCourse course("wrong_borders");
+  const auto hint = [&] { return course.grader("hint m1").out; };
+  write_atomically(course.source(), "// my work\n");
+  CHECK(course.grader("check m1 --batches 1").exit_code == 1);
+  CHECK(contains(
+      hint(), "E-terms  products are missing, or count several times\n  The finding says which"));
+  CHECK(contains(hint(), "Hint 1 of "));
+  CHECK(course.grader("check m1 --batches 1").exit_code == 1);
+  CHECK(contains(hint(), ", in 2 checks\n  Take the smallest failing case"));
+  CHECK(course.grader("check m1 --batches 1").exit_code == 1);
+  const std::string third = hint();
+  INFO(third);
+  CHECK(contains(third, ", in 3 checks\n  The smallest case that is wrong: '"));
+  CHECK(contains(hint(), "Hint 2 of "));
+  course.use("plain_loops");
+  CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
+  CHECK(contains(hint(), "Hint 3 of "));
+}
+
+TEST_CASE("grader watch: without a milestone it does what grader next says") {
+  const SmallCourse course("wrong_borders");
+  write_atomically(course.source(), "// my work\n");
+  const CommandResult run = course.shell(
+      "rm -f out; ./grader watch --batches 1 >out & pid=$!; " + until("Ctrl-C to end", "out") +
+      "; kill -INT $pid; wait $pid; code=$?; cat out; exit $code");
+  INFO(run.out);
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.starts_with("Next: the stage baseline."));
+  CHECK(count(run.out, "E-terms  ") == 1);
+  CHECK(contains(run.out, "conv_forward.cpp found E-terms."));
 }

@@ -1,7 +1,7 @@
 #include <sstream>
 
-#include "common/testing/catch.hpp"
-#include "grader/findings/catalogue.hpp"
+#include "common/base/testing/catch.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -16,7 +16,7 @@ TEST_CASE("check report: findings fit into 80 columns, whatever was seen") {
     std::istringstream lines(grader::finding_text(grader::finding(diagnosis.id, seen)));
     for (std::string line; std::getline(lines, line);) {
       CAPTURE(line);
-      CHECK(grader::display_width(line) <= grader::kColumns);
+      CHECK(convlab::display_width(line) <= grader::kColumns);
     }
   }
 }

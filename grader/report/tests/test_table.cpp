@@ -1,4 +1,4 @@
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 #include "grader/report/table.hpp"
 
 using namespace convlab::grader;
@@ -7,7 +7,7 @@ TEST_CASE("table: one table in every form") {
   const Table table{.heading = {"stage", "ms"}, .rows = {{"a_b|c & <d>", "1.5"}, {"é", "10"}}};
   CHECK(plain_table(table) == "stage         ms\na_b|c & <d>  1.5\né             10\n");
   CHECK(markdown_table(table) ==
-        "| stage | ms |\n|---|---:|\n| a\\_b\\|c & &lt;d> | 1.5 |\n| é | 10 |\n");
+        "| stage | ms |\n|---|---:|\n| a\\_b\\|c &amp; &lt;d&gt; | 1.5 |\n| é | 10 |\n");
   CHECK(csv_table(table) == "stage,ms\na_b|c & <d>,1.5\né,10\n");
   CHECK(latex_table(table) ==
         "\\begin{tabular}{lr}\n  \\toprule\n  stage & ms \\\\\n  \\midrule\n"

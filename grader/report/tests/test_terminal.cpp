@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
@@ -19,7 +19,11 @@ TEST_CASE("terminal: a paragraph wraps at 80 columns and hangs below its label")
   const std::string text = paragraph(
       "next  ", std::string(30, 'a').append(" ").append(40, 'b').append(" ").append(5, 'c'));
   CHECK(text == "next  " + std::string(30, 'a') + " " + std::string(40, 'b') + "\n      ccccc\n");
-  CHECK(paragraph("x ", std::string(100, 'y')) == "x " + std::string(100, 'y') + "\n");
+  // A terminal would move the rest of a long word to the first column, where verdicts stand.
+  CHECK(paragraph("x ", std::string(100, 'y')) ==
+        "x " + std::string(78, 'y') + "\n  " + std::string(22, 'y') + "\n");
+  CHECK(paragraph("x ", "a" + std::string(77, '\xa0') + "PASSED").find("\nPASSED") ==
+        std::string::npos);
 }
 
 TEST_CASE("terminal: no colours where output is no terminal") {

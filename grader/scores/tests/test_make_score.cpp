@@ -1,4 +1,7 @@
-#include "common/testing/catch.hpp"
+#include <cmath>
+
+#include "common/base/testing/catch.hpp"
+#include "grader/measure/counters.hpp"
 #include "grader/scores/make_score.hpp"
 
 using namespace convlab;
@@ -178,4 +181,54 @@ TEST_CASE("points: puzzles give their share, and none where nobody looked at the
   const Score none = make_score(rules, work, {});
   CHECK(none.items.front().credit == Credit::kNotMeasured);
   CHECK(none.counted() == 0.0);
+}
+
+TEST_CASE("points: a prediction gives its points where somebody looked for it") {
+  ScoreRules rules = kRules;
+  rules.items = {{.stage = "a", .what = ScoreRule::What::kPrediction, .points = 1}};
+  const CheckResult check = passed();
+  CheckedWork work{.check = check};
+  CHECK(make_score(rules, work, {}).items.front().credit == Credit::kNotMeasured);
+  work.predicted.emplace();
+  CHECK(make_score(rules, work, {}).items.front().earned == 0.0);
+  work.predicted->insert("a");
+  CHECK(make_score(rules, work, {}).items.front().earned == 1.0);
+}
+
+TEST_CASE("score: counters give points for the limits that they keep, without a GPU") {
+  const CheckResult check = passed();
+  const ScoreRules rules{.network = "fa23",
+                         .items = {{.stage = "a",
+                                    .what = ScoreRule::What::kCounters,
+                                    .points = 10,
+                                    .limits = {{.counter = "loads-per-product", .at_most = 0.5},
+                                               {.counter = "tensor-share", .at_least = 1.0}}}}};
+  CheckedWork work = work_of(check);
+  work.emulated = true;
+  const auto counted = [](double loads, double tensor) {
+    CounterOutcome outcome{.stage = "a", .values = std::vector<double>(counters().size(), NAN)};
+    const auto set = [&](const char* id, double value) {
+      outcome.values[static_cast<std::size_t>(find_counter(id) - counters().data())] = value;
+    };
+    set("loads-per-product", loads);
+    set("tensor-share", tensor);
+    return outcome;
+  };
+  const auto item = [&](const CounterOutcome& outcome) {
+    return make_score(rules, work, {}, {outcome}).items.front();
+  };
+  CHECK(item(counted(0.5, 1.0)).credit == Credit::kEarned);
+  const ScoreItem half = item(counted(2.0, 1.0));
+  CHECK(half.earned == 5);
+  CHECK(half.yours == "1 of 2");
+  CHECK(half.why == "loads for each multiply-add 2.00, at most 0.50");
+  CHECK(item(counted(2.0, NAN)).earned == 0);
+  CHECK(item({.stage = "a", .why_not = "it cannot be emulated"}).credit == Credit::kNotMeasured);
+  // Wrong results earn nothing by how they were computed.
+  CheckResult wrong = check;
+  wrong.cases.front().verdict = Verdict::kFailed;
+  const CheckedWork failed = work_of(wrong);
+  const ScoreItem none = make_score(rules, failed, {}, {}).items.front();
+  CHECK(none.credit == Credit::kPartial);
+  CHECK(none.why == "only right results are counted");
 }

@@ -15,11 +15,11 @@
 #include <array>
 #include <stdexcept>
 
-#include "common/process/descriptor.hpp"
+#include "common/base/descriptor.hpp"
+#include "common/base/testing/mutation_fuzz.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/testing/mutation_fuzz.hpp"
 #include "grader/submission/submission.hpp"
 
 using namespace convlab;

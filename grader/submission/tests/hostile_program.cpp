@@ -6,9 +6,9 @@
 
 #include <cstdlib>
 
+#include "common/base/testing/mutation_fuzz.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
-#include "common/testing/mutation_fuzz.hpp"
 
 using namespace convlab;
 

@@ -1,4 +1,4 @@
-// Puzzle 3 of 3: bring the result home. Two or three lines.
+// Puzzle 3 of 3: copy the result back. About four lines.
 //
 // A GPU has its own memory. prolog reserves arrays there and copies the numbers to it:
 //

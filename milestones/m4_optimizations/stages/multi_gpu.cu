@@ -19,10 +19,10 @@
 
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

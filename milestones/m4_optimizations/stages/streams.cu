@@ -26,9 +26,9 @@
 
 #include <cuda_runtime.h>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

@@ -23,7 +23,7 @@ void compare(benchmark::State& state, const ConvShape& shape) {
                                   static_cast<float>(shape.taps()));
   for (auto _ : state) {
     const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
-                                        oracle::Tolerance::of(Precision::kFp32));
+                                        oracle::Tolerance::of(Precision::kFp32, shape));
     if (!report.passed(shape)) state.SkipWithError("the comparison found an error");
   }
   state.counters["Gmadd/s"] = benchmark::Counter(static_cast<double>(shape.multiply_adds()) * 1e-9,

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace convlab::oracle {
 

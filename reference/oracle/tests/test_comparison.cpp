@@ -3,7 +3,8 @@
 #include <limits>
 #include <numeric>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/network/preset.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/tests/fixtures.hpp"
 
@@ -12,7 +13,7 @@ using oracle::Tolerance;
 
 namespace {
 
-const Tolerance kFp32 = Tolerance::of(Precision::kFp32);
+const Tolerance kFp32 = Tolerance::of(Precision::kFp32, {});
 
 /// A shape with its inputs and a right output, to spoil.
 struct Problem {
@@ -42,18 +43,72 @@ float round_to_bits(float value, int bits) {
   return shifted - (shifted - value);
 }
 
-/// A number of 11 bits, enough of a half for sums between its smallest and its largest number.
-class Half {
- public:
-  // NOLINTNEXTLINE(google-explicit-constructor): a stand-in for float
-  Half(float value) : value_(round_to_bits(value, 11)) {}
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  operator float() const { return value_; }
-  Half& operator+=(float more) { return *this = value_ + more; }
+// As a half: to nearest even, numbers below 2^-14 to multiples of 2^-24.
+float to_half(float value) {
+  if (std::fabs(value) >= 0x1p-14f) return round_to_bits(value, 11);
+  return std::ldexp(std::nearbyint(std::ldexp(value, 24)), -24);
+}
 
- private:
-  float value_;
+float cut_off(float value, int bits) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & ~((1U << bits) - 1U));
+}
+
+/// What a program of a class computes: each input, product and sum passes through these.
+struct Roundings {
+  Precision precision;
+  float (*input)(float);
+  float (*product)(float) = [](float value) { return value; };
+  float (*sum)(float) = [](float value) { return value; };
 };
+
+const Roundings kRoundings[] = {
+    {Precision::kFp32, [](float value) { return value; }},
+    {Precision::kTf32, [](float value) { return round_to_bits(value, 11); }},
+    {Precision::kTf32Truncated, [](float value) { return cut_off(value, 13); }},
+    {Precision::kFp16, to_half},
+    {Precision::kBf16, [](float value) { return round_to_bits(value, 8); }},
+    {Precision::kBf16Truncated, [](float value) { return cut_off(value, 16); }},
+    {Precision::kFp16Products, to_half, to_half},
+    {Precision::kFp16Sums, to_half, to_half, to_half},
+};
+
+/// The output of a part of the rows of one image; the rest stays exact.
+std::vector<float> rounded_output(const ConvShape& s, const std::vector<float>& input,
+                                  const std::vector<float>& weights, const Roundings& roundings,
+                                  int left_out = -1) {
+  std::vector<float> output;
+  for (int m = 0; m < s.out_channels; ++m) {
+    for (int h = 0; h < s.out_height(); ++h) {
+      for (int w = 0; w < s.out_width(); ++w) {
+        float sum = 0.0f;
+        for (int tap = 0; tap < s.taps(); ++tap) {
+          if (tap == left_out) continue;
+          const int c = tap / (s.kernel * s.kernel), p = tap / s.kernel % s.kernel,
+                    q = tap % s.kernel;
+          const auto from = static_cast<std::size_t>((c * s.height + h + p) * s.width + w + q);
+          const float a = roundings.input(input[from]);
+          const float b = roundings.input(weights[static_cast<std::size_t>(m * s.taps() + tap)]);
+          sum = roundings.sum(sum + roundings.product(a * b));
+        }
+        output.push_back(sum);
+      }
+    }
+  }
+  return output;
+}
+
+/// The convolutions of all networks, one image and as few rows as have every tap.
+std::vector<ConvShape> network_shapes() {
+  std::vector<ConvShape> shapes;
+  for (const char* name :
+       {"fa16", "fa17-high", "fa17-low", "fa18", "fa19", "fa23", "sp18", "sp19"}) {
+    for (ConvShape shape : load_preset(name).conv_shapes(1)) {
+      shape.height = shape.kernel + 1;
+      shapes.push_back(shape);
+    }
+  }
+  return shapes;
+}
 
 }  // namespace
 
@@ -135,38 +190,90 @@ TEST_CASE("comparison: an output that was never written is told from one with Na
   CHECK(report.unwritten == kShape.output_size() - 1);
 }
 
-TEST_CASE("comparison: inputs rounded to TF32 are out of fp32's bound and within their own") {
-  const ConvShape shape{
-      .batch = 8, .out_channels = 4, .in_channels = 1, .height = 40, .width = 40, .kernel = 7};
-  Problem problem(shape);
-  std::vector<float> input = problem.input;
-  std::vector<float> weights = problem.weights;
-  for (float& value : input) value = round_to_bits(value, 11);
-  for (float& value : weights) value = round_to_bits(value, 11);
-  problem.output = oracle::naive_floats(shape, input, weights);
-  const auto strict = problem.compare();
-  CHECK_FALSE(strict.passed(shape));
-  CHECK(strict.worst_ratio > 500.0);
-  CHECK(problem.compare(Tolerance::of(Precision::kTf32)).passed(shape));
-  CHECK(problem.compare(Tolerance::of(Precision::kFp16)).worst_ratio < 16'388.0);
+TEST_CASE("comparison: each class holds for every network, on signed, positive and small data") {
+  enum class Data { kSigned, kPositive, kNearlyEqual };
+  for (const ConvShape& shape : network_shapes()) {
+    for (const Data data : {Data::kSigned, Data::kPositive, Data::kNearlyEqual}) {
+      for (const float scale : {1.0f, 0x1p-9f, 1e-5f, 0x1p-26f}) {
+        std::vector<float> input = oracle::random_floats(shape.input_size(), 21);
+        std::vector<float> weights = oracle::random_floats(shape.weights_size(), 22);
+        for (std::vector<float>* values : {&input, &weights}) {
+          for (float& value : *values) {
+            if (data != Data::kSigned) value = std::fabs(value);
+            if (data == Data::kNearlyEqual) value = 0.5f + 0.01f * value;
+          }
+        }
+        for (float& value : input) value *= scale;
+        for (const Roundings& each : kRoundings) {
+          const std::vector<float> output = rounded_output(shape, input, weights, each);
+          const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
+                                              Tolerance::of(each.precision, shape));
+          CAPTURE(to_string(shape), static_cast<int>(data), scale, to_string(each.precision),
+                  report.worst_ratio, report.bound);
+          CHECK(report.passed(shape));
+        }
+      }
+    }
+  }
 }
 
-TEST_CASE("comparison: sums in half precision are out of fp16's bound and within their own") {
-  // All products are positive: the sums grow, and so do their roundings.
-  const ConvShape shape{
-      .batch = 4, .out_channels = 4, .in_channels = 16, .height = 14, .width = 14, .kernel = 7};
-  Problem problem(shape);
-  for (float& value : problem.input) value = std::fabs(value);
-  for (float& value : problem.weights) value = std::fabs(value);
-  oracle::naive_loops<Half>(
-      shape, problem.input, problem.weights,
-      [&](std::int64_t i, Half sum, Half) { problem.output[static_cast<std::size_t>(i)] = sum; });
-  CHECK_FALSE(problem.compare(Tolerance::of(Precision::kFp16)).passed(shape));
-  const auto report = problem.compare(Tolerance::of(Precision::kFp16Sums));
-  CHECK(report.passed(shape));
-  CHECK(report.worst_ratio > 100'000.0);
-  problem.output.back() *= 1.05f;  // far more than its roundings
-  CHECK_FALSE(problem.compare(Tolerance::of(Precision::kFp16Sums)).passed(shape));
+TEST_CASE("comparison: positive data leave the bounds of tighter classes") {
+  const ConvShape shape = load_preset("fa23").conv_shapes(1)[1];
+  std::vector<float> input = oracle::random_floats(shape.input_size(), 31);
+  std::vector<float> weights = oracle::random_floats(shape.weights_size(), 32);
+  for (float& value : input) value = std::fabs(value);
+  for (float& value : weights) value = std::fabs(value);
+  const auto passes = [&](std::size_t roundings, Precision precision) {
+    const auto output = rounded_output(shape, input, weights, kRoundings[roundings]);
+    return oracle::compare(shape, input.data(), weights.data(), output.data(),
+                           Tolerance::of(precision, shape))
+        .passed(shape);
+  };
+  CHECK_FALSE(passes(1, Precision::kFp32));
+  CHECK_FALSE(passes(7, Precision::kFp16Products));
+  // Errors of numbers that are cut off have one sign, so they add up; ones lose most.
+  for (std::vector<float>* values : {&input, &weights}) {
+    for (float& value : *values) {
+      value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | 0xffffU);
+    }
+  }
+  CHECK_FALSE(passes(2, Precision::kTf32));
+  CHECK_FALSE(passes(5, Precision::kBf16));
+}
+
+TEST_CASE("comparison: one wrong tap of whole numbers is outside of every class") {
+  for (const ConvShape& shape : network_shapes()) {
+    const auto input = oracle::random_integers(shape.input_size(), 4, 41);
+    const auto weights = oracle::random_integers(shape.weights_size(), 4, 42);
+    for (const Roundings& each : kRoundings) {
+      CAPTURE(to_string(shape), to_string(each.precision));
+      const auto passes = [&](int left_out) {
+        const auto output = rounded_output(shape, input, weights, each, left_out);
+        return oracle::compare(shape, input.data(), weights.data(), output.data(),
+                               Tolerance::exact())
+            .passed(shape);
+      };
+      CHECK(passes(-1));
+      CHECK_FALSE(passes(shape.taps() - 1));
+    }
+  }
+}
+
+TEST_CASE("comparison: a half keeps fewer digits of small numbers") {
+  const ConvShape shape{.height = 1, .width = 8};
+  const std::vector<float> input(8, 0x1.8p-24f);  // half of the step below 2^-14, above it
+  const std::vector<float> weights = {1.0f};
+  const std::vector<float> output(8, 0x1p-23f);
+  const auto report = [&](Precision precision) {
+    return oracle::compare(shape, input.data(), weights.data(), output.data(),
+                           Tolerance::of(precision, shape));
+  };
+  CHECK(report(Precision::kFp16).passed(shape));
+  CHECK_FALSE(report(Precision::kTf32).passed(shape));
+  const std::vector<float> zero(8, 0.0f);  // a zero is exact in every format
+  CHECK_FALSE(oracle::compare(shape, zero.data(), weights.data(), output.data(),
+                              Tolerance::of(Precision::kFp16, shape))
+                  .passed(shape));
 }
 
 TEST_CASE("comparison: integer-valued inputs must agree exactly") {

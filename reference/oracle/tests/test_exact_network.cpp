@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/file/whole_file.hpp"
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/whole_file.hpp"
 #include "reference/oracle/exact_network.hpp"
 #include "reference/oracle/expected.hpp"
 #include "reference/oracle/tests/fixtures.hpp"

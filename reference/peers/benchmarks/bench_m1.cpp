@@ -12,7 +12,7 @@
 #include <functional>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "common/network/preset.hpp"
 #include "reference/peers/cpu_contender.hpp"
 

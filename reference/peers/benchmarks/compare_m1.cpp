@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "common/command_line/run_program.hpp"
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_program.hpp"
 #include "common/network/preset.hpp"
 #include "common/timing/statistics.hpp"
 #include "reference/peers/cpu_contender.hpp"

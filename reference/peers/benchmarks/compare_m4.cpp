@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/command_line/run_program.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_program.hpp"
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_session.hpp"
-#include "common/error/error.hpp"
 #include "common/network/preset.hpp"
 #include "common/result/add_device.hpp"
 #include "common/result/machine.hpp"
@@ -83,7 +83,7 @@ void finish(Contender& contender, TimedLayer& layer, DeviceSession& device) {
   first.batch = std::min(first.batch, kCheckedImages);
   const oracle::ErrorReport report =
       oracle::compare(first, layer.input.data(), layer.weights.data(), layer.output.data(),
-                      oracle::Tolerance::of(contender.stage.precision));
+                      oracle::Tolerance::of(contender.stage.precision, first));
   timed.error = ErrorMeasure{.compared = report.compared,
                              .wrong = report.wrong,
                              .worst_ratio = report.worst_ratio,

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 #include "reference/peers/cpu_contender.hpp"
 #include "reference/peers/onednn_convolution.hpp"
 

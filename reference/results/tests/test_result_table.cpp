@@ -1,7 +1,7 @@
 #include <string>
 
-#include "common/error/error.hpp"
-#include "common/testing/catch.hpp"
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
 #include "reference/results/result_table.hpp"
 
 using convlab::EnvironmentError;
@@ -148,4 +148,27 @@ TEST_CASE("tables: a marker without its end is refused, a page without markers i
   CHECK_THROWS_AS(convlab::with_tables("<!-- end of results -->\n<!-- results: a\n", read),
                   EnvironmentError);
   CHECK(convlab::with_tables("nothing here\n", read) == "nothing here\n");
+}
+
+TEST_CASE("limits table: the part of the op time that the limit is, by GPU") {
+  Result one = measured();
+  one.machine.gpu = "One";
+  for (const char* label : {"memory floor", "fp32 floor"}) {
+    one.references.push_back({.label = label,
+                              .kind = "floor",
+                              .network = "fa23",
+                              .batch = 10000,
+                              .op_ms = {label[0] == 'm' ? 30.0 : 10.0, 70.0}});
+  }
+  Result other = one;
+  other.machine.gpu = "Other";
+  other.runs.erase(other.runs.begin());
+  // fast: 200 ms, the limit is 30 + 70.
+  const std::string table = convlab::limits_table({one, other}, {});
+  CHECK(
+      table.starts_with("| stage | One, ms | % of the limit | Other, ms | % of the limit |\n"
+                        "|---|--:|--:|--:|--:|\n"
+                        "| `slow` | 625 | 16 | 625 | 16 |\n"
+                        "| `fast` | 200 | 50 | | |\n"));
+  CHECK_FALSE(convlab::limits_table({one, other}, {"fast"}).find("slow") != std::string::npos);
 }

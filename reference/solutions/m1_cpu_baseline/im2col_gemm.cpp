@@ -29,8 +29,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/base/buffer.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/tensor/buffer.hpp"
 #include "reference/solutions/m1_cpu_baseline/register_tile.hpp"
 #include "reference/solutions/m1_cpu_baseline/vec.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 #include "reference/solutions/m1_cpu_baseline/map_lanes.hpp"
 #include "reference/solutions/m1_cpu_baseline/vec.hpp"
 

@@ -12,8 +12,8 @@
 
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 namespace {

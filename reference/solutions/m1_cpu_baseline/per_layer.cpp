@@ -18,8 +18,8 @@
 #include <algorithm>
 #include <array>
 
+#include "common/base/conv_shape.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
 #include "reference/solutions/m1_cpu_baseline/map_lanes.hpp"
 #include "reference/solutions/m1_cpu_baseline/vec.hpp"

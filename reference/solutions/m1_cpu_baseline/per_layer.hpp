@@ -1,7 +1,7 @@
 #pragma once
 
+#include "common/base/conv_shape.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

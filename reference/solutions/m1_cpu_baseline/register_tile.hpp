@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 #include "reference/solutions/m1_cpu_baseline/vec.hpp"
 
 namespace convlab {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace convlab {
 

@@ -19,9 +19,9 @@
 
 #include <algorithm>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 
 namespace {
 

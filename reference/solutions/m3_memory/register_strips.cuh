@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/constant_groups.cuh"
 #include "reference/solutions/kernel_size.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab {
 

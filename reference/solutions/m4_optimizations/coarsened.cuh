@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab::coarsened {
 

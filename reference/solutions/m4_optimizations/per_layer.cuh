@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/m4_optimizations/row_strips.cuh"
 
 namespace convlab::per_layer {

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/kernel_size.hpp"
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
 

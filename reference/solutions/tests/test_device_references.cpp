@@ -1,11 +1,11 @@
 // The reference solutions of milestones 2 to 4, emulated: every stage classifies as milestone 1.
 #include <string>
 
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/run_command.hpp"
+#include "common/base/testing/temporary_folder.hpp"
 #include "common/data/dataset.hpp"
 #include "common/result/result.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/run_command.hpp"
-#include "common/testing/temporary_folder.hpp"
 
 using namespace convlab;
 using convlab::testing::CommandResult;

@@ -1,11 +1,11 @@
-// Milestone 2 as students write it. The mistakes of grader/mistakes change this file.
+// Milestone 2 as students write it. The mistakes of grader/corpus/mistakes change this file.
 #include <cuda_runtime.h>
 
 #include <cstddef>
 
 #include "common/device/cuda_check.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace {
 

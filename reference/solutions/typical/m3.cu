@@ -1,4 +1,4 @@
-// Milestone 3 as students write it. The mistakes of grader/mistakes change this file.
+// Milestone 3 as students write it. The mistakes of grader/corpus/mistakes change this file.
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace {
 

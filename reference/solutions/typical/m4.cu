@@ -1,4 +1,4 @@
-// Milestone 4, unrolled input and tiled product, as students write it. Mistakes of grader/mistakes
+// Milestone 4, unrolled input and tiled product, as students write it. Mistakes of grader/corpus/mistakes
 // change this file.
 #include <cuda_runtime.h>
 
@@ -10,7 +10,7 @@
 #include "common/device/device_buffer.cuh"
 #include "common/stage/device_convolution.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace {
 

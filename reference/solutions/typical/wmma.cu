@@ -1,4 +1,4 @@
-// Milestone 4, a product on tensor cores, as students write it. Mistakes of grader/mistakes change
+// Milestone 4, a product on tensor cores, as students write it. Mistakes of grader/corpus/mistakes change
 // this file. One warp computes 16 maps of 16 outputs.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@
 #include "common/device/cuda_check.cuh"
 #include "common/stage/device_convolution.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
+#include "common/base/conv_shape.hpp"
 
 namespace {
 

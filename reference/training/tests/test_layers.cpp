@@ -7,14 +7,12 @@
 #include <cmath>
 #include <vector>
 
+#include "common/base/testing/catch.hpp"
 #include "common/data/random.hpp"
-#include "common/testing/catch.hpp"
 #include "reference/training/layer.hpp"
 #include "reference/training/loss.hpp"
-#include "reference/training/shifted_conv.hpp"
 
 using namespace convlab;
-using training::Scratch;
 using training::Tensor;
 using training::TrainableLayer;
 
@@ -48,19 +46,17 @@ struct Check {
 void check_gradients(const Check& check) {
   constexpr int kImages = 3;
   Random random(11);
-  const std::unique_ptr<TrainableLayer> layer = training::make_layer(check.layer, check.in);
+  TrainableLayer layer(check.layer, check.in);
   const FeatureShape out = output_shape(check.layer, check.in);
-  for (Tensor* tensor : layer->tensors()) {
+  for (Tensor* tensor : layer.tensors()) {
     tensor->values = random_values(static_cast<std::int64_t>(tensor->values.size()), random);
   }
   std::vector<float> input = separated_values(kImages * check.in.size(), random);
   std::vector<float> output(static_cast<std::size_t>(kImages * out.size()));
   const std::vector<float> c = random_values(kImages * out.size(), random);
-  Scratch scratch;
 
   const auto loss = [&] {
-    layer->start_step(1);
-    layer->forward(input.data(), output.data(), kImages, scratch);
+    layer.forward(input.data(), output.data(), kImages);
     double sum = 0;
     for (std::size_t i = 0; i < c.size(); ++i) sum += double{c[i]} * double{output[i]};
     return sum;
@@ -85,10 +81,9 @@ void check_gradients(const Check& check) {
 
   loss();
   std::vector<float> d_input(input.size(), 99.0F);
-  layer->backward(input.data(), output.data(), c.data(), d_input.data(), kImages, 0, scratch);
-  layer->finish_step();
+  layer.backward(input.data(), output.data(), c.data(), d_input.data(), kImages);
   CHECK(largest_error(input, d_input) < check.tolerance);
-  for (Tensor* tensor : layer->tensors()) {
+  for (Tensor* tensor : layer.tensors()) {
     const std::vector<float> gradient = tensor->gradient;
     CHECK(largest_error(tensor->values, gradient) < check.tolerance);
   }
@@ -102,6 +97,8 @@ TEST_CASE("layers: gradients of convolutions") {
   check_gradients({ConvLayer{.out_channels = 5, .kernel = 3}, {2, 7, 9}, 0.5F});
   check_gradients({ConvLayer{.out_channels = 3, .kernel = 7}, {4, 10, 8}, 0.5F});
   check_gradients({ConvLayer{.out_channels = 9, .kernel = 4}, {1, 4, 4}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 3, .kernel = 5}, {2, 9, 6}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 2, .kernel = 11}, {1, 12, 13}, 0.5F});
   check_gradients({ConvLayer{.out_channels = 2, .kernel = 3, .stride = 2}, {3, 8, 11}, 0.5F});
 }
 
@@ -126,13 +123,12 @@ TEST_CASE("layers: gradients of pooling, overlapping and over the border") {
 }
 
 TEST_CASE("layers: a maximum that occurs twice passes its gradient to the first") {
-  const auto layer = training::make_layer(PoolLayer{PoolFunction::kMax, 2, 2, false}, {1, 2, 2});
+  TrainableLayer layer(PoolLayer{PoolFunction::kMax, 2, 2, false}, {1, 2, 2});
   const std::vector<float> input = {1, 3, 3, 3};
   const std::vector<float> output = {3};
   const std::vector<float> d_output = {5};
   std::vector<float> d_input(4);
-  Scratch scratch;
-  layer->backward(input.data(), output.data(), d_output.data(), d_input.data(), 1, 0, scratch);
+  layer.backward(input.data(), output.data(), d_output.data(), d_input.data(), 1);
   CHECK(d_input == std::vector<float>{0, 5, 0, 0});
 }
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/dataset.hpp"
-#include "common/file/whole_file.hpp"
 #include "common/network/network.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/temporary_folder.hpp"
 #include "reference/training/evaluate.hpp"
 
 using namespace convlab;

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
+#include "common/base/testing/temporary_folder.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
-#include "common/error/error.hpp"
 #include "common/network/network.hpp"
-#include "common/testing/catch.hpp"
-#include "common/testing/message_of.hpp"
-#include "common/testing/temporary_folder.hpp"
 #include "reference/training/batches.hpp"
 #include "reference/training/checkpoint.hpp"
 #include "reference/training/evaluate.hpp"

@@ -72,15 +72,11 @@ class thread_block : public thread_group {
   [[nodiscard]] static dim3 dim_threads() { return blockDim; }
 };
 
-/// All blocks of the launch. It can be asked for places and sizes; it cannot be waited for.
+/// All blocks of the launch.
 class grid_group {
  public:
-  [[nodiscard]] static bool is_valid() { return false; }
-  static void sync(CONVLAB_CALL_SITE) {
-    convlab::emulation::fail_kernel(
-        convlab::emulation::KernelFault::kIllegalInstruction,
-        "grid.sync() is not emulated: blocks run one after another; split the kernel in two", site);
-  }
+  [[nodiscard]] static bool is_valid() { return convlab::emulation::is_cooperative(); }
+  static void sync(CONVLAB_CALL_SITE) { convlab::emulation::grid_barrier(site); }
   [[nodiscard]] static unsigned long long num_blocks() {
     return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
   }

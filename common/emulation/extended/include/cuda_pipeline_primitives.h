@@ -42,7 +42,7 @@ inline void __pipeline_memcpy_async(void* dst_shared, const void* src_global,
                                     "block's shared memory",
                                     site);
   }
-  convlab::emulation::async_copies().add(dst_shared, src_global, size_and_align, zfill);
+  convlab::emulation::async_copies().add(dst_shared, src_global, size_and_align, zfill, site);
 }
 
 /// Closes the batch of all copies begun since the last commit.

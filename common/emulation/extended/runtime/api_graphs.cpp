@@ -173,6 +173,28 @@ cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
   });
 }
 
+cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                     const cudaGraphNode_t* before, std::size_t count,
+                                     cudaMemAllocNodeParams* parameters) {
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemAlloc,
+                  [&](Action& action) {
+                    if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
+                    action = [] {};
+                    return cudaMalloc(&parameters->dptr, parameters->bytesize);
+                  });
+}
+
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                    const cudaGraphNode_t* before, std::size_t count,
+                                    void* pointer) {
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemFree,
+                  [&](Action& action) {
+                    if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
+                    action = [] {};
+                    return cudaSuccess;
+                  });
+}
+
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* before, std::size_t count,
                                        cudaGraph_t child) {

@@ -111,7 +111,34 @@ __global__ void count_aggregated(const unsigned* values, unsigned count, unsigne
   }
 }
 
+/// Each round reads what other blocks wrote in the one before.
+__global__ void rounds(unsigned* a, unsigned* b, unsigned count) {
+  const cg::grid_group grid = cg::this_grid();
+  const auto first = static_cast<unsigned>(grid.thread_rank());
+  const auto step = static_cast<unsigned>(grid.size());
+  for (unsigned round = 0; round < 4; ++round) {
+    for (unsigned i = first; i < count; i += step) b[i] = a[(i * 7 + 1) % count] + i;
+    grid.sync();
+    for (unsigned i = first; i < count; i += step) a[i] = b[count - 1 - i];
+    cg::sync(grid);
+  }
+}
+
 constexpr const char* kGroup = "cooperative groups";
+
+const Register kWholeGrid{kGroup, "the whole grid", [] {
+                            unsigned count = 5000;
+                            std::vector<unsigned> values;
+                            for (unsigned i = 0; i < count; ++i) values.push_back(mix(i));
+                            DeviceArray<unsigned> a(values);
+                            DeviceArray<unsigned> b(count);
+                            unsigned* pointers[] = {a.data(), b.data()};
+                            void* arguments[] = {&pointers[0], &pointers[1], &count};
+                            require(cudaLaunchCooperativeKernel((void*)rounds, dim3(20), dim3(96),
+                                                                arguments),
+                                    "cudaLaunchCooperativeKernel");
+                            return a.bits();
+                          }};
 
 const Register kPlaces{kGroup, "places in block and grid",
                        [] { return results_of(places, dim3(3, 2), dim3(8, 6, 2), 6 * 96); }};

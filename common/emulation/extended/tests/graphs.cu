@@ -263,5 +263,44 @@ const Register kClones{"graphs", "copies of boxes, and clones", [] {
   return Bits(out.begin(), out.end());
 }};
 
+__global__ void number(unsigned* to, unsigned first) { to[threadIdx.x] = first + threadIdx.x; }
+__global__ void twice(const unsigned* from, unsigned* to) {
+  to[threadIdx.x] = 2 * from[threadIdx.x];
+}
+
+const Register kMemory{"graphs", "memory nodes", [] {
+  DeviceArray<unsigned> out(64);
+  cudaGraph_t graph = nullptr;
+  require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+  cudaMemAllocNodeParams memory{};
+  memory.poolProps.allocType = cudaMemAllocationTypePinned;
+  memory.poolProps.location.type = cudaMemLocationTypeDevice;
+  memory.bytesize = 64 * sizeof(unsigned);
+  cudaGraphNode_t nodes[4] = {};
+  require(cudaGraphAddMemAllocNode(&nodes[0], graph, nullptr, 0, &memory), "allocation");
+  auto* between = static_cast<unsigned*>(memory.dptr);
+  unsigned first = 5;
+  unsigned* to = out.data();
+  void* of_number[] = {&between, &first};
+  void* of_twice[] = {&between, &to};
+  cudaKernelNodeParams kernel{};
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(64);
+  kernel.func = (void*)number;
+  kernel.kernelParams = of_number;
+  require(cudaGraphAddKernelNode(&nodes[1], graph, &nodes[0], 1, &kernel), "number");
+  kernel.func = (void*)twice;
+  kernel.kernelParams = of_twice;
+  require(cudaGraphAddKernelNode(&nodes[2], graph, &nodes[1], 1, &kernel), "twice");
+  require(cudaGraphAddMemFreeNode(&nodes[3], graph, &nodes[2], 1, memory.dptr), "free");
+  cudaGraphExec_t executable = nullptr;
+  require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  launch(executable, 2);
+  const Bits result = out.bits();
+  require(cudaGraphExecDestroy(executable), "destroy");
+  require(cudaGraphDestroy(graph), "destroy");
+  return result;
+}};
+
 }  // namespace
 }  // namespace convlab::features

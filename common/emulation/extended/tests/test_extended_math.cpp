@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include "common/base/testing/catch.hpp"
 #include "common/emulation/extended/simd_intrinsics.hpp"
 #include "common/emulation/extended/special_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
-#include "common/testing/catch.hpp"
 
 TEST_CASE("extended math: inverse error functions undo the error functions") {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();

@@ -130,22 +130,12 @@ TEST_CASE("group faults: asynchronous copies have a size, an alignment and a des
 
 namespace {
 
-__global__ void synchronise_grid() {
-  cg::this_grid().sync();
-}
-
 __global__ void shuffle_in_half_a_tile(int* out) {
   const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
   if (tile.thread_rank() < 4) out[threadIdx.x] = tile.shfl_down(static_cast<int>(threadIdx.x), 1);
 }
 
 }  // namespace
-
-TEST_CASE("group faults: a grid cannot wait for itself") {
-  const std::string report =
-      report_of([] { synchronise_grid<<<2, 32>>>(); }, cudaErrorIllegalInstruction);
-  CHECK(has(report, "grid.sync() is not emulated"));
-}
 
 TEST_CASE("group faults: a tile of which a part stays away is named") {
   int* out = nullptr;
@@ -154,4 +144,40 @@ TEST_CASE("group faults: a tile of which a part stays away is named") {
   // read from them undefined. The last of the four reads one of them.
   CHECK(has(report_of([&] { shuffle_in_half_a_tile<<<1, 32>>>(out); }, cudaSuccess),
             "test_group_faults.cu"));
+}
+
+// ---- the whole grid -----------------------------------------------------------------------------
+
+namespace {
+
+/// Blocks below `end` go home before the others meet.
+__global__ void meet(int end) {
+  if (static_cast<int>(blockIdx.x) >= end) cg::this_grid().sync();
+}
+
+cudaError_t launch_meeting(unsigned blocks, int end) {
+  void* arguments[] = {&end};
+  return cudaLaunchCooperativeKernel((void*)meet, dim3(blocks), dim3(64), arguments);
+}
+
+}  // namespace
+
+TEST_CASE("group faults: a grid that meets as a whole is silent") {
+  CHECK(report_of([] { launch_meeting(40, 0); }, cudaSuccess).empty());
+}
+
+TEST_CASE("group faults: a block that has ended is missed by the whole grid") {
+  CHECK(has(report_of([] { launch_meeting(4, 1); }, cudaErrorLaunchTimeout),
+            "a block of the grid has ended without it"));
+}
+
+TEST_CASE("group faults: grid.sync() needs a cooperative launch") {
+  CHECK(has(report_of([] { meet<<<2, 64>>>(0); }, cudaErrorIllegalInstruction),
+            "grid.sync() needs a launch by cudaLaunchCooperativeKernel"));
+}
+
+TEST_CASE("group faults: a cooperative launch must fit on the device") {
+  const convlab::emulation::Reports reports;
+  CHECK(launch_meeting(1 << 20, 0) == cudaErrorCooperativeLaunchTooLarge);
+  CHECK(has(reports.text(), "the device holds"));
 }

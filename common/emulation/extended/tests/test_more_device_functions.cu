@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "common/testing/catch.hpp"
+#include "common/base/testing/catch.hpp"
 
 namespace {
 

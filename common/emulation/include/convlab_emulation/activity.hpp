@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
-#include "common/error/device_notes.hpp"
-#include "common/error/flow_word.hpp"
 
 namespace convlab::emulation {
 
@@ -48,19 +47,27 @@ void limit_kernels(double seconds);
 /// @throws convlab::UsageError naming the one that cannot be read
 void choose_settings(const std::vector<std::string>& variables);
 
-/// Until the next call, the host sees `shown` where device memory has other bytes: in what it
-/// copies out, and in what it reads of memory that both sides use. Kernels see no difference.
-/// @param places  each of `bytes` bytes; none: both see the same again
-void show_host(const std::vector<std::byte*>& places, const std::byte* shown, std::size_t bytes);
+/// Withholds numbers from now on: what the host gets is tokens, unique numbers without a meaning.
+/// The runtime replaces tokens by the words that they stand for on the way to the device, and words
+/// by new tokens on the way back. So the host can move numbers and put them in order, but not
+/// compute with them. Forgets earlier tokens.
+void withhold_numbers();
+void stop_withholding();
 
-/// Records from now on what the host gives to kernels and what kernels write: the words of memory
-/// that have changed since the last kernel, or with it; launch configurations and arguments.
-void record_words();
+/// Fills `tokens`, an array of the host that it does not write, with new tokens.
+void make_tokens(const float* numbers, float* tokens, std::int64_t count);
 
-/// What was recorded, in order. The words of kernels end with a quarter of kMostFlowWords; nothing
-/// is told where the host gave more than the other three, and one word of by_kernel 2 where so much
-/// memory was in use that comparing it takes too long. Stops recording.
-std::vector<FlowWord> take_words();
+/// Replaces tokens by what they stand for. Does nothing if nothing is withheld.
+void reveal_numbers(float* numbers, std::int64_t count);
+
+/// While it lives, this thread's copies out of and into device memory move true words.
+class WorkbookCopies {
+ public:
+  WorkbookCopies();
+  WorkbookCopies(const WorkbookCopies&) = delete;
+  WorkbookCopies& operator=(const WorkbookCopies&) = delete;
+  ~WorkbookCopies();
+};
 
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);

@@ -22,7 +22,9 @@ struct AsyncCopy {
   const void* from;
   std::size_t bytes;
   std::size_t zeros;  ///< bytes behind them that become 0
+  CallSite site;
 
+  void begin() const { observe_copy(to, from, bytes, site); }
   void run() const {
     std::memcpy(to, from, bytes);
     std::memset(static_cast<unsigned char*>(to) + bytes, 0, zeros);
@@ -48,8 +50,9 @@ inline CopyShare share_of(std::size_t bytes, std::size_t rank, std::size_t count
 class AsyncCopyQueue {
  public:
   /// @param zeros  bytes at the end of the destination that become 0 instead
-  void add(void* to, const void* from, std::size_t bytes, std::size_t zeros) {
-    open_.push_back({to, from, bytes - zeros, zeros});
+  void add(void* to, const void* from, std::size_t bytes, std::size_t zeros, CallSite site) {
+    open_.push_back({to, from, bytes - zeros, zeros, site});
+    open_.back().begin();
   }
 
   void commit() {
@@ -60,7 +63,10 @@ class AsyncCopyQueue {
   /// Does all committed batches but the last `unfinished`.
   void wait_prior(std::size_t unfinished) {
     while (batches_.size() > unfinished) {
-      for (const AsyncCopy& copy : batches_.front()) copy.run();
+      for (const AsyncCopy& copy : batches_.front()) {
+        copy.run();
+        observe_copied(copy.to, copy.bytes + copy.zeros, copy.site);
+      }
       batches_.pop_front();
     }
   }
@@ -100,6 +106,7 @@ class BoundCopies {
   void add(const void* object, std::uint64_t stage, const AsyncCopy& copy) {
     refresh();
     due_[{object, stage}].push_back(copy);
+    copy.begin();
   }
   /// Does them.
   void run(const void* object, std::uint64_t stage) {

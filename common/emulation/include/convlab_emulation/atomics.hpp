@@ -12,10 +12,24 @@
 
 namespace convlab::emulation {
 
-/// Replaces *address by change(*address) and returns the former value.
+/// Tells the observer that accesses belong together.
+class AtomicAccess {
+ public:
+  [[gnu::always_inline]] AtomicAccess(const void* address, std::size_t bytes, bool orders) {
+    begin_atomic(address, bytes, orders);
+  }
+  AtomicAccess(const AtomicAccess&) = delete;
+  AtomicAccess& operator=(const AtomicAccess&) = delete;
+  ~AtomicAccess() { end_atomic(); }
+};
+
+/// Replaces *address by change(*address) and returns the former value. Inlined, like all functions
+/// that call it, so that the observer learns the line of the kernel.
+/// @param orders  whether it is also a fence
 template <typename T, typename Change>
-T atomic_update(T* address, Change change) {
+[[gnu::always_inline]] inline T atomic_update(T* address, Change change, bool orders = false) {
   if (!is_shared(address)) take_turn();
+  const AtomicAccess access(address, sizeof(T), orders);
   const T old = *address;
   *address = change(old);
   return old;
@@ -31,37 +45,38 @@ using IfAtomicInteger = IfOneOf<T, int, unsigned, long long, unsigned long long>
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
 template <typename T, convlab::emulation::IfOneOf<T, float, double>* = nullptr>
-T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
+[[gnu::always_inline]] inline T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) { return old + value; });
 }
 
 // Two's complement sums wrap around, as on a GPU.
 template <typename T, convlab::emulation::IfOneOf<T, int, unsigned, unsigned long long>* = nullptr>
-T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
+[[gnu::always_inline]] inline T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
   using U = std::make_unsigned_t<T>;
   return convlab::emulation::atomic_update(
       address, [=](T old) { return static_cast<T>(static_cast<U>(old) + static_cast<U>(value)); });
 }
 template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned>>
-T atomicSub(T* address, convlab::emulation::AsIs<T> value) {
+[[gnu::always_inline]] inline T atomicSub(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T old) {
     return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(value));
   });
 }
 template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, long long,
                                                              unsigned long long, float>>
-T atomicExch(T* address, convlab::emulation::AsIs<T> value) {
+[[gnu::always_inline]] inline T atomicExch(T* address, convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address, [=](T) { return value; });
 }
 template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, long long,
                                                              unsigned long long, unsigned short>>
-T atomicCAS(T* address, convlab::emulation::AsIs<T> compare, convlab::emulation::AsIs<T> value) {
+[[gnu::always_inline]] inline T atomicCAS(T* address, convlab::emulation::AsIs<T> compare,
+                                          convlab::emulation::AsIs<T> value) {
   return convlab::emulation::atomic_update(address,
                                            [=](T old) { return old == compare ? value : old; });
 }
 #define CONVLAB_ATOMIC_INTEGER(name, expression)                                          \
   template <typename T, typename = convlab::emulation::IfAtomicInteger<T>>                \
-  T name(T* address, convlab::emulation::AsIs<T> value) {                                 \
+  [[gnu::always_inline]] inline T name(T* address, convlab::emulation::AsIs<T> value) {   \
     return convlab::emulation::atomic_update(address, [=](T old) { return expression; }); \
   }
 CONVLAB_ATOMIC_INTEGER(atomicMin, value < old ? value : old)
@@ -70,23 +85,23 @@ CONVLAB_ATOMIC_INTEGER(atomicAnd, old& value)
 CONVLAB_ATOMIC_INTEGER(atomicOr, old | value)
 CONVLAB_ATOMIC_INTEGER(atomicXor, old ^ value)
 #undef CONVLAB_ATOMIC_INTEGER
-inline unsigned atomicInc(unsigned* address, unsigned limit) {
+[[gnu::always_inline]] inline unsigned atomicInc(unsigned* address, unsigned limit) {
   return convlab::emulation::atomic_update(
       address, [=](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
-inline unsigned atomicDec(unsigned* address, unsigned limit) {
+[[gnu::always_inline]] inline unsigned atomicDec(unsigned* address, unsigned limit) {
   return convlab::emulation::atomic_update(
       address, [=](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }
 
-#define CONVLAB_ATOMIC_SCOPES(name)               \
-  template <typename T, typename... Values>       \
-  T name##_block(T* address, Values... values) {  \
-    return name(address, values...);              \
-  }                                               \
-  template <typename T, typename... Values>       \
-  T name##_system(T* address, Values... values) { \
-    return name(address, values...);              \
+#define CONVLAB_ATOMIC_SCOPES(name)                                             \
+  template <typename T, typename... Values>                                     \
+  [[gnu::always_inline]] inline T name##_block(T* address, Values... values) {  \
+    return name(address, values...);                                            \
+  }                                                                             \
+  template <typename T, typename... Values>                                     \
+  [[gnu::always_inline]] inline T name##_system(T* address, Values... values) { \
+    return name(address, values...);                                            \
   }
 CONVLAB_ATOMIC_SCOPES(atomicAdd)
 CONVLAB_ATOMIC_SCOPES(atomicSub)

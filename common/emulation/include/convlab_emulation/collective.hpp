@@ -31,6 +31,7 @@
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
+#include "common/emulation/include/convlab_emulation/observer.hpp"
 
 namespace convlab::emulation {
 
@@ -94,6 +95,9 @@ using WarpFunction = void (*)(WarpExchange&);
 struct WarpOperation {
   WarpFunction function;
   const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
+  /// What the lanes did before is done for all of them after it. Those with fragments promise
+  /// nothing.
+  bool orders = true;
 
   friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) {
     return a.function == b.function && a.name == b.name;
@@ -110,7 +114,7 @@ void warp_collective(const WarpOperation& operation, std::uint32_t mask, const v
 
 /// The file of a site that is no place in a source, but an address of the program: position() is
 /// that address. Lanes that wait at several of them go on from the smallest.
-inline constexpr char kLockstepSite[] = "lockstep";
+inline constexpr char kInStepSite[] = "in step";
 
 /// The lanes of the calling warp that execute this call together: those that arrive at `site`
 /// before no other lane of the block can go on. What __activemask() and coalesced_threads() return.
@@ -120,6 +124,10 @@ inline constexpr char kLockstepSite[] = "lockstep";
 /// from different call sites make a divergent barrier, which fails the kernel.
 /// @param name  as the student wrote it, for reports: "__syncthreads_or"
 void block_barrier(const char* name, bool predicate, CallSite site);
+
+/// Waits until every thread of a cooperative launch is here. Any other launch fails.
+void grid_barrier(CallSite site);
+[[nodiscard]] bool is_cooperative();
 
 /// What a block barrier found out about the predicates handed in.
 struct BarrierResult {
@@ -175,15 +183,4 @@ void note_kernel(const char* message, CallSite site);
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
 
-// What a file that is compiled for lockstep calls in place of the barriers, so that they are
-// counted.
-void block_barrier_in_step(const char* name, bool predicate, CallSite site);
-void warp_collective_in_step(const WarpOperation& operation, std::uint32_t mask, const void* input,
-                             void* output, CallSite site);
-
 }  // namespace convlab::emulation
-
-#ifdef CONVLAB_LOCKSTEP
-#define block_barrier block_barrier_in_step
-#define warp_collective warp_collective_in_step
-#endif

@@ -27,14 +27,15 @@ inline void check_launch_bounds(long long most_threads, long long /*least_blocks
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 
-inline void __threadfence_block() {
-  asm volatile("" ::: "memory");
-}
 inline void __threadfence() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  convlab::emulation::observe_fence();
+}
+inline void __threadfence_block() {
+  __threadfence();
 }
 inline void __threadfence_system() {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  __threadfence();
 }
 
 // Caches are not emulated: every load and store with a cache operator is a plain one.

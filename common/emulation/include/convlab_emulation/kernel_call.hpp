@@ -16,9 +16,11 @@ struct KernelCall {
   dim3 grid;
   dim3 block;
   std::size_t dynamic_shared_bytes = 0;
+  bool cooperative = false;      ///< all blocks run side by side and may wait for each other
   std::size_t shared_limit = 0;  ///< for static and dynamic shared memory together
   void (*run_thread)(const void* arguments) = nullptr;  ///< runs the kernel for one thread
   SharedObject arguments;
+  std::size_t argument_bytes = 0;
 };
 
 }  // namespace convlab::emulation

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -35,11 +36,12 @@ struct Configuration {
   std::size_t dynamic_shared;
   cudaStream_t stream;
   CallSite site;
+  bool cooperative = false;
 };
 
 inline Configuration configuration(dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
                                    cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
-  return {grid, block, dynamic_shared, stream, site};
+  return {grid, block, dynamic_shared, stream, site, false};
 }
 
 inline void configure(KernelCall& call, const Configuration& configuration) {
@@ -47,6 +49,7 @@ inline void configure(KernelCall& call, const Configuration& configuration) {
   call.grid = configuration.grid;
   call.block = configuration.block;
   call.dynamic_shared_bytes = configuration.dynamic_shared;
+  call.cooperative = configuration.cooperative;
 }
 
 /// A launch without the kernel's body and arguments.
@@ -92,6 +95,17 @@ struct BoundKernel {
   }
 };
 
+/// How a launch keeps an argument for a parameter of this type: of a reference, the address.
+template <typename Parameter>
+using Kept = std::conditional_t<std::is_reference_v<Parameter>,
+                                std::reference_wrapper<std::remove_reference_t<Parameter>>,
+                                std::decay_t<Parameter>>;
+
+template <typename T>
+constexpr bool is_reference_wrapper = false;
+template <typename T>
+constexpr bool is_reference_wrapper<std::reference_wrapper<T>> = true;
+
 template <typename Argument>
 constexpr bool is_data_pointer() {
   return std::is_pointer_v<Argument> && !std::is_function_v<std::remove_pointer_t<Argument>>;
@@ -106,6 +120,8 @@ int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
     ++position;
     if constexpr (is_data_pointer<Plain<decltype(argument)>>())
       pointers[count++] = {position, argument};
+    else if constexpr (is_reference_wrapper<Plain<decltype(argument)>>)
+      pointers[count++] = {position, &argument.get()};
   };
   (note(arguments), ...);
   return count;
@@ -123,6 +139,7 @@ cudaError_t start_kernel(const LaunchSetup& setup, const Callable& callable,
   configure(call, setup.configuration);
   call.run_thread = &Bound::run_thread;
   call.arguments = SharedObject::made_by([&] { return Bound{callable, {arguments...}}; });
+  call.argument_bytes = sizeof(Bound);
   return submit_kernel(std::move(call), pointers, pointer_count, setup.configuration.stream);
 }
 
@@ -142,16 +159,26 @@ void register_kernel(const void* function, const UntypedKernel& kernel);
 cudaError_t launch_untyped(const void* function, void** arguments,
                            const Configuration& configuration);
 
+/// What a pointer to an argument points to; to an address, for a reference.
+template <typename Parameter>
+Kept<Parameter> kept(void* argument) {
+  if constexpr (std::is_reference_v<Parameter>)
+    return **static_cast<std::remove_reference_t<Parameter>**>(argument);
+  else
+    return *static_cast<std::remove_cv_t<Parameter>*>(argument);
+}
+
 template <typename... Parameters, std::size_t... Index>
 int bind_in_order(std::index_sequence<Index...> /*order*/, const void* function, void** arguments,
                   KernelCall& call, PointerArgument* pointers) {
   using Kernel = void (*)(Parameters...);
-  using Bound = BoundKernel<Kernel, std::remove_cv_t<Parameters>...>;
+  using Bound = BoundKernel<Kernel, Kept<Parameters>...>;
   call.run_thread = &Bound::run_thread;
   call.arguments = SharedObject::made_by([&] {
     return Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
-                 {*static_cast<std::remove_cv_t<Parameters>*>(arguments[Index])...}};
+                 {kept<Parameters>(arguments[Index])...}};
   });
+  call.argument_bytes = sizeof(Bound);
   const auto& bound = *static_cast<const Bound*>(call.arguments.get());
   return find_pointers(pointers, std::get<Index>(bound.arguments)...);
 }
@@ -268,7 +295,7 @@ PendingLaunch pop_launch();
 template <typename Callable, typename... Parameters>
 void start_pending(Parameters... arguments) {
   const PendingLaunch launch = pop_launch();
-  start_kernel<Callable, std::decay_t<Parameters>...>(
+  start_kernel<Callable, Kept<Parameters>...>(
       launch.setup, *static_cast<const Callable*>(launch.callable.get()), arguments...);
 }
 

@@ -116,6 +116,19 @@ inline void shorten(const Results<1>& result, const std::array<std::uint64_t, 1>
   result[0] = static_cast<std::uint32_t>(value[0]);
 }
 
+template <std::size_t kBytes>
+void move(const std::array<Register<kBytes>, 1>& result, const std::array<Bits<kBytes>, 1>& value) {
+  result[0] = value[0];
+}
+
+// Special registers. Blocks go to the multiprocessors in turns.
+std::uint32_t lane();
+std::uint32_t warp();
+std::uint32_t multiprocessor();
+std::uint32_t multiprocessors();
+/// In ns.
+std::uint64_t global_timer();
+
 /// The offset of a generic address in the block's shared memory.
 std::uint64_t shared_offset(const void* pointer);
 

@@ -154,14 +154,28 @@ cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 bloc
                              CONVLAB_CALL_SITE) {
   return convlab::emulation::launch_untyped(
       convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernel"), arguments,
-      {grid, block, dynamic_shared, stream, site});
+      {grid, block, dynamic_shared, stream, site, false});
+}
+template <typename... Parameters>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                        void** arguments, std::size_t dynamic_shared = 0,
+                                        cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
+  return convlab::emulation::launch_untyped(
+      convlab::emulation::untyped_kernel(kernel, "cudaLaunchCooperativeKernel"), arguments,
+      {grid, block, dynamic_shared, stream, site, true});
+}
+inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
+                                               void** arguments, std::size_t dynamic_shared = 0,
+                                               cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
+  return convlab::emulation::launch_untyped(kernel, arguments,
+                                            {grid, block, dynamic_shared, stream, site, true});
 }
 /// A kernel cast to void*: the rewrite has noted what it takes where the cast is.
 inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                     std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
                                     CONVLAB_CALL_SITE) {
   return convlab::emulation::launch_untyped(kernel, arguments,
-                                            {grid, block, dynamic_shared, stream, site});
+                                            {grid, block, dynamic_shared, stream, site, false});
 }
 
 namespace convlab::emulation {
@@ -176,7 +190,12 @@ struct ConfigurationHere {
   CallSite site;
 
   [[nodiscard]] Configuration configuration() const {
-    return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream, site};
+    bool cooperative = false;
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+      if (config.attrs[i].id == cudaLaunchAttributeCooperative)
+        cooperative = config.attrs[i].val.cooperative != 0;
+    return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream,
+            site,           cooperative};
   }
 };
 

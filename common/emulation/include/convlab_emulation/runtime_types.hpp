@@ -113,6 +113,19 @@ enum cudaMemoryAdvise : unsigned int {
   cudaMemAdviseUnsetAccessedBy = 6,
 };
 
+enum cudaDeviceP2PAttr : unsigned int {
+  cudaDevP2PAttrPerformanceRank = 1,
+  cudaDevP2PAttrAccessSupported = 2,
+  cudaDevP2PAttrNativeAtomicSupported = 3,
+  cudaDevP2PAttrCudaArrayAccessSupported = 4,
+};
+struct cudaIpcMemHandle_t {
+  char reserved[64];
+};
+struct cudaIpcEventHandle_t {
+  char reserved[64];
+};
+constexpr unsigned int cudaIpcMemLazyEnablePeerAccess = 1;
 enum cudaMemLocationType : unsigned int {
   cudaMemLocationTypeInvalid = 0,
   cudaMemLocationTypeDevice = 1,
@@ -124,6 +137,33 @@ struct cudaMemLocation {
 };
 
 using cudaMemPool_t = struct CUmemPoolHandle_st*;
+enum cudaMemAllocationType : unsigned int {
+  cudaMemAllocationTypeInvalid = 0,
+  cudaMemAllocationTypePinned = 1,
+};
+enum cudaMemAllocationHandleType : unsigned int { cudaMemHandleTypeNone = 0 };
+enum cudaMemAccessFlags : unsigned int {
+  cudaMemAccessFlagsProtNone = 0,
+  cudaMemAccessFlagsProtRead = 1,
+  cudaMemAccessFlagsProtReadWrite = 3,
+};
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  cudaMemAccessFlags flags;
+};
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemAllocationHandleType handleTypes;
+  cudaMemLocation location;
+  std::size_t maxSize;
+};
+struct cudaMemAllocNodeParams {
+  cudaMemPoolProps poolProps;
+  const cudaMemAccessDesc* accessDescs;
+  std::size_t accessDescCount;
+  std::size_t bytesize;
+  void* dptr;  ///< where the memory will be: the node's result
+};
 enum cudaMemPoolAttr : unsigned int {
   cudaMemPoolReuseFollowEventDependencies = 1,
   cudaMemPoolReuseAllowOpportunistic = 2,
@@ -232,6 +272,8 @@ enum cudaGraphNodeType : unsigned int {
   cudaGraphNodeTypeHost = 3,
   cudaGraphNodeTypeGraph = 4,
   cudaGraphNodeTypeEmpty = 5,
+  cudaGraphNodeTypeMemAlloc = 10,
+  cudaGraphNodeTypeMemFree = 11,
 };
 
 struct cudaFuncAttributes {

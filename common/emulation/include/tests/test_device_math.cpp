@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "common/base/testing/catch.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
-#include "common/testing/catch.hpp"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <random>
 #include <type_traits>
 
+#include "common/base/testing/catch.hpp"
 #include "common/emulation/include/tests/narrow_reference.hpp"
-#include "common/testing/catch.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "common/base/testing/catch.hpp"
 #include "common/emulation/ptx/instructions.hpp"
 #include "common/emulation/ptx/translate.hpp"
-#include "common/testing/catch.hpp"
 
 using convlab::ptx::AsmStatement;
 using convlab::ptx::find_instruction;

@@ -82,6 +82,24 @@ Bits hints() {
   return results_from(some_floats(512), copy_with_hints, 1, 64, 512);
 }
 
+__global__ void read_special_registers(unsigned* results) {
+  unsigned lane = 0;
+  unsigned warp = 0;
+  unsigned below = 0;
+  unsigned block = 0;
+  unsigned long long time = 0;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  asm volatile("mov.u32 %0, %%warpid;" : "=r"(warp));
+  asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(below));
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  // A GPU may give a block's warps any numbers.
+  results[blockIdx.x * blockDim.x + threadIdx.x] =
+      lane + 100 * block + 10000 * static_cast<unsigned>(__popc(below)) + (time > 0 && warp < 64);
+}
+
+const Register kSpecial{kGroup, "mov of special registers",
+                        [] { return results_of(read_special_registers, 3, 80, 240); }};
 const Register kHalf16{kGroup, "mma.sync m16n8k16 half, float sums", &half_k16};
 const Register kHalf8{kGroup, "mma.sync m16n8k8 half, float sums", &half_k8};
 const Register kTf32{kGroup, "cvt.rna.tf32, mma.sync m16n8k8 TF32", &tf32_k8};

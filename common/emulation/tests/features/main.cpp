@@ -18,10 +18,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
 #include "common/emulation/tests/features/feature.hpp"
-#include "common/error/error.hpp"
-#include "common/process/run_process.hpp"
-#include "common/testing/address_sanitizer.hpp"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
-#include "common/testing/catch.hpp"
 #include "reference/solutions/m1_cpu_baseline/fewer_products.hpp"
 
 using convlab::Convolution;

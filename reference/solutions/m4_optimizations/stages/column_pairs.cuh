@@ -21,8 +21,8 @@
 
 #include <cstdint>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/matrix_fragments.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab::column_pairs {
 

@@ -25,7 +25,7 @@
 #include <cstdint>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "reference/solutions/m4_optimizations/unrolled_input.cuh"
 
 namespace {

@@ -24,9 +24,9 @@
 #include <cstdint>
 
 #include "column_pairs.cuh"
+#include "common/base/conv_shape.hpp"
 #include "common/device/bulk_copy.cuh"
 #include "common/device/matrix_fragments.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab::column_pairs {
 

@@ -29,9 +29,9 @@
 #include <cstdint>
 
 #include "column_pairs.cuh"
+#include "common/base/conv_shape.hpp"
 #include "common/device/bulk_copy.cuh"
 #include "common/device/warpgroup_multiply.cuh"
-#include "common/tensor/conv_shape.hpp"
 
 namespace convlab::column_pairs {
 

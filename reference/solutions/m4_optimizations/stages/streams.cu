@@ -34,11 +34,11 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_stream.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
 #include "reference/solutions/m4_optimizations/host_threads.hpp"
 #include "reference/solutions/m4_optimizations/row_strips.cuh"
 

@@ -23,7 +23,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "common/error/error.hpp"
+#include "common/base/error.hpp"
 #include "common/stage/device_convolution.cuh"
 #include "reference/solutions/m4_optimizations/coarsened.cuh"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
+#include "common/base/testing/catch.hpp"
 #include "common/stage/stage.hpp"
-#include "common/tensor/conv_shape.hpp"
-#include "common/testing/catch.hpp"
 #include "reference/oracle/comparison.hpp"
 
 using namespace convlab;
@@ -55,9 +55,9 @@ void check(const Stage& stage, const ConvShape& shape, const std::vector<float>&
   for (int i = 0; i < 2; ++i) convolution->convolve();  // nothing may be left of the first
   convolution->epilog();
   const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
-                                      oracle::Tolerance::of(stage.precision));
+                                      oracle::Tolerance::of(stage.precision, shape));
   CHECK(report.passed(shape));
-  CHECK(report.worst_ratio <= oracle::error_bound(stage.precision));
+  CHECK(report.worst_ratio <= oracle::error_bound(stage.precision, shape.taps()));
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ namespace cooperative_groups {
 
 /// Begins to copy `bytes` bytes. All members call it with the same arguments.
 template <class Group, class T>
-void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes) {
+void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes, CONVLAB_CALL_SITE) {
   const auto share = convlab::emulation::share_of(bytes, group.thread_rank(), group.size());
   auto* destination = reinterpret_cast<unsigned char*>(to) + share.begin;
   const auto* source = reinterpret_cast<const unsigned char*>(from) + share.begin;
   if (convlab::emulation::is_shared(to)) {
-    convlab::emulation::async_copies().add(destination, source, share.bytes, 0);
+    convlab::emulation::async_copies().add(destination, source, share.bytes, 0, site);
   } else {
     std::memcpy(destination, source, share.bytes);
   }

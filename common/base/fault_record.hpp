@@ -1,0 +1,176 @@
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/enum_name.hpp"
+
+namespace convlab {
+
+/// What kind of fault ended a stage. A finding of the grader follows from it, never from wording.
+enum class FaultKind {
+  kException,      ///< any other exception
+  kOutOfMemory,    ///< of the host or of the device
+  kLaunch,         ///< a launch with sizes that the device refuses
+  kDeviceMemory,   ///< a kernel or a copy accessed device memory outside its allocations
+  kDevicePointer,  ///< the host used a pointer to device memory
+  kOutside,        ///< the host accessed memory outside `array`
+  kReadOnly,       ///< the host wrote to `array`, which only the grader writes
+  kNull,           ///< the host followed a null pointer
+  kStack,          ///< the host's stack overflowed
+  kSystemCall,     ///< the sandbox refused system call number `element`
+  kRace,           ///< nothing orders two accesses of different threads: `race`
+  kSignal,         ///< another signal
+  kHostPointer,    ///< a kernel got a pointer to memory of the host as argument `memory.argument`
+  kBarrier,        ///< threads of a block met in different barriers, or wait for ever (`waiting`)
+  kKernelTime,     ///< a kernel did not come to an end
+  kWarp,           ///< a call that needs a whole warp was not made by all its lanes
+  kMisaligned,     ///< a vector access at an address that is no multiple of its size
+  kCopy,           ///< a copy, a fill or a free with pointers or a size that do not fit
+  kArithmetic,     ///< an integer division by zero, a failed assert or a trap, in a kernel
+  kUnsupported,    ///< the emulated device does not support a correct call
+};
+
+/// "exception", "out-of-memory", …
+inline const char* to_string(FaultKind kind) {
+  return enum_name(kind,
+                   {"exception", "out-of-memory", "launch",       "device-memory", "device-pointer",
+                    "outside",   "read-only",     "null",         "stack",         "system-call",
+                    "race",      "signal",        "host-pointer", "barrier",       "kernel-time",
+                    "warp",      "misaligned",    "copy",         "arithmetic",    "unsupported"});
+}
+
+/// The device memory that a fault concerns: an allocation, or shared memory of a block.
+struct FaultMemory {
+  std::string variable{};   ///< of shared memory: the variable's name; "dynamic" for dynamic memory
+  int argument = 0;         ///< of an allocation: position among the kernel's arguments, from 1
+  bool freed = false;       ///< it was freed before
+  long long bytes = 0;      ///< its size; 0: the memory is unknown
+  long long offset = 0;     ///< of the access, from its first byte; may be negative or beyond
+  long long row_bytes = 0;  ///< of an array of several dimensions: the step of its first index
+  std::string allocated_at{};  ///< "conv_forward.cu:52"
+
+  friend bool operator==(const FaultMemory&, const FaultMemory&) = default;
+};
+
+/// Threads of a block that wait at one place.
+struct FaultWait {
+  int threads = 0;
+  std::string call{};  ///< "__syncthreads"; empty for threads that have ended
+  int line = 0;
+
+  friend bool operator==(const FaultWait&, const FaultWait&) = default;
+};
+
+/// How far apart the threads of a race are: what would order them depends on it. kTeam: of an
+/// OpenMP region on the CPU.
+enum class RaceScope { kWarp, kBlock, kGrid, kStreams, kTeam };
+
+/// "warp", "block", "grid", "streams", "team".
+inline const char* to_string(RaceScope scope) {
+  return enum_name(scope, {"warp", "block", "grid", "streams", "team"});
+}
+
+/// One of the two accesses of a race.
+struct RaceSide {
+  std::string file{};  ///< without its folder
+  int line = 0;
+  std::array<unsigned, 3> block{};
+  std::array<unsigned, 3> thread{};
+  bool writes = false;
+  bool atomic = false;
+  bool by_warp = false;         ///< by the warp that begins with `thread`: a fragment
+  unsigned long long code = 0;  ///< of the CPU: the instruction, from the program's beginning
+
+  friend bool operator==(const RaceSide&, const RaceSide&) = default;
+};
+
+/// Two accesses to one element, at least one of them a write, that nothing orders; in the order in
+/// which a thread comes to the two lines.
+struct RaceFacts {
+  RaceScope scope = RaceScope::kWarp;
+  RaceSide first{};
+  RaceSide second{};
+  bool updates = false;   ///< both threads read the element, change it and store it
+  std::string between{};  ///< where no barrier of the block was met: "__syncwarp", of a warp
+  int between_line = 0;
+  /// Where lanes must meet so that they run as most GPUs run them, for CONVLAB_EMU_TRACE; empty if
+  /// that mends nothing.
+  std::string meeting_places{};
+
+  friend bool operator==(const RaceFacts&, const RaceFacts&) = default;
+};
+
+/// Why a stage gave no output. Fields that do not apply to a kind are empty.
+struct FaultRecord {
+  FaultKind kind = FaultKind::kException;
+  std::string text{};          ///< for a person, one line without a full stop
+  std::string kernel{};        ///< the kernel that ran
+  std::string file{};          ///< where in the source, without its folder
+  int line = 0;                ///< 0: unknown
+  std::string allocated_at{};  ///< of kDevicePointer: "new-forward.cu:20"
+  std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc"
+  std::array<unsigned, 3> block{};
+  std::array<unsigned, 3> thread{};
+  bool has_thread = false;  ///< whether one thread did it; otherwise `thread` says nothing
+  bool writes = false;      ///< of kDeviceMemory: it is a write
+  FaultMemory memory{};
+  int launch_line = 0;                   ///< of the kernel, in `file`; 0: unknown
+  std::array<unsigned, 3> grid{};        ///< of the launch
+  std::array<unsigned, 3> block_size{};  ///< of the launch
+  std::vector<FaultWait> waiting{};      ///< of kBarrier
+  std::string array{};                   ///< "input", "weights" or "output"
+  long long element = 0;                 ///< the index into `array`, or the number of a system call
+  std::optional<RaceFacts> race{};       ///< of kRace
+  unsigned long long code = 0;  ///< of the host: the instruction, from the program's beginning
+};
+
+namespace detail {
+
+struct NotedFault {
+  std::mutex mutex;
+  std::optional<FaultRecord> record;
+};
+
+inline NotedFault& noted_fault() {
+  // Never destroyed: a device may fail during the destruction of static objects.
+  static auto* const instance = new NotedFault;
+  return *instance;
+}
+
+}  // namespace detail
+
+/// On a GPU: the last CUDA call of a custom submission that failed
+/// (common/custom_submission/noted_calls.cu).
+inline std::optional<FaultRecord>& failed_call() {
+  static std::optional<FaultRecord> record;
+  return record;
+}
+
+/// Returns the race that an emulated device has found since the last call. Null in programs that
+/// were not compiled for it.
+using RaceSource = std::optional<FaultRecord> (*)();
+inline RaceSource& race_source() {
+  static RaceSource source = nullptr;
+  return source;
+}
+
+/// Stores a device fault that no exception describes. Only the latest is kept until it is taken.
+inline void note_fault(FaultRecord record) {
+  detail::NotedFault& noted = detail::noted_fault();
+  const std::lock_guard<std::mutex> lock(noted.mutex);
+  noted.record = std::move(record);
+}
+
+/// Takes the fault that was noted last.
+inline std::optional<FaultRecord> take_noted_fault() {
+  detail::NotedFault& noted = detail::noted_fault();
+  const std::lock_guard<std::mutex> lock(noted.mutex);
+  return std::exchange(noted.record, std::nullopt);
+}
+
+}  // namespace convlab

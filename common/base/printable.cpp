@@ -1,0 +1,254 @@
+#include "common/base/printable.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <streambuf>
+
+namespace convlab {
+
+namespace {
+
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 0;  ///< 0: what stands there is no UTF-8
+};
+
+// Source: RFC 3629, section 4.
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : std::uint32_t{0};
+  };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  if (first < 0xc2 || first > 0xf4) return {};
+  std::uint32_t code = first & (0x7fU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < kSmallest[length] || code > 0x10ffff || is_surrogate) return {};
+  return {code, length};
+}
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+template <std::size_t N>
+bool lies_in(std::uint32_t code, const std::array<Range, N>& ranges) {
+  return std::ranges::any_of(
+      ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+bool has_picture(std::uint32_t code) {
+  constexpr std::array<Range, 14> kWithout = {{{0x00, 0x08},
+                                               {0x0b, 0x1f},
+                                               {0x7f, 0x9f},
+                                               {0xad, 0xad},      // soft hyphen
+                                               {0x061c, 0x061c},  // direction
+                                               {0x180e, 0x180e},
+                                               {0x200b, 0x200f},  // joiners, direction
+                                               {0x2028, 0x202e},  // separators, direction
+                                               {0x2060, 0x206f},  // joiners, direction
+                                               {0xfdd0, 0xfdef},  // no characters
+                                               {0xfeff, 0xfeff},
+                                               {0xfff0, 0xfffb},  // annotations
+                                               {0xfffe, 0xffff},
+                                               {0xe0000, 0x10ffff}}};  // tags, private planes
+  return !lies_in(code, kWithout);
+}
+
+// Source: Unicode Standard 15.0, property White_Space; and characters that look the same.
+bool is_blank(std::uint32_t code) {
+  constexpr std::array<Range, 12> kBlanks = {{{0x09, 0x0d},
+                                              {0x20, 0x20},
+                                              {0xa0, 0xa0},
+                                              {0x034f, 0x034f},
+                                              {0x115f, 0x1160},
+                                              {0x1680, 0x1680},
+                                              {0x17b4, 0x17b5},
+                                              {0x2000, 0x200f},
+                                              {0x205f, 0x205f},
+                                              {0x2800, 0x2800},
+                                              {0x3000, 0x3000},
+                                              {0x3164, 0x3164}}};
+  return lies_in(code, kBlanks) || code == 0xffa0;
+}
+
+// Source: Unicode Standard 15.0, general categories Mn and Me of the common scripts; annex 11,
+// properties W and F.
+int width_of(std::uint32_t code) {
+  constexpr std::array<Range, 14> kMarks = {{{0x0300, 0x036f},
+                                             {0x0483, 0x0489},
+                                             {0x0591, 0x05bd},
+                                             {0x0610, 0x061a},
+                                             {0x064b, 0x065f},
+                                             {0x06d6, 0x06dc},
+                                             {0x0e31, 0x0e31},
+                                             {0x0e34, 0x0e3a},
+                                             {0x1ab0, 0x1aff},
+                                             {0x1dc0, 0x1dff},
+                                             {0x20d0, 0x20f0},
+                                             {0x302a, 0x302d},
+                                             {0xfe00, 0xfe0f},
+                                             {0xfe20, 0xfe2f}}};
+  constexpr std::array<Range, 13> kWide = {{{0x1100, 0x115f},
+                                            {0x231a, 0x231b},
+                                            {0x2e80, 0x303e},
+                                            {0x3041, 0xa4cf},
+                                            {0xa960, 0xa97f},
+                                            {0xac00, 0xd7a3},
+                                            {0xf900, 0xfaff},
+                                            {0xfe30, 0xfe6f},
+                                            {0xff00, 0xff60},
+                                            {0xffe0, 0xffe6},
+                                            {0x16fe0, 0x1b2ff},
+                                            {0x1f000, 0x1faff},
+                                            {0x20000, 0x3fffd}}};
+  return lies_in(code, kMarks) ? 0 : lies_in(code, kWide) ? 2 : 1;
+}
+
+// Colours are written as noncharacters until they reach the terminal.
+constexpr std::string_view kColourMark = "\xef\xb7\x90";  // U+FDD0; the colour is in the last byte
+constexpr std::array<std::string_view, 5> kSequences = {"\033[0m", "\033[32m", "\033[1;31m",
+                                                        "\033[2m", "\033[1m"};
+
+/// A stream that passes on what is printable, by lines or when it is flushed.
+class SafeBuffer : public std::streambuf {
+ public:
+  explicit SafeBuffer(std::streambuf* to) : to_(to) {}
+  SafeBuffer(const SafeBuffer&) = delete;
+  SafeBuffer& operator=(const SafeBuffer&) = delete;
+
+ protected:
+  int overflow(int c) override {
+    if (c != traits_type::eof()) waiting_ += static_cast<char>(c);
+    return c == '\n' || waiting_.size() >= kLongest ? (pass_on() ? c : traits_type::eof()) : 0;
+  }
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    waiting_.append(text, static_cast<std::size_t>(count));
+    return (waiting_.size() < kLongest && !waiting_.ends_with('\n')) || pass_on() ? count : 0;
+  }
+  int sync() override { return pass_on() && to_->pubsync() == 0 ? 0 : -1; }
+
+ private:
+  static constexpr std::size_t kLongest = 4096;
+
+  bool pass_on() {
+    std::string text;
+    std::string_view rest = waiting_;
+    while (!rest.empty()) {
+      const auto mark = std::min(rest.find(kColourMark.substr(0, 2)), rest.size());
+      text += printable(rest.substr(0, mark));
+      rest.remove_prefix(mark);
+      if (rest.empty()) break;
+      const auto colour = rest.size() > 2 ? static_cast<unsigned char>(rest[2]) - 0x90U : 99U;
+      text += colour < kSequences.size() ? kSequences[colour] : "\xef\xbf\xbd";
+      rest.remove_prefix(std::min<std::size_t>(3, rest.size()));
+    }
+    waiting_.clear();
+    const auto size = static_cast<std::streamsize>(text.size());
+    return to_->sputn(text.data(), size) == size;
+  }
+
+  std::streambuf* to_;
+  std::string waiting_{};
+};
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const std::size_t taken = std::max<std::size_t>(character.bytes, 1);
+    if (character.bytes > 0 && has_picture(character.code)) {
+      result += text.substr(0, taken);
+    } else {
+      result += "\xef\xbf\xbd";  // U+FFFD
+    }
+    text.remove_prefix(taken);
+  }
+  return result;
+}
+
+std::string printable_line(std::string_view text) {
+  std::string line = printable(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return line;
+}
+
+std::string short_line(std::string_view text, int columns) {
+  std::string line;
+  const std::string clean = printable(text);
+  for (std::string_view rest = clean; !rest.empty();) {
+    const Character character = first_character(rest);
+    const bool blank = is_blank(character.code);
+    if (blank && !line.ends_with(' ')) line += ' ';
+    if (!blank) line += rest.substr(0, character.bytes);
+    rest.remove_prefix(character.bytes);
+  }
+  if (display_width(line) <= columns) return line;
+  return cut_to_columns(line, columns - 1).front() + "…";
+}
+
+bool is_id(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  return !text.empty() && text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+int display_width(std::string_view text) {
+  int width = 0;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const bool is_colour = text.starts_with(kColourMark.substr(0, 2));
+    width += is_colour ? 0 : width_of(character.code);
+    text.remove_prefix(std::max<std::size_t>(character.bytes, 1));
+  }
+  return width;
+}
+
+std::vector<std::string> cut_to_columns(std::string_view text, int columns) {
+  std::vector<std::string> parts(1);
+  int width = 0;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);
+    const int wide = width_of(character.code);
+    if (width + wide > columns && !parts.back().empty()) {
+      parts.emplace_back();
+      width = 0;
+    }
+    parts.back() += text.substr(0, bytes);
+    width += wide;
+    text.remove_prefix(bytes);
+  }
+  return parts;
+}
+
+void print_safely() {
+  // Never destroyed: std::cout is flushed after all objects are.
+  static auto* const output = new SafeBuffer(std::cout.rdbuf());
+  static auto* const errors = new SafeBuffer(std::cerr.rdbuf());
+  std::cout.rdbuf(output);
+  std::cerr.rdbuf(errors);
+}
+
+std::string terminal_colour(TerminalColour colour) {
+  std::string mark(kColourMark);
+  mark.back() = static_cast<char>(mark.back() + static_cast<char>(colour));
+  return mark;
+}
+
+}  // namespace convlab

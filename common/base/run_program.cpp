@@ -1,0 +1,94 @@
+#include "common/base/run_program.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace convlab {
+namespace {
+
+// CLI11 says "Could not convert: --epochs = x", but not what to type instead.
+std::string sentence(const CLI::ParseError& error) {
+  std::string text = error.what();
+  const std::string could_not = "Could not convert: ";
+  const std::string equals = " = ";
+  const auto value = text.find(equals);
+  if (!text.starts_with(could_not) || value == std::string::npos) return text;
+  return text.substr(could_not.size(), value - could_not.size()) + " takes a number, not '" +
+         text.substr(value + equals.size()) + "'.";
+}
+
+/// An unknown word is more likely a mistake than a missing one, so it is reported first.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty())
+    return CLI::ExtrasError(unknown).what();
+  return sentence(error);
+}
+
+/// CLI11 would take the word after "--stages=" for the value.
+void refuse_missing_values(int argc, const char* const* argv) {
+  for (const std::string word : std::span(argv, static_cast<std::size_t>(argc)))
+    if (word.starts_with("--") && word.find('=') + 1 == word.size())
+      throw UsageError("There is no value after " + word + ". Write " + word +
+                       "VALUE, or leave the option out.");
+}
+
+/// "grader check" for a mistake in the arguments of its subcommand.
+std::string command_name(const CLI::App& app) {
+  std::string name = app.get_name();
+  for (const CLI::App* command : app.get_subcommands()) name += " " + command->get_name();
+  return name;
+}
+
+}  // namespace
+
+CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& description) {
+  // CLI11 would take -4 as a huge number.
+  return app.add_option("--seed", seed, description)->check([](const std::string& text) {
+    return text.starts_with('-') ? "a seed must not be negative, but this is " + text : "";
+  });
+}
+
+int run_program(CLI::App& app, int argc, const char* const* argv,
+                const std::function<ExitCode()>& body) {
+  const auto complain = [&](const std::string& text) {
+    // Earlier output must appear above the complaint.
+    std::cout.flush();
+    std::fflush(stdout);
+    std::cerr << app.get_name() << ": " << text << "\n";
+  };
+  ExitCode exit_code = ExitCode::kEnvironment;
+  try {
+    refuse_missing_values(argc, argv);
+    app.parse(argc, argv);
+    exit_code = body();
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help() << "\n";
+    exit_code = ExitCode::kPassed;
+  } catch (const CLI::ParseError& error) {
+    complain(complaint(app, error) + "\nSee " + command_name(app) + " --help.");
+    exit_code = ExitCode::kUsage;
+  } catch (const Error& error) {
+    complain(error.what());
+    exit_code = error.exit_code();
+  } catch (const std::filesystem::filesystem_error& error) {
+    // Its own text repeats both paths in brackets.
+    const auto& place = error.path2().empty() ? error.path1() : error.path2();
+    const bool full = error.code() == std::errc::no_space_on_device;
+    complain(place.string() + ": " + error.code().message() +
+             (full ? "; free some space, then run this again." : "."));
+  } catch (const std::bad_alloc&) {
+    complain("There is not enough memory; take a smaller batch.");
+  } catch (const std::exception& error) {
+    complain(error.what());
+  }
+  return static_cast<int>(exit_code);
+}
+
+}  // namespace convlab

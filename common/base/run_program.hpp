@@ -1,0 +1,25 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/error.hpp"
+
+namespace convlab {
+
+/// What every `main` of the workbook does: it parses the arguments, runs `body`, and turns an
+/// exception into one sentence on standard error, "NAME: …", and an exit code. `--help` prints the
+/// help on standard output and returns 0.
+///
+/// @param app every message begins with its name
+/// @return the exit code for the shell: `body`'s, an Error's own, kUsage for a wrong command line,
+///   kEnvironment for lack of memory and for any other exception
+int run_program(CLI::App& app, int argc, const char* const* argv,
+                const std::function<ExitCode()>& body);
+
+/// The option --seed of a random sequence, which refuses negative numbers.
+CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& description);
+
+}  // namespace convlab

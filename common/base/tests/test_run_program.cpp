@@ -1,0 +1,125 @@
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/base/run_program.hpp"
+#include "common/base/testing/catch.hpp"
+
+namespace {
+
+using convlab::ExitCode;
+
+// Standard output and standard error of C++ while it lives.
+class Captured {
+ public:
+  Captured()
+      : out_before_(std::cout.rdbuf(out_.rdbuf())), err_before_(std::cerr.rdbuf(err_.rdbuf())) {}
+  ~Captured() {
+    std::cout.rdbuf(out_before_);
+    std::cerr.rdbuf(err_before_);
+  }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+
+  [[nodiscard]] std::string out() const { return out_.str(); }
+  [[nodiscard]] std::string err() const { return err_.str(); }
+
+ private:
+  std::ostringstream out_;
+  std::ostringstream err_;
+  std::streambuf* out_before_;
+  std::streambuf* err_before_;
+};
+
+struct Outcome {
+  int exit_code = 0;
+  std::string out;
+  std::string err;
+};
+
+Outcome run(const std::vector<const char*>& arguments, const std::function<ExitCode()>& body) {
+  CLI::App app("Counts sheep.", "sheep");
+  int count = 0;
+  app.add_option("--count", count, "How many");
+  std::vector<const char*> argv = {"sheep"};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  const Captured captured;
+  const int code = convlab::run_program(app, static_cast<int>(argv.size()), argv.data(), body);
+  return {code, captured.out(), captured.err()};
+}
+
+ExitCode nothing() {
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+TEST_CASE("run_program: the body's exit code is the program's") {
+  CHECK(run({"--count", "3"}, nothing).exit_code == 0);
+  CHECK(run({}, [] { return ExitCode::kFallsShort; }).exit_code == 1);
+}
+
+TEST_CASE("run_program: help goes to standard output and runs nothing") {
+  bool ran = false;
+  const Outcome outcome = run({"--help"}, [&] {
+    ran = true;
+    return ExitCode::kPassed;
+  });
+  CHECK(outcome.exit_code == 0);
+  CHECK_FALSE(ran);
+  CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("Counts sheep."));
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("run_program: a wrong command line is a sentence and exit code 2") {
+  CHECK(run({"--count", "many"}, nothing).err ==
+        "sheep: --count takes a number, not 'many'.\nSee sheep --help.\n");
+  const Outcome unknown = run({"--goats"}, nothing);
+  CHECK(unknown.exit_code == 2);
+  CHECK_THAT(unknown.err, Catch::Matchers::ContainsSubstring("--goats"));
+  const Outcome no_value = run({"--count=", "--goats"}, nothing);
+  CHECK(no_value.exit_code == 2);
+  CHECK(no_value.err ==
+        "sheep: There is no value after --count=. Write --count=VALUE, or leave the option out.\n");
+}
+
+TEST_CASE(
+    "run_program: an unknown option comes before a missing argument, with the command's name") {
+  CLI::App app("Keeps animals.", "farm");
+  std::string name;
+  std::uint64_t seed = 0;
+  CLI::App* command = app.add_subcommand("shear", "Shears one");
+  command->add_option("NAME", name)->required();
+  convlab::add_seed(*command, seed, "Which");
+  const auto complaint = [&](const std::vector<const char*>& argv) {
+    const Captured captured;
+    CHECK(convlab::run_program(app, static_cast<int>(argv.size()), argv.data(), nothing) == 2);
+    return captured.err();
+  };
+  CHECK(complaint({"farm", "shear", "--nope"}) ==
+        "farm: The following argument was not expected: --nope\nSee farm shear --help.\n");
+  CHECK(complaint({"farm", "shear"}) == "farm: NAME is required\nSee farm shear --help.\n");
+  CHECK_THAT(complaint({"farm", "shear", "dolly", "--seed", "-4"}),
+             Catch::Matchers::ContainsSubstring("a seed must not be negative, but this is -4"));
+}
+
+TEST_CASE("run_program: an exception is a sentence and its exit code") {
+  const Outcome short_of =
+      run({}, []() -> ExitCode { throw convlab::NotImplementedError("Nothing here yet."); });
+  CHECK(short_of.exit_code == 1);
+  CHECK(short_of.err == "sheep: Nothing here yet.\n");
+  CHECK(run({}, []() -> ExitCode { throw std::bad_alloc(); }).exit_code == 3);
+  const Outcome other = run({}, []() -> ExitCode { throw std::runtime_error("It rains."); });
+  CHECK(other.exit_code == 3);
+  CHECK(other.err == "sheep: It rains.\n");
+  const Outcome full = run({}, []() -> ExitCode {
+    throw std::filesystem::filesystem_error("cannot copy file", "from", "to",
+                                            std::make_error_code(std::errc::no_space_on_device));
+  });
+  CHECK(full.exit_code == 3);
+  CHECK(full.err == "sheep: to: No space left on device; free some space, then run this again.\n");
+}

@@ -1,0 +1,114 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+
+using convlab::EnvironmentError;
+using convlab::read_bytes;
+using convlab::read_text;
+using convlab::require_writable;
+using convlab::write_atomically;
+using convlab::testing::message_of;
+using convlab::testing::TemporaryFolder;
+using Bytes = std::vector<std::uint8_t>;
+
+namespace {
+
+auto entries(const std::filesystem::path& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+}  // namespace
+
+TEST_CASE("whole file: what is written is read, and nothing else is left in the folder") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "sub" / "data";
+  write_atomically(file, Bytes{1, 2, 3});
+  write_atomically(file, Bytes{4, 0, 255, 10});
+  CHECK(read_bytes(file, 4) == Bytes{4, 0, 255, 10});
+  write_atomically(file, "a text");
+  CHECK(read_text(file) == "a text");
+  CHECK(entries(file.parent_path()) == 1);
+  write_atomically(file, Bytes{});
+  CHECK(read_bytes(file, 0).empty());
+}
+
+TEST_CASE("whole file: whether it can be written is known before the work") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "sub" / "data";
+  require_writable(file);
+  CHECK(entries(file.parent_path()) == 0);
+  write_atomically(file, "kept");
+  require_writable(file);
+  CHECK(read_text(file) == "kept");
+  require_writable("/dev/null");
+  CHECK_THROWS_AS(require_writable("/proc/nonesuch/data"), EnvironmentError);
+  CHECK(message_of([&] { require_writable(folder.path()); }).find("directory") !=
+        std::string::npos);
+  CHECK(message_of([&] { read_text(folder.path()); }).find("it is a folder") != std::string::npos);
+}
+
+TEST_CASE("whole file: errors name the file") {
+  const TemporaryFolder folder;
+  const auto missing = folder.path() / "missing";
+  CHECK(message_of([&] { read_bytes(missing, 10); }) ==
+        "Cannot read " + missing.string() + ": No such file or directory.");
+  CHECK_THROWS_AS(read_bytes(folder.path(), 10), EnvironmentError);
+  CHECK_THROWS_AS(read_text(missing), EnvironmentError);
+  CHECK_THROWS_AS(read_text(folder.path()), EnvironmentError);
+
+  const auto file = folder.path() / "data";
+  write_atomically(file, Bytes(11));
+  CHECK(message_of([&] { read_bytes(file, 10); }) ==
+        file.string() + " has 11 bytes, more than the 10 that such a file may have.");
+  // A file where a folder should be, so that not even root can write there.
+  CHECK(message_of([&] { write_atomically(file / "inner", "x"); }) ==
+        "Cannot write " + (file / "inner").string() + ": Not a directory.");
+}
+
+TEST_CASE("whole file: a failed write leaves the old file") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "occupied";
+  std::filesystem::create_directories(file / "inner");  // a folder cannot be renamed over
+  CHECK_THROWS_AS(write_atomically(file, Bytes{1}), EnvironmentError);
+  CHECK(std::filesystem::is_directory(file));
+  CHECK(entries(folder.path()) == 1);
+}
+
+TEST_CASE("whole file: without room the old file stays, and the reason is told") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "data";
+  write_atomically(file, "old");
+  // In a separate process, because the limit cannot be undone.
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string complaint =
+        message_of([&] { write_atomically(file, std::string(10000, 'x')); });
+    ::_exit(complaint == "Cannot write " + file.string() +
+                             ": File too large; free some space, then run this again."
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(read_text(file) == "old");
+  CHECK(entries(folder.path()) == 1);
+}
+
+TEST_CASE("whole file: a device stays a device, and a full one is told") {
+  CHECK(message_of([] { write_atomically("/dev/full", "x"); }) ==
+        "Cannot write /dev/full: No space left on device; free some space, then run this again.");
+  write_atomically("/dev/null", "x");
+  CHECK(std::filesystem::is_character_file("/dev/full"));
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}

@@ -1,0 +1,233 @@
+#!/bin/sh
+# Builds a program like m1 or m2 from a custom submission, with the commands that CMake used for the
+# workbook's own programs (record_command.sh). FOLDER takes all files that it makes.
+#
+#     build_custom_submission.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | traced]
+#         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
+#         traced: emulated, each access to memory calls common/emulation/trace; on the CPU it calls
+#         openmp_races.cpp
+#     build_custom_submission.sh precompile BUILD DEVICE [traced]
+#         makes BUILD/custom_submission/stages-DEVICE.hpp.gch: the headers that every stage includes, for gcc,
+#         which reads them so in a third of the time; traced: for files that are compiled so
+#     build_custom_submission.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
+#         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
+#         implements the course interface ('' if not); LIBRARY: of the GPU, such as cublas
+#
+# DEVICE is cpu, gpu or emulated. No flag comes from the file. A file that includes nothing of the
+# workbook's is compiled as C++17, which nvcc takes unless told otherwise; if that fails and may be due
+# to the standard, as C++20, like the workbook's stages. Between the steps a grader looks at the
+# symbols. The linked object keeps none of its own symbols but the entry points of the course's
+# interface, so no function of the file can replace one of the workbook.
+set -eu
+step=$1 build=$2 device=$3
+commands=$build/custom_submission
+# For tests that compile many files: -O1.
+optimise=${CONVLAB_SUBMISSION_OPTIMISE:-}
+
+# Names of record_command.sh, as they are for this file.
+source=
+object=
+program=
+adapter=
+capability=
+traced=
+standard=
+precompiled=
+# Words come from a file into "$@", so no shell interprets them.
+run_recorded() {
+  list=$1
+  more=${2:-}
+  set --
+  while IFS= read -r word; do
+    case $word in
+      @SOURCE@) word=$source ;;
+      @OBJECT@)
+        word=$object
+        if [ "$step" = link ]; then set -- "$@" "$folder"/submission-*.o && continue; fi
+        ;;
+      @PROGRAM@) word=$program ;;
+      @ADAPTER@*) [ -n "$adapter" ] || continue && word=${word#@ADAPTER@} ;;
+      --generate-code=* | -arch=*) [ -z "$capability" ] || continue ;;
+      # nvcc leaves assert alone, and so do we.
+      -DNDEBUG) continue ;;
+      -std=*) [ -z "$standard" ] || word=-std=$standard ;;
+      c++) if [ "$step" = precompile ]; then word=c++-header; fi ;;
+    esac
+    set -- "$@" "$word"
+  done <"$list"
+  if [ -n "$capability" ]; then
+    set -- "$@" "-gencode=arch=compute_$capability,code=sm_$capability"
+  fi
+  # What the rewrite moved still finds what lies beside the file; what the grader has copied is found
+  # from its folder on.
+  if [ "$device" = emulated ] && [ -n "$source" ]; then
+    set -- "$@" -iquote "$(dirname "$file")"
+    if [ -d "${folder:-}/files" ]; then set -- "$@" -iquote "$folder/files"; fi
+  fi
+  # Where lanes wait for each other they go on from the smallest address, so the code must stay in its
+  # order.
+  if [ -n "$source" ] && [ -n "$traced" ]; then
+    set -- "$@" -fsanitize=thread -O1
+    if "$1" --version | grep -q clang; then
+      set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
+        -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1
+    else
+      set -- "$@" -fno-reorder-blocks -Wno-tsan --param tsan-instrument-func-entry-exit=0 \
+        --param tsan-distinguish-volatile=1
+    fi
+  fi
+  # common/emulation/alignment tells of a float4 at a misaligned address, whatever the optimiser made of it.
+  if [ "$device" = emulated ] && [ -n "$source" ] && grep -q note_wide_accesses "$source" &&
+    ! grep -q fsanitize "$list"; then
+    set -- "$@" -fsanitize=alignment
+  fi
+  # Those warnings of which a mistake may follow; none of them ends the compilation.
+  if [ -n "$source" ] && [ "$device" != gpu ]; then
+    set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
+      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare
+  fi
+  # A local variable without a value is the same on every machine, and never right by luck.
+  if [ -n "$source" ] && [ "$device" = emulated ]; then
+    set -- "$@" -ftrivial-auto-var-init=pattern
+  fi
+  if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "$optimise" ]; then
+    set -- "$@" "$optimise"
+  fi
+  if [ -n "$precompiled" ]; then set -- "$@" -include "$precompiled"; fi
+  if [ -n "$more" ]; then set -- "$@" "$more"; fi
+  for library in ${libraries:-}; do
+    path=$(cat "$commands/$library.library")
+    set -- "$@" "$path" "-Wl,-rpath,$(dirname "$path")"
+  done
+  "$@"
+}
+
+# Whether nothing but OpenMP's regions, loops, barriers and critical parts orders the threads of a
+# traced file.
+has_plain_openmp() {
+  undefined=$(nm --undefined-only --format=posix "$folder"/source*.o)
+  case $undefined in *__tsan_init*) ;; *) return 1 ;; esac
+  ! echo "$undefined" |
+    grep -Ev '^(GOMP_(parallel|barrier|loop_.*|sections_.*|critical_.*|atomic_.*|single_start)|omp_get_.*|omp_set_num_threads) U' |
+    grep -Eq '^(GOMP_|omp_|pthread_|sem_|mtx_|cnd_|thrd_|syscall|pipe|socketpair|eventfd|_ZNSt6thread|_ZNSt18condition)'
+}
+
+# The external symbols of the object, for the grader. Kernels run in the program of who wrote them,
+# who might talk with the grader in its place: that takes a system call.
+list_symbols() {
+  nm --extern-only --format=posix "$object" >"$folder/symbols"
+  [ "$device" != cpu ] || return 0
+  if grep -q '^syscall U' "$folder/symbols" || has_system_call; then
+    echo "system-call-instruction U" >>"$folder/symbols"
+  fi
+}
+# The bytes of the instruction may stand anywhere, so who has them is looked at closely.
+has_system_call() {
+  case $(uname -m) in
+    x86_64) LC_ALL=C grep -q "$(printf '\017\005')" "$object" || return 1 ;;
+  esac
+  objdump --disassemble "$object" | grep -Eq '[[:space:]](syscall|sysenter|int +.0x80|svc)([[:space:]]|$)'
+}
+
+# What comes behind the device: of a file to compile the file and the folder come first.
+variant=
+case $step in
+  precompile) variant=${4:-} ;;
+  compile) variant=${6:-} ;;
+esac
+if [ "$variant" = traced ]; then traced=yes; else capability=$variant; fi
+# Optimised, an access would move to another line.
+if [ -n "$traced" ] && [ "$device" = cpu ]; then optimise=-O0; fi
+# A precompiled header is one for the flags that it was made with. Traced it is always -O1.
+stages=$commands/stages-$device${traced:+-traced}
+[ -n "$traced" ] || stages=$stages$optimise
+stages=$stages.hpp
+
+case $step in
+  precompile)
+    file=$stages source=$stages object=$stages.gch
+    run_recorded "$commands/$device.compile" "-Wp,-MD,$stages.d,-MT,$stages.gch"
+    ;;
+  compile)
+    file=$4 folder=$5
+    source=$file object=$folder/source.o
+    if [ "$device" = emulated ]; then
+      source=$folder/rewritten.cpp
+      # The grader puts what it has copied there.
+      mkdir -p "$folder/files"
+      "$build/bin/convlab-rewrite" "$file" --output "$source" --include "$(cat "$commands/root")" \
+        --include "$folder/files" \
+        --include "$(cat "$commands/interface")" --exclude "$(cat "$commands/toolkit")"
+    fi
+    # nvcc knows no gnu++17; the host compiler that it calls has its extensions all the same.
+    if ! grep -Eq '^[[:space:]]*#[[:space:]]*include[[:space:]]*"common/' "$file"; then
+      standard=gnu++17
+      [ "$device" != gpu ] || standard=c++17
+    fi
+    words=$folder/words
+    # What fails is compiled again without the header: its messages are then those of any compiler.
+    if [ -z "$capability" ] && [ -f "$stages.gch" ] &&
+      grep -q '^ *# *include *"common/stage/' "$file"; then
+      precompiled=$stages
+      if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
+        cat "$words" >&2
+        list_symbols
+        exit
+      fi
+      precompiled=
+    fi
+    # Headers of older editions brought names of std along. Who counts on them gets them.
+    compile() { run_recorded "$commands/$device.compile" "$@"; }
+    again() { compile "$@" >"$words.again" 2>&1; }
+    with_names() {
+      grep -Eq 'declared|is undefined|not a member|no member|no type named|not name a type' "$words" &&
+        again -DCONVLAB_NAMES_OF_STD
+    }
+    if ! compile >"$words" 2>&1; then
+      if ! with_names; then
+        seventeen=$standard
+        standard=
+        if [ -z "$seventeen" ] || ! { again || with_names; }; then
+          cat "$words" >&2
+          exit 1
+        fi
+      fi
+      mv "$words.again" "$words"
+    fi
+    cat "$words" >&2
+    list_symbols
+    ;;
+  link)
+    folder=$4
+    adapter=${5:-}
+    libraries=
+    if [ $# -gt 5 ]; then
+      shift 5
+      libraries=$*
+    fi
+    program=$folder/program
+    set -- --wildcard '--keep-global-symbol=_ZN12GPUInterface*' \
+      '--keep-global-symbol=_Z16conv_forward_cpu*'
+    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu) and
+    # which call failed (noted_calls.cu).
+    if [ "$device" = gpu ]; then set -- "$@" "--redefine-syms=${0%/*}/recorded_calls"; fi
+    # Then openmp_races.cpp stands between the file and libgomp; otherwise it finds nothing.
+    if [ "$device" = cpu ] && has_plain_openmp; then
+      set -- "$@" "--redefine-syms=${0%/*}/traced_calls"
+    fi
+    for object in "$folder"/source*.o; do
+      name=${object##*/}
+      # A group is a function that several objects may bring; the first one wins. So no groups, and no
+      # common symbols, which objects share.
+      ld -r -d --force-group-allocation "$object" -o "$folder/whole-$name"
+      objcopy "$@" "$folder/whole-$name" "$folder/submission-$name"
+    done
+    for library in $libraries; do
+      if ! [ -f "$commands/$library.library" ]; then
+        echo "error: this machine had no library $library when the workbook was configured" >&2
+        exit 1
+      fi
+    done
+    run_recorded "$commands/$device.link"
+    ;;
+esac

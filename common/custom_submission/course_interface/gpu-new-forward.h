@@ -1,0 +1,75 @@
+#pragma once
+
+// The interface that submissions of the course's editions implement, so that such a file builds
+// here as it is. Which of the forms a file defines, the adapter in gpu_interface_stage.cu finds
+// out.
+
+#include <cuda_runtime.h>
+
+// Some editions' headers brought these along, and files count on them. They get them only if they
+// do not compile without (build_custom_submission.sh), because the names of std may clash with a
+// file's.
+#ifdef CONVLAB_NAMES_OF_STD
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <vector>
+using namespace std;
+#endif
+
+class GPUInterface {
+ public:
+  void get_device_properties();
+
+  // Since FA21: three phases, pointers to device memory.
+  void conv_forward_gpu_prolog(const float* host_output, const float* host_input,
+                               const float* host_mask, float** device_output_ptr,
+                               float** device_input_ptr, float** device_mask_ptr, const int B,
+                               const int M, const int C, const int H, const int W, const int K);
+  void conv_forward_gpu_epilog(float* host_output, float* device_output, float* device_input,
+                               float* device_mask, const int B, const int M, const int C,
+                               const int H, const int W, const int K);
+  // FA20 has only this one, which then takes pointers to host memory.
+  void conv_forward_gpu(float* output, const float* input, const float* mask, const int B,
+                        const int M, const int C, const int H, const int W, const int K);
+
+  // FA23: the same with a stride.
+  void conv_forward_gpu_prolog(const float* host_output, const float* host_input,
+                               const float* host_mask, float** device_output_ptr,
+                               float** device_input_ptr, float** device_mask_ptr, const int B,
+                               const int M, const int C, const int H, const int W, const int K,
+                               const int S);
+  void conv_forward_gpu(float* device_output, const float* device_input, const float* device_mask,
+                        const int B, const int M, const int C, const int H, const int W,
+                        const int K, const int S);
+  void conv_forward_gpu_epilog(float* host_output, float* device_output, float* device_input,
+                               float* device_mask, const int B, const int M, const int C,
+                               const int H, const int W, const int K, const int S);
+
+  // Older headers, in which arrays of the host are not const.
+  void conv_forward_gpu_prolog(float* host_output, const float* host_input, const float* host_mask,
+                               float** device_output_ptr, float** device_input_ptr,
+                               float** device_mask_ptr, const int B, const int M, const int C,
+                               const int H, const int W, const int K);
+  void conv_forward_gpu_prolog(float* host_output, float* host_input, float* host_mask,
+                               float** device_output_ptr, float** device_input_ptr,
+                               float** device_mask_ptr, const int B, const int M, const int C,
+                               const int H, const int W, const int K);
+  void conv_forward_gpu(float* output, float* input, float* mask, const int B, const int M,
+                        const int C, const int H, const int W, const int K);
+  void conv_forward_gpu_prolog(float* host_output, const float* host_input, const float* host_mask,
+                               float** device_output_ptr, float** device_input_ptr,
+                               float** device_mask_ptr, const int B, const int M, const int C,
+                               const int H, const int W, const int K, const int S);
+  void conv_forward_gpu_prolog(float* host_output, float* host_input, float* host_mask,
+                               float** device_output_ptr, float** device_input_ptr,
+                               float** device_mask_ptr, const int B, const int M, const int C,
+                               const int H, const int W, const int K, const int S);
+  void conv_forward_gpu(float* device_output, float* device_input, float* device_mask, const int B,
+                        const int M, const int C, const int H, const int W, const int K,
+                        const int S);
+};

@@ -1,0 +1,210 @@
+// Makes a stage of a file that implements the course's GPUInterface.
+//
+// All forms of the interface are declared; a file defines some of them. The rest is defined here,
+// weakly: where the file has no definition, the linker takes this one, and each of these hands on
+// to the form that the file may have instead. The stage always calls the form with a stride:
+//
+//     with a stride  ──(not defined)──→  without  ──(not defined)──→  FA20: host pointers
+//
+// In each of the three, arrays of the host may also be without const, as in older headers:
+//
+//     const output, input, mask  ──→  output without const  ──→  all without const
+//
+// A file without a stride computes every output, of which the stage then keeps each S-th row and
+// column. So the grader's cases with strides try it as well; all networks have stride 1.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/conv_shape.hpp"
+#include "common/base/error.hpp"
+#include "common/custom_submission/course_interface/gpu-new-forward.h"
+#include "common/stage/stage.hpp"
+
+#define CONVLAB_UNLESS_DEFINED __attribute__((weak))
+
+namespace {
+
+using convlab::ConvShape;
+
+// What the forms without a stride, and the FA20 form in which one function does everything, need
+// from one phase to the next.
+struct HostArrays {
+  const float* input = nullptr;
+  const float* mask = nullptr;
+  float* output = nullptr;           // where the file writes: the stage's output, or all_outputs
+  bool one_function = false;         // the file is of the FA20 form
+  std::vector<float> all_outputs{};  // of stride 1, where the stride is larger
+};
+HostArrays host;
+
+// What an older header promised less of.
+float* writable(const float* array) {
+  return const_cast<float*>(array);
+}
+
+}  // namespace
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::get_device_properties() {}
+
+// ---- with a stride ------------------------------------------------------------------------------
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    const float* host_output, const float* host_input, const float* host_mask,
+    float** device_output_ptr, float** device_input_ptr, float** device_mask_ptr, const int B,
+    const int M, const int C, const int H, const int W, const int K, const int S) {
+  conv_forward_gpu_prolog(writable(host_output), host_input, host_mask, device_output_ptr,
+                          device_input_ptr, device_mask_ptr, B, M, C, H, W, K, S);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    float* host_output, const float* host_input, const float* host_mask, float** device_output_ptr,
+    float** device_input_ptr, float** device_mask_ptr, const int B, const int M, const int C,
+    const int H, const int W, const int K, const int S) {
+  conv_forward_gpu_prolog(host_output, writable(host_input), writable(host_mask), device_output_ptr,
+                          device_input_ptr, device_mask_ptr, B, M, C, H, W, K, S);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    float* host_output, float* host_input, float* host_mask, float** device_output_ptr,
+    float** device_input_ptr, float** device_mask_ptr, const int B, const int M, const int C,
+    const int H, const int W, const int K, const int S) {
+  if (S > 1) {
+    const auto count = std::size_t{1} * B * M * (H - K + 1) * (W - K + 1);
+    host.all_outputs.resize(count);
+    host.output = host.all_outputs.data();
+  }
+  const float* const output = S > 1 ? host.output : host_output;
+  conv_forward_gpu_prolog(output, host_input, host_mask, device_output_ptr, device_input_ptr,
+                          device_mask_ptr, B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(float* device_output,
+                                                           const float* device_input,
+                                                           const float* device_mask, const int B,
+                                                           const int M, const int C, const int H,
+                                                           const int W, const int K, const int S) {
+  conv_forward_gpu(device_output, writable(device_input), writable(device_mask), B, M, C, H, W, K,
+                   S);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(float* device_output,
+                                                           float* device_input, float* device_mask,
+                                                           const int B, const int M, const int C,
+                                                           const int H, const int W, const int K,
+                                                           const int /*S*/) {
+  const float* const input = host.one_function ? host.input : device_input;
+  const float* const mask = host.one_function ? host.mask : device_mask;
+  conv_forward_gpu(host.one_function ? host.output : device_output, input, mask, B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
+    float* host_output, float* device_output, float* device_input, float* device_mask, const int B,
+    const int M, const int C, const int H, const int W, const int K, const int S) {
+  conv_forward_gpu_epilog(S > 1 ? host.output : host_output, device_output, device_input,
+                          device_mask, B, M, C, H, W, K);
+  if (S == 1) return;
+  const int all_rows = H - K + 1;
+  const int all_columns = W - K + 1;
+  for (std::int64_t map = 0; map < std::int64_t{B} * M; ++map) {
+    for (int h = 0; h < all_rows; h += S) {
+      const float* row = host.output + (map * all_rows + h) * all_columns;
+      for (int w = 0; w < all_columns; w += S) *host_output++ = row[w];
+    }
+  }
+}
+
+// ---- without a stride ---------------------------------------------------------------------------
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    const float* host_output, const float* host_input, const float* host_mask,
+    float** device_output_ptr, float** device_input_ptr, float** device_mask_ptr, const int B,
+    const int M, const int C, const int H, const int W, const int K) {
+  conv_forward_gpu_prolog(writable(host_output), host_input, host_mask, device_output_ptr,
+                          device_input_ptr, device_mask_ptr, B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    float* host_output, const float* host_input, const float* host_mask, float** device_output_ptr,
+    float** device_input_ptr, float** device_mask_ptr, const int B, const int M, const int C,
+    const int H, const int W, const int K) {
+  conv_forward_gpu_prolog(host_output, writable(host_input), writable(host_mask), device_output_ptr,
+                          device_input_ptr, device_mask_ptr, B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
+    float* /*host_output*/, float* /*host_input*/, float* /*host_mask*/,
+    float** /*device_output_ptr*/, float** /*device_input_ptr*/, float** /*device_mask_ptr*/,
+    const int /*B*/, const int /*M*/, const int /*C*/, const int /*H*/, const int /*W*/,
+    const int /*K*/) {
+  host.one_function = true;
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
+    float* /*host_output*/, float* /*device_output*/, float* /*device_input*/,
+    float* /*device_mask*/, const int /*B*/, const int /*M*/, const int /*C*/, const int /*H*/,
+    const int /*W*/, const int /*K*/) {}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(float* output, const float* input,
+                                                           const float* mask, const int B,
+                                                           const int M, const int C, const int H,
+                                                           const int W, const int K) {
+  conv_forward_gpu(output, writable(input), writable(mask), B, M, C, H, W, K);
+}
+
+CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(float* /*output*/, float* /*input*/,
+                                                           float* /*mask*/, const int /*B*/,
+                                                           const int /*M*/, const int /*C*/,
+                                                           const int /*H*/, const int /*W*/,
+                                                           const int /*K*/) {
+  throw convlab::NotImplementedError(
+      "The file does not define GPUInterface::conv_forward_gpu as the course declares it "
+      "(common/custom_submission/course_interface/gpu-new-forward.h); check the order and the "
+      "types of "
+      "its parameters.");
+}
+
+namespace {
+
+class GpuInterfaceConvolution final : public convlab::Convolution {
+ public:
+  void prolog(const ConvShape& shape, const float* input, const float* weights,
+              float* output) override {
+    shape_ = shape;
+    host_output_ = output;
+    host = {.input = input, .mask = weights, .output = output};
+    const ConvShape& s = shape_;
+    const float* const host_output = output;
+    interface_.conv_forward_gpu_prolog(host_output, input, weights, &output_, &input_, &mask_,
+                                       s.batch, s.out_channels, s.in_channels, s.height, s.width,
+                                       s.kernel, s.stride);
+  }
+
+  void convolve() override {
+    const ConvShape& s = shape_;
+    const float* const input = input_;
+    const float* const mask = mask_;
+    interface_.conv_forward_gpu(output_, input, mask, s.batch, s.out_channels, s.in_channels,
+                                s.height, s.width, s.kernel, s.stride);
+  }
+
+  void epilog() override {
+    const ConvShape& s = shape_;
+    interface_.conv_forward_gpu_epilog(host_output_, output_, input_, mask_, s.batch,
+                                       s.out_channels, s.in_channels, s.height, s.width, s.kernel,
+                                       s.stride);
+  }
+
+ private:
+  GPUInterface interface_;
+  ConvShape shape_;
+  float* host_output_ = nullptr;
+  float* output_ = nullptr;
+  float* input_ = nullptr;
+  float* mask_ = nullptr;
+};
+
+const convlab::ConvolutionStage<GpuInterfaceConvolution> stage({.id = "source",
+                                                                .title = "The given source file"});
+
+}  // namespace

@@ -1,0 +1,254 @@
+// Finds races of OpenMP threads by what orders them: what a file on the CPU calls that was compiled
+// to be traced (build_custom_submission.sh), in place of ThreadSanitizer and around libgomp.
+//
+// Idea     Only its begin, its end and its barriers order the threads of a parallel region. Between
+//          two barriers no thread may write what another one uses, unless both are in a critical or
+//          an atomic part. Which of them came first does not matter.
+// Looks at variables that threads share by name: those of the function that began the region, and
+//          static ones. Memory of the heap may go from thread to thread, so it is left out.
+// Gives up where something else may order threads: atomic operations with an order, regions in
+//          regions. The script puts this between a file and libgomp only if the file calls no
+//          other functions of threads.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "common/base/fault_record.hpp"
+
+extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
+extern const char __data_start;        // NOLINT(bugprone-reserved-identifier)
+extern const char _end;                // NOLINT(bugprone-reserved-identifier)
+
+extern "C" {
+using OutlinedFunction = void (*)(void*);
+void GOMP_parallel(OutlinedFunction function, void* data, unsigned threads, unsigned flags);
+void GOMP_barrier();
+void GOMP_critical_start();
+void GOMP_critical_end();
+void GOMP_critical_name_start(void** name);
+void GOMP_critical_name_end(void** name);
+void GOMP_atomic_start();
+void GOMP_atomic_end();
+void GOMP_loop_end();
+void GOMP_sections_end();
+}
+
+namespace {
+
+using convlab::FaultKind;
+using convlab::FaultRecord;
+using convlab::RaceFacts;
+using convlab::RaceScope;
+using convlab::RaceSide;
+
+constexpr std::uintptr_t kWord = 4;
+
+/// The threads of one parallel region.
+struct Team {
+  std::uint64_t number = 0;
+  std::uintptr_t frame_begin = 0;  ///< of the stack of who began the region
+  std::uintptr_t frame_end = 0;
+};
+
+struct Touch {
+  std::uint64_t team = 0;
+  unsigned phase = 0;  ///< barriers passed
+  unsigned thread = 0;
+  bool guarded = false;
+  std::uintptr_t place = 0;
+};
+
+struct Word {
+  Touch write;
+  Touch read;
+  Touch other_read;  ///< by another thread than `read`
+};
+
+struct Self {
+  Team team;
+  unsigned thread = 0;
+  unsigned phase = 0;
+  int guards = 0;
+};
+
+Self& self() {
+  thread_local Self instance;
+  return instance;
+}
+
+struct Detector {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, Word> words;
+  std::optional<RaceFacts> race;
+  std::atomic<bool> gave_up = false;
+  std::atomic<std::uint64_t> teams = 0;
+};
+
+Detector& detector() {
+  static auto* const instance = new Detector;
+  return *instance;
+}
+
+bool is_shared_variable(std::uintptr_t address, const Team& team) {
+  if (address >= team.frame_begin && address < team.frame_end) return true;
+  return address >= reinterpret_cast<std::uintptr_t>(&__data_start) &&
+         address < reinterpret_cast<std::uintptr_t>(&_end);
+}
+
+bool races(const Touch& before, const Touch& now) {
+  return before.team == now.team && before.phase == now.phase && before.thread != now.thread &&
+         !(before.guarded && now.guarded);
+}
+
+void tell(const Touch& before, bool before_writes, const Touch& now, bool now_writes) {
+  Detector& all = detector();
+  if (all.race) return;
+  const auto side = [](const Touch& touch, bool writes) {
+    return RaceSide{.thread = {touch.thread, 0, 0},
+                    .writes = writes,
+                    .code = touch.place - reinterpret_cast<std::uintptr_t>(&__executable_start)};
+  };
+  all.race = RaceFacts{.scope = RaceScope::kTeam,
+                       .first = side(before, before_writes),
+                       .second = side(now, now_writes)};
+}
+
+void on_access(const void* pointer, std::size_t bytes, bool writes, const void* caller) {
+  const Self& own = self();
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (own.team.number == 0 || !is_shared_variable(address, own.team)) return;
+  const Touch now{own.team.number, own.phase, own.thread, own.guards > 0,
+                  reinterpret_cast<std::uintptr_t>(caller) - 1};
+  Detector& all = detector();
+  const std::lock_guard lock(all.mutex);
+  for (auto at = address / kWord; at <= (address + bytes - 1) / kWord; ++at) {
+    Word& word = all.words[at];
+    if (races(word.write, now)) tell(word.write, true, now, writes);
+    if (!writes) {
+      if (word.read.thread != now.thread) word.other_read = word.read;
+      word.read = now;
+      continue;
+    }
+    for (const Touch& read : {word.read, word.other_read})
+      if (races(read, now)) tell(read, false, now, true);
+    word.write = now;
+  }
+}
+
+/// Runs the function of a region in each of its threads.
+struct Region {
+  OutlinedFunction function;
+  void* data;
+  Team team;
+  std::atomic<unsigned> next = 0;
+
+  static void run(void* region) {
+    auto& self_region = *static_cast<Region*>(region);
+    const Self before = self();
+    self() = {.team = self_region.team, .thread = self_region.next.fetch_add(1)};
+    self_region.function(self_region.data);
+    self() = before;
+  }
+};
+
+std::uintptr_t end_of_stack() {
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return 0;
+  void* lowest = nullptr;
+  std::size_t size = 0;
+  ::pthread_attr_getstack(&attributes, &lowest, &size);
+  ::pthread_attr_destroy(&attributes);
+  return reinterpret_cast<std::uintptr_t>(lowest) + size;
+}
+
+void give_up() {
+  detector().gave_up = true;
+}
+
+std::optional<FaultRecord> take_race() {
+  Detector& all = detector();
+  const std::lock_guard lock(all.mutex);
+  std::optional<FaultRecord> record;
+  if (all.race && !all.gave_up) {
+    record.emplace();
+    record->kind = FaultKind::kRace;
+    record->text = "two threads of a parallel loop use one variable";
+    record->race = all.race;
+  }
+  all.words.clear();
+  all.race.reset();
+  return record;
+}
+
+[[maybe_unused]] const bool is_registered = [] {
+  convlab::race_source() = take_race;
+  return true;
+}();
+
+}  // namespace
+
+// Relaxed operations order nothing: OpenMP's own atomic parts and reductions are made of them.
+#define CONVLAB_ON_ACCESS(address, bytes, writes, is_volatile, caller) \
+  on_access(address, bytes, writes, caller)
+#define CONVLAB_ON_ATOMIC(order) \
+  if ((order) != __ATOMIC_RELAXED) give_up()
+#include "common/base/thread_sanitizer_calls.inc"
+
+// ---- what the file calls in place of libgomp (traced_calls) -------------------------------------
+
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+
+[[gnu::noinline]] void convlab_GOMP_parallel(OutlinedFunction function, void* data,
+                                             unsigned threads, unsigned flags) {
+  if (self().team.number != 0) give_up();
+  Region region{
+      .function = function,
+      .data = data,
+      .team = {.number = ++detector().teams,
+               .frame_begin = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+               .frame_end = end_of_stack()}};
+  GOMP_parallel(&Region::run, &region, threads, flags);
+}
+
+#define CONVLAB_BARRIER(name) \
+  void convlab_##name() {     \
+    name();                   \
+    ++self().phase;           \
+  }
+CONVLAB_BARRIER(GOMP_barrier)
+CONVLAB_BARRIER(GOMP_loop_end)
+CONVLAB_BARRIER(GOMP_sections_end)
+
+void convlab_GOMP_critical_start() {
+  GOMP_critical_start();
+  ++self().guards;
+}
+void convlab_GOMP_critical_end() {
+  --self().guards;
+  GOMP_critical_end();
+}
+void convlab_GOMP_critical_name_start(void** name) {
+  GOMP_critical_name_start(name);
+  ++self().guards;
+}
+void convlab_GOMP_critical_name_end(void** name) {
+  --self().guards;
+  GOMP_critical_name_end(name);
+}
+void convlab_GOMP_atomic_start() {
+  GOMP_atomic_start();
+  ++self().guards;
+}
+void convlab_GOMP_atomic_end() {
+  --self().guards;
+  GOMP_atomic_end();
+}
+}
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,280 @@
+// Files in the course's own interfaces, through m1 --solution FILE and m2 --solution FILE.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/run_command.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/custom_submission/build_custom_submission.hpp"
+#include "common/data/dataset.hpp"
+#include "common/result/result.hpp"
+
+using namespace convlab;
+using convlab::testing::CommandResult;
+using convlab::testing::run_command;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+const std::string kSources = CONVLAB_SOURCE_DIR "/common/custom_submission/tests/sources/";
+
+// The kernel and the host's functions of FA23 in an earlier form of the interface.
+std::string source_in_form(const std::string& form) {
+  std::string text = read_text(kSources + "with_stride.cu");
+  if (form == "with_stride") return text;
+  text = std::regex_replace(text, std::regex(",\\s+(const int )?S\\)"), ")");
+  text = std::regex_replace(text, std::regex("\\(([HW]) - K\\) / S"), "$1 - K");
+  text = std::regex_replace(text, std::regex(" \\* S"), "");
+  if (form == "without_stride") return text;
+  return text.substr(0, text.find("__host__")) + read_text(kSources + "host_pointers.cuh");
+}
+
+CommandResult run_source(const TemporaryFolder& folder, const std::string& arguments,
+                         const std::string& milestone = "m2") {
+  return run_command("CUDA_VISIBLE_DEVICES=-1 CONVLAB_DATA='" + folder.path().string() +
+                     "' " CONVLAB_BINARY_DIR "/" + milestone + " " + arguments);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "custom submission: a folder that several make at the same time lacks no file at any moment") {
+  const TemporaryFolder folder;
+  const std::filesystem::path made = folder.path() / "made";
+  const std::filesystem::path program = made / "program";
+  const auto make = [](const std::filesystem::path& scratch) {
+    write_atomically(scratch / "program", "text");
+  };
+  fill_folder(made, make);
+  std::atomic<int> missing = 0;
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    while (!done) missing += std::filesystem::exists(program) ? 0 : 1;
+  });
+  std::vector<std::thread> makers;
+  for (int i = 0; i < 3; ++i) {
+    makers.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) fill_folder(made, make);
+    });
+  }
+  for (std::thread& maker : makers) maker.join();
+  done = true;
+  reader.join();
+  CHECK(missing == 0);
+  const std::filesystem::directory_iterator all(folder.path());
+  CHECK(std::distance(begin(all), end(all)) == 1);  // no scratch folder is left
+}
+
+TEST_CASE(
+    "custom submission: of the folders that nobody used for an hour the newest hundred stay") {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const auto now = fs::file_time_type::clock::now();
+  const auto place = [&](int i) { return folder.path() / ("file-" + std::to_string(i)); };
+  for (int i = 0; i < 150; ++i) {
+    fs::create_directories(place(i));
+    write_atomically(place(i) / "program", "text");
+    fs::last_write_time(place(i), now - std::chrono::minutes(30 + i));
+  }
+  keep_folder(place(149));
+  int left = 0;
+  for (int i = 0; i < 150; ++i) left += fs::exists(place(i)) ? 1 : 0;
+  CHECK(left == 100);
+  CHECK(fs::exists(place(149) / "program"));
+  CHECK(fs::exists(place(98)));
+  CHECK_FALSE(fs::exists(place(99)));
+}
+
+TEST_CASE("custom submission: every form of the interface computes the same") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(12, 1));
+  int correct = -1;
+  for (const char* form : {"with_stride", "without_stride", "host_pointers"}) {
+    const auto json = folder.path() / (std::string(form) + ".json");
+    const auto file = folder.path() / (std::string(form) + ".cu");
+    write_atomically(file, source_in_form(form));
+    const CommandResult run = run_source(
+        folder, "12 --network sp19 --json " + json.string() + " --solution=" + file.string());
+    INFO(form << "\n" << run.err);
+    REQUIRE(run.exit_code == 0);
+    const Result result = read_result(json);
+    REQUIRE(result.runs.size() == 1);
+    CHECK(result.runs[0].stage.id == "source");
+    REQUIRE(result.runs[0].accuracy);
+    if (correct < 0) correct = result.runs[0].accuracy->correct;
+    CHECK(result.runs[0].accuracy->correct == correct);
+  }
+  // Milestone 1 gives the right values.
+  const auto json = folder.path() / "m1.json";
+  const CommandResult truth = run_command(
+      "CONVLAB_DATA='" + folder.path().string() +
+      "' " CONVLAB_BINARY_DIR "/m1 12 --solution reference --network sp19 --json " + json.string());
+  if (truth.exit_code == 0) CHECK(read_result(json).runs[0].accuracy->correct == correct);
+}
+
+TEST_CASE("custom submission: both forms of the CPU interface run as milestone 1, timed") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(12, 1));
+  int correct = -1;
+  for (const char* form : {"cpu_with_stride", "cpu_without_stride"}) {
+    const auto json = folder.path() / (std::string(form) + ".json");
+    const CommandResult run = run_source(folder,
+                                         "12 --network sp19 --repeats 2 --json " + json.string() +
+                                             " --solution " + kSources + form + ".cc",
+                                         "m1");
+    INFO(form << "\n" << run.err);
+    REQUIRE(run.exit_code == 0);
+    CHECK(run.out.find("Conv-CPU==") != std::string::npos);
+    const Result result = read_result(json);
+    REQUIRE(result.runs.size() == 1);
+    CHECK(result.runs[0].stage.id == "source");
+    CHECK(result.runs[0].device == Device::kCpu);
+    CHECK(result.runs[0].layers[1].op_ms.size() == 2);
+    REQUIRE(result.runs[0].accuracy);
+    if (correct < 0) correct = result.runs[0].accuracy->correct;
+    CHECK(result.runs[0].accuracy->correct == correct);
+  }
+  const auto empty = folder.path() / "empty.cc";
+  std::ofstream(empty) << "#include \"cpu-new-forward.h\"\n";
+  const CommandResult run = run_source(folder, "4 --solution " + empty.string(), "m1");
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.find("does not define conv_forward_cpu") != std::string::npos);
+}
+
+TEST_CASE("custom submission: C++17 as with nvcc, and C++20 where the file needs it") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(2, 1));
+  const std::string stride = read_text(kSources + "with_stride.cu");
+  const std::pair<const char*, std::string> files[] = {
+      // C++20 has a function of this name, nvcc's samples have another.
+      {"lerp.cu",
+       "#include <cmath>\n__host__ __device__ inline float lerp(float a, float b, float t) {\n"
+       "  return a + t * (b - a);\n}\n#if __cplusplus != 201703L\n#error not C++17\n#endif\n"},
+      {"concept.cu", "template <typename T> concept Any = true;\nstatic_assert(Any<int>);\n"}};
+  for (const auto& [name, beginning] : files) {
+    const auto file = folder.path() / name;
+    std::ofstream(file) << beginning << stride;
+    const CommandResult run = run_source(folder, "2 --network sp19 --solution " + file.string());
+    INFO(name << "\n" << run.err);
+    CHECK(run.exit_code == 0);
+  }
+}
+
+TEST_CASE(
+    "custom submission: the last bytes of an allocation are its last, and vectors lie straight") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(2, 1));
+  struct Row {
+    const char* name;
+    const char* load;
+    const char* index;
+    const char* words;
+  };
+  const char* const whole = "float4 v = *reinterpret_cast<const float4*>(x + from)";
+  const char* const by_member = "const float4& v = *reinterpret_cast<const float4*>(x + from)";
+  // A build with sanitizers has UndefinedBehaviorSanitizer's own words.
+  const char* const misaligned =
+      CONVLAB_ADDRESS_SANITIZER
+          ? "misaligned address 0x"
+          : "misaligned address: a float4 must lie at a multiple of 16 bytes, and this address is "
+            "12 beyond one";
+  // The second allocation has no multiple of 16 bytes. A float4 may be compiled to four floats.
+  std::vector<Row> rows = {{"straight.cu", whole, "4", ""},
+                           {"member.cu", by_member, "3", misaligned},
+                           {"inside.cu", "float2 v = {x[from], x[from]}", "8", ""},
+                           {"beyond.cu", "float2 v = {x[from], x[from]}", "9",
+                            "0 bytes past the end of allocation 1 of 36 bytes"}};
+#ifndef __clang__  // does not check a copy of a whole float4 (docs/emulation.md)
+  rows.push_back({"crooked.cu", whole, "3", misaligned});
+#endif
+  for (const Row& row : rows) {
+    const auto file = folder.path() / row.name;
+    std::ofstream(file) << read_text(kSources + "with_stride.cu")
+                        << "__global__ void load(float* y, const float* x, int from) {\n  "
+                        << row.load
+                        << ";\n  *y = v.x + v.y;\n}\n"
+                           "static const int launched = [] {\n"
+                           "  float* x;\n  cudaMalloc(&x, 36);\n  cudaMemset(x, 0, 36);\n"
+                           "  load<<<1, 1>>>(x, x, "
+                        << row.index
+                        << ");\n  return static_cast<int>(cudaDeviceSynchronize());\n}();\n";
+    const CommandResult run = run_source(folder, "2 --network sp19 --solution " + file.string());
+    INFO(row.name << "\n" << run.err);
+    const std::string words = row.words;
+    CHECK((run.exit_code == 0) == words.empty());
+    if (words.empty()) continue;
+    CHECK(run.err.find(words) != std::string::npos);
+    CHECK(run.err.find(row.name) != std::string::npos);
+  }
+}
+
+TEST_CASE("custom submission: what cannot be built is told with the compiler's words") {
+  const TemporaryFolder folder;
+  const CommandResult missing = run_source(folder, "5 --solution nonesuch.cu");
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.err.find("m2: There is no file nonesuch.cu to compile.") != std::string::npos);
+  const auto broken = folder.path() / "broken.cu";
+  std::ofstream(broken) << "#include \"gpu-new-forward.h\"\nthis is no CUDA\n";
+  const CommandResult refused = run_source(folder, "5 --solution " + broken.string());
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err.find("broken.cu does not compile for the emulated device") !=
+        std::string::npos);
+  CHECK(refused.err.find("broken.cu:2") != std::string::npos);
+}
+
+TEST_CASE("custom submission: what can be no source is refused in one sentence") {
+  const TemporaryFolder folder;
+  const auto path = [&](const std::string& name) { return folder.path() / name; };
+  std::ofstream(path("binary.cu")) << "ELF" << '\0' << "more";
+  std::ofstream(path("empty.cu")) << " \n\t\n";
+  std::ofstream(path("line\nbreak.cu")) << "int x;\n";
+  std::ofstream(path("quo\"te.cu")) << "int x;\n";
+  std::filesystem::create_directory(path("folder.cu"));
+  std::filesystem::create_symlink(kSources + "with_stride.cu", path("link.cu"));
+  std::ofstream(path("huge.cu")).close();
+  std::filesystem::resize_file(path("huge.cu"), std::uintmax_t{50} << 20);
+  struct Row {
+    const char* name;
+    const char* words;
+  };
+  for (const Row& row : {Row{"binary.cu", "is no text (byte 3 is 0)"}, Row{"empty.cu", "is empty"},
+                         Row{"line\nbreak.cu", "has a quotation mark, a backslash or a line break"},
+                         Row{"quo\"te.cu", "has a quotation mark, a backslash or a line break"},
+                         Row{"folder.cu", "is a folder"}, Row{"link.cu", "is a symbolic link"},
+                         Row{"huge.cu", "has 50 MB"}, Row{"none.cu", "There is no file"}}) {
+    INFO(row.name);
+    const CommandResult refused =
+        run_source(folder, "5 --solution '" + path(row.name).string() + "'");
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find(row.words) != std::string::npos);
+    // Where a GPU was hidden, a line before says so.
+    CHECK(refused.err.find('\n', refused.err.find(row.words)) == refused.err.size() - 1);
+  }
+  // A name with spaces and signs is fine.
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(2, 1));
+  write_atomically(path("my work (2)'s.cu"), source_in_form("without_stride"));
+  const CommandResult run = run_source(
+      folder, "2 --network sp19 --solution \"" + path("my work (2)'s.cu").string() + "\"");
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+}
+
+TEST_CASE("custom submission: a file without the interface says what is missing") {
+  const TemporaryFolder folder;
+  write_dataset(folder.path(), Split::kTest, synthetic_dataset(4, 1));
+  const auto empty = folder.path() / "empty.cu";
+  std::ofstream(empty) << "#include \"gpu-new-forward.h\"\n";
+  const CommandResult run = run_source(folder, "4 --solution " + empty.string());
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.find("does not define GPUInterface::conv_forward_gpu") != std::string::npos);
+}

@@ -1,0 +1,390 @@
+// Checks which functions call which: host code must not call device functions, and vice versa.
+//
+// Idea     nvcc lets a function run on the host, on the device or on both, by its qualifiers; the
+//          host compiler that emulation uses knows no such border. This check finds wrong calls in
+//          the tokens, by name. It is silent unless all declarations of the name agree and the
+//          calling function declares nothing of that name.
+// Limits   Members, overloads with different qualifiers, constexpr functions (which nvcc's
+//          --expt-relaxed-constexpr allows), qualified names, code between #if and #endif and
+//          functions whose qualifiers may hide in a macro are left to nvcc.
+#include "common/emulation/rewrite/calls.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace convlab::rewrite {
+namespace {
+
+/// After these words an expression may begin, so that a name and a parenthesis are a call.
+const Words kBeforeExpression = {"return", "else",  "do",     "case",      "co_return", "co_yield",
+                                 "throw",  "and",   "or",     "not",       "co_await",  "xor",
+                                 "bitand", "bitor", "not_eq", "constexpr", "goto"};
+
+/// Functions that CUDA has for the device under a name that a program may give its own function.
+bool is_device_library(std::string_view name) {
+  static const Words names = {
+      "abs",       "acos",   "acosh",   "asin",     "asinh",  "assert",    "atan",
+      "atan2",     "atanh",  "cbrt",    "ceil",     "clock",  "clock64",   "copysign",
+      "cos",       "cosh",   "erf",     "erfc",     "exp",    "exp10",     "exp2",
+      "expm1",     "fabs",   "fdim",    "fdivide",  "floor",  "fma",       "fmax",
+      "fmin",      "fmod",   "free",    "frexp",    "hypot",  "ilogb",     "isfinite",
+      "isinf",     "isnan",  "labs",    "ldexp",    "lgamma", "llabs",     "llmax",
+      "llmin",     "llrint", "llround", "log",      "log10",  "log1p",     "log2",
+      "logb",      "lrint",  "lround",  "malloc",   "max",    "memcpy",    "memmove",
+      "memset",    "min",    "modf",    "mul24",    "mulhi",  "nan",       "nearbyint",
+      "nextafter", "norm",   "normcdf", "pow",      "printf", "remainder", "remquo",
+      "rint",      "round",  "rsqrt",   "saturate", "scalbn", "signbit",   "sin",
+      "sincos",    "sinh",   "sqrt",    "tan",      "tanh",   "tgamma",    "trunc",
+      "ullmax",    "ullmin", "umax",    "umin",     "y0",     "j0",        "swap",
+      "clamp"};
+  if (name.starts_with("__") || name.starts_with("make_") || name.starts_with("atomic"))
+    return true;
+  return names.contains(name) ||
+         (name.ends_with('f') && names.contains(name.substr(0, name.size() - 1)));
+}
+
+/// Algorithms that `using namespace std` puts beside a program's own functions and kernels.
+const Words kAlgorithms = {
+    "accumulate", "advance",     "all_of",      "any_of",     "begin",    "clamp",
+    "copy",       "copy_n",      "count",       "count_if",   "data",     "distance",
+    "end",        "equal",       "exchange",    "fill",       "fill_n",   "find",
+    "find_if",    "for_each",    "forward",     "generate",   "get",      "inner_product",
+    "iota",       "lerp",        "lower_bound", "merge",      "midpoint", "move",
+    "none_of",    "partial_sum", "partition",   "reduce",     "remove",   "replace",
+    "reverse",    "rotate",      "search",      "shuffle",    "size",     "sort",
+    "swap",       "transform",   "unique",      "upper_bound"};
+
+/// Functions of the C library that no kernel can call.
+const Words kHostLibrary = {
+    "abort",   "calloc", "exit",   "fclose",       "fflush",  "fopen",         "fprintf", "fputs",
+    "fread",   "fwrite", "getenv", "gettimeofday", "putchar", "puts",          "qsort",   "rand",
+    "realloc", "scanf",  "sleep",  "srand",        "system",  "clock_gettime", "usleep"};
+
+/// Classes of the standard library that own memory, threads or files.
+const Words kClasses = {
+    "vector",     "string",     "map",          "set",    "list",          "deque",
+    "queue",      "stack",      "multimap",     "thread", "unordered_map", "unordered_set",
+    "unique_ptr", "shared_ptr", "stringstream", "mutex",  "function",      "ostringstream",
+    "ofstream",   "ifstream",   "forward_list", "endl"};
+
+bool is_runtime_api(std::string_view name) {
+  return name.size() > 4 && name.starts_with("cuda") &&
+         std::isupper(static_cast<unsigned char>(name[4])) != 0;
+}
+
+class CallChecker {
+ public:
+  CallChecker(const Source& source, const MacroTable& macros, const FunctionTable& functions,
+              const HostNames& host)
+      : source_(source), macros_(macros), functions_(functions), host_(host) {}
+
+  std::vector<Diagnostic> run() {
+    find_conditional_code();
+    for (std::size_t i = 2; i < source_.size(); ++i)
+      uses_std_ = uses_std_ || (source_.is(i, "std") && source_.is(i - 1, "namespace") &&
+                                source_.is(i - 2, "using"));
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      if (source_.is(i, "__global__")) check_kernel(i);
+      if (source_.is_triple(i, '<') && i > 1) check_launch(i - 1);
+    }
+    for (const Function& function : find_functions(source_, macros_))
+      if (function.side != Side::kOther && function.body < source_.size()) check(function);
+    return std::move(diagnostics_);
+  }
+
+ private:
+  /// Marks what stands between #if and #endif; the guard around a whole header does not count.
+  void find_conditional_code() {
+    conditional_.assign(source_.size(), false);
+    std::vector<bool> open;
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      if (source_.is(i, "#") && source_[i].directive != 0 && i + 1 < source_.size()) {
+        const std::string_view word = source_[i + 1].text;
+        if (word == "if" || word == "ifdef" || word == "ifndef")
+          open.push_back(!(i == 0 && word == "ifndef"));
+        else if (word == "endif" && !open.empty())
+          open.pop_back();
+      }
+      conditional_[i] = std::ranges::find(open, true) != open.end();
+    }
+  }
+
+  void check_kernel(std::size_t keyword) {
+    static const Words types = {"int",  "float",    "double", "bool",  "char",
+                                "long", "unsigned", "short",  "size_t"};
+    if (source_[keyword].directive != 0 || conditional_[keyword] || keyword + 1 >= source_.size())
+      return;
+    if (types.contains(source_[keyword + 1].text))
+      complain(keyword, "a kernel must return void: it gives results by pointers");
+    if (source_.scope(keyword) != Scope::kClass) return;
+    for (std::size_t i = keyword; i > 0 && !source_.is(i, ";") && !source_.is(i, "{"); --i)
+      if (source_.is(i, "friend")) return;
+    complain(keyword,
+             "a kernel cannot be a member of a class: put it outside, and what it needs of "
+             "the class into its parameters");
+  }
+
+  /// A launch of what is declared as a function of the host or of the device.
+  void check_launch(std::size_t i) {
+    if (is_member_or_qualified(i) || conditional_[i] || source_[i].directive != 0) return;
+    const auto found = functions_.find(source_[i].text);
+    if (found == functions_.end() || macros_.contains(source_[i].text) ||
+        (found->second.side != Side::kHost && found->second.side != Side::kDevice))
+      return;
+    // A parameter or a local variable may have the name, too.
+    for (std::size_t j = i; j-- > 1 && source_.scope(j) != Scope::kFile;)
+      if (source_.is(j, source_[i].text) && is_declared(j)) return;
+    const std::string name(source_[i].text);
+    complain(i, name + " is launched as a kernel but is none: write __global__ " +
+                    (found->second.side == Side::kDevice ? "in place of __device__" : "before it"));
+  }
+
+  void check(const Function& caller) {
+    const std::size_t end = source_.partner(caller.body);
+    if (end >= source_.size()) return;
+    bool lambda = false;
+    for (std::size_t i = caller.body + 1; i < end; ++i) {
+      lambda = lambda || opens_lambda(i);
+      if (source_[i].kind != Token::Kind::kIdentifier || source_[i].directive != 0 ||
+          conditional_[i])
+        continue;
+      if (caller.side != Side::kHost)
+        check_in_device_code(i, caller, end);
+      else if (!lambda && !source_.in_device_code(i))
+        check_in_host_code(i, caller, end);
+    }
+  }
+
+  void check_in_device_code(std::size_t i, const Function& caller, std::size_t end) {
+    const std::string_view name = source_[i].text;
+    if (is_stream_of_host(i)) {
+      complain(i, "std::" + std::string(name) + " in " + describe(caller) +
+                      ": only the host has it; a kernel prints with printf");
+      return;
+    }
+    if (name == "throw" || name == "try") {
+      complain(i, "exceptions in " + describe(caller) + ": device code has none");
+      return;
+    }
+    if (const std::string_view size = size_at_run_time(i, caller); !size.empty()) {
+      complain(i, "the size of the array " + std::string(name) + " is " + std::string(size) +
+                      ", which is known only at run time: make it a constant, or take `extern "
+                      "__shared__` and the third argument of the launch");
+      return;
+    }
+    if (kClasses.contains(name) && source_.is(i - 1, "::") && source_.is(i - 2, "std")) {
+      complain(i, "std::" + std::string(name) + " in " + describe(caller) +
+                      ": only the host has it; device code takes pointers and arrays");
+      return;
+    }
+    if (host_.variables.contains(name) && !functions_.contains(name) && !macros_.contains(name) &&
+        !is_member_or_qualified(i) && !is_declared(i) && !is_unevaluated(i) &&
+        !is_shadowed(i, caller, end)) {
+      complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
+                      ": hand it over as an argument, or make it __constant__, __device__ or "
+                      "constexpr");
+      return;
+    }
+    if (const std::string type = class_of_object(i, caller); !type.empty()) {
+      complain(i, "calling the __host__ function " + type + "::" + std::string(name) + " from " +
+                      describe(caller) + " is not allowed: write __device__ before " +
+                      std::string(name) + ", or __host__ __device__ if the host calls it too");
+      return;
+    }
+    const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
+    if (library && !functions_.contains(name) && !macros_.contains(name)) {
+      if (is_call(i, false) && !is_shadowed(i, caller, end))
+        complain(i, "calling " + std::string(name) + " from " + describe(caller) +
+                        " is not allowed: it is a function of the host");
+      return;
+    }
+    const Side side = side_of(i, caller);
+    if (side == Side::kHost && is_call(i, true) && !is_shadowed(i, caller, end))
+      complain(i, "calling the __host__ function " + std::string(name) + " from " +
+                      describe(caller) + " is not allowed: write __device__ before " +
+                      std::string(name) + ", or __host__ __device__ if the host calls it too");
+    else if (side == Side::kKernel && is_call(i, false) && !is_shadowed(i, caller, end))
+      complain(i, "calling the kernel " + std::string(name) + " from " + describe(caller) +
+                      " is not allowed: what kernels share belongs into a __device__ function");
+  }
+
+  void check_in_host_code(std::size_t i, const Function& caller, std::size_t end) {
+    if (source_.is(i, "__shared__")) {
+      complain(i, "a __shared__ variable in " + describe(caller) +
+                      " is not allowed: kernels and __device__ functions have them");
+      return;
+    }
+    const std::string name(source_[i].text);
+    const Side side = side_of(i, caller);
+    if (side == Side::kKernel && is_call(i, false) && !is_shadowed(i, caller, end))
+      complain(
+          i, "a kernel called without a configuration: write " + name + "<<<blocks, threads>>>(…)");
+    else if (side == Side::kDevice && is_call(i, true) && !is_shadowed(i, caller, end))
+      complain(i, "calling the __device__ function " + name + " from " + describe(caller) +
+                      " is not allowed: write __host__ __device__ before " + name +
+                      ", or call it in a kernel");
+  }
+
+  [[nodiscard]] bool is_stream_of_host(std::size_t i) const {
+    return i >= 2 && source_.is(i - 1, "::") && source_.is(i - 2, "std") &&
+           (source_.is(i, "cout") || source_.is(i, "cerr"));
+  }
+
+  /// For the name of an array that is declared here with a variable as its size: that variable.
+  [[nodiscard]] std::string_view size_at_run_time(std::size_t i, const Function& caller) const {
+    const bool typed = source_[i - 1].kind == Token::Kind::kIdentifier || source_.is(i - 1, ">");
+    if (!source_.is(i + 1, "[") || !source_.opens(i + 1) || !typed || !is_declared(i)) return {};
+    for (std::size_t j = i + 2; j < source_.partner(i + 1); ++j)
+      if (source_[j].kind == Token::Kind::kIdentifier && !is_member_or_qualified(j) &&
+          !source_.is(j + 1, "::") && !is_unevaluated(j) && is_variable(source_[j].text, i, caller))
+        return source_[j].text;
+    return {};
+  }
+
+  /// Whether the name is a parameter of the function, or a local variable that is no constant.
+  [[nodiscard]] bool is_variable(std::string_view name, std::size_t use,
+                                 const Function& caller) const {
+    // An object of a class may convert to a constant.
+    static const Words integers = {"int",    "unsigned", "long",     "short",
+                                   "size_t", "int32_t",  "uint32_t", "int64_t"};
+    const std::size_t parameters = source_.partner(caller.name + 1);
+    for (std::size_t i = use; i-- > caller.name + 2;) {
+      if (!source_.is(i, name) || is_member_or_qualified(i) || !is_declared(i)) continue;
+      if (!integers.contains(source_[i - 1].text)) return false;
+      if (i < parameters) return true;
+      for (std::size_t j = i; j > parameters && !source_.is(j, ";") && !source_.is(j, "{") &&
+                              !source_.is(j, "}") && !source_.is(j, "(");
+           --j)
+        if (source_.is(j, "const") || source_.is(j, "constexpr") || source_.is(j, "enum") ||
+            source_.is(j, "template"))
+          return false;
+      return true;
+    }
+    return false;
+  }
+
+  /// For the name of a host's member function in `object.name(`: the class of the object; else
+  /// nothing.
+  [[nodiscard]] std::string class_of_object(std::size_t i, const Function& caller) const {
+    if (host_.members.empty() || !source_.is(i + 1, "(") || i < 2) return {};
+    if (!source_.is(i - 1, ".") && !source_.is(i - 1, "->")) return {};
+    const std::string_view object = source_[i - 2].text;
+    if (source_[i - 2].kind != Token::Kind::kIdentifier || is_member_or_qualified(i - 2)) return {};
+    for (std::size_t j = i - 2; j-- > caller.begin + 1;) {
+      if (!source_.is(j, object) || is_member_or_qualified(j)) continue;
+      std::size_t type = j - 1;
+      while (type > caller.begin && (source_.is(type, "*") || source_.is(type, "&") ||
+                                     source_.is(type, "const") || source_.is(type, "__restrict__")))
+        --type;
+      const auto known = host_.members.find(source_[type].text);
+      if (known != host_.members.end() && !host_.aliases.contains(known->first))
+        return known->second.contains(source_[i].text) &&
+                       !host_.aliases.contains(known->first + "::" + std::string(source_[i].text))
+                   ? known->first
+                   : std::string{};
+      if (is_declared(j)) return {};
+    }
+    return {};
+  }
+
+  /// The side of the function that an unqualified name means here, kOther if that is not certain.
+  [[nodiscard]] Side side_of(std::size_t i, const Function& caller) const {
+    const std::string_view name = source_[i].text;
+    const auto found = functions_.find(name);
+    if (found == functions_.end() || is_device_library(name) || macros_.contains(name) ||
+        (uses_std_ && kAlgorithms.contains(name)) || !caller.space.starts_with(found->second.space))
+      return Side::kOther;
+    return found->second.side;
+  }
+
+  /// Whether `name(` at i, or `name<` for a template, is a call and no declaration.
+  [[nodiscard]] bool is_call(std::size_t i, bool of_template) const {
+    if (!source_.is(i + 1, "(") && !(of_template && source_.is(i + 1, "<"))) return false;
+    return !is_member_or_qualified(i) && !is_declared(i) && !is_unevaluated(i);
+  }
+
+  [[nodiscard]] bool is_member_or_qualified(std::size_t i) const {
+    return source_.is(i - 1, ".") || source_.is(i - 1, "->") || source_.is(i - 1, "::");
+  }
+
+  /// Whether what stands before the name looks like a type.
+  [[nodiscard]] bool is_declared(std::size_t i) const {
+    const Token& before = source_[i - 1];
+    if (before.kind == Token::Kind::kIdentifier) return !kBeforeExpression.contains(before.text);
+    if (before.is(">") || before.is("]")) return true;
+    if (!before.is("*") && !before.is("&")) return false;
+    const Token& type = source_[i - 2];
+    return type.is("*") || type.is("&") || type.is(">") ||
+           (type.kind == Token::Kind::kIdentifier && begins_statement(i - 2));
+  }
+
+  /// Whether a type that ends at i could begin a declaration there: `const a::b* name`.
+  [[nodiscard]] bool begins_statement(std::size_t i) const {
+    while (i > 0 && (source_[i].kind == Token::Kind::kIdentifier || source_.is(i, "::"))) --i;
+    return source_.is(i, ";") || source_.is(i, "{") || source_.is(i, "}") || source_.is(i, "(") ||
+           source_.is(i, ",");
+  }
+
+  [[nodiscard]] bool is_unevaluated(std::size_t i) const {
+    static const Words words = {"decltype",      "sizeof",   "noexcept",
+                                "static_assert", "requires", "constexpr"};
+    for (; i > 0 && !source_.is(i, ";") && !source_.is(i, "{") && !source_.is(i, "}"); --i)
+      if (words.contains(source_[i].text)) return true;
+    return false;
+  }
+
+  /// Whether the calling function may use the name for something of its own.
+  [[nodiscard]] bool is_shadowed(std::size_t use, const Function& caller, std::size_t end) const {
+    const std::string_view name = source_[use].text;
+    for (std::size_t i = caller.begin; i < end; ++i) {
+      if (!source_.is(i, name) || i == 0 || is_member_or_qualified(i)) continue;
+      const bool pointer =
+          (source_.is(i - 1, "*") || source_.is(i - 1, "&")) && source_.is(i + 1, ")");
+      const bool binding = pointer || source_.is(i + 1, "]") || source_.is(i + 1, "=");
+      if (i != caller.name && (is_declared(i) || binding)) return true;
+    }
+    return false;
+  }
+
+  /// Also `MACRO(int i) {`, which may hide the [=] __device__ of a lambda.
+  [[nodiscard]] bool opens_lambda(std::size_t i) const {
+    if (source_.is(i + 1, "(") && source_.partner(i + 1) < source_.size() &&
+        source_.is(source_.partner(i + 1) + 1, "{"))
+      return may_be_macro(source_[i].text, macros_);
+    if (!source_.is(i, "[")) return false;
+    const Token& before = source_[i - 1];
+    const bool subscript =
+        before.is(")") || before.is("]") ||
+        (before.kind == Token::Kind::kIdentifier && !kBeforeExpression.contains(before.text));
+    return !subscript;
+  }
+
+  [[nodiscard]] std::string describe(const Function& function) const {
+    const char* const qualifier = function.side == Side::kKernel   ? "__global__"
+                                  : function.side == Side::kDevice ? "__device__"
+                                                                   : "__host__";
+    return std::string("the ") + qualifier + " function " +
+           std::string(source_[function.name].text);
+  }
+
+  void complain(std::size_t i, std::string message) {
+    diagnostics_.push_back({source_[i].line, std::move(message)});
+  }
+
+  const Source& source_;
+  const MacroTable& macros_;
+  const FunctionTable& functions_;
+  const HostNames& host_;
+  std::vector<bool> conditional_;
+  bool uses_std_ = false;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> find_wrong_calls(const Source& source, const MacroTable& macros,
+                                         const FunctionTable& functions, const HostNames& host) {
+  return CallChecker(source, macros, functions, host).run();
+}
+
+}  // namespace convlab::rewrite

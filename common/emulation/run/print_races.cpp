@@ -1,0 +1,66 @@
+// Linked into programs of `convlab-run --races`: prints a race when the program ends.
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "common/emulation/trace/race_detector.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+std::string index_text(const std::array<unsigned, 3>& index) {
+  std::ostringstream text;
+  text << '(' << index[0] << ',' << index[1] << ',' << index[2] << ')';
+  return text.str();
+}
+
+std::string text_of(const RaceSide& side) {
+  const char* const does = side.atomic   ? "changes it atomically"
+                           : side.writes ? "writes it"
+                                         : "reads it";
+  return std::string("\n  ") + (side.by_warp ? "the warp of thread " : "thread ") +
+         index_text(side.thread) + " of block " + index_text(side.block) + " " + does + " at " +
+         side.file + ":" + std::to_string(side.line);
+}
+
+std::string advice(const RaceFacts& race) {
+  if (race.updates) return "use atomicAdd, or give each thread an element of its own";
+  if (race.first.writes && race.second.writes && race.first.line == race.second.line)
+    return "make the index different for every thread, or let one thread store";
+  switch (race.scope) {
+    case RaceScope::kWarp:
+      return "__syncwarp() belongs between the two lines";
+    case RaceScope::kBlock:
+      return "__syncthreads() belongs between the two lines";
+    case RaceScope::kGrid:
+      return "nothing orders the blocks of a kernel: split it in two, or use atomic operations";
+    case RaceScope::kStreams:
+      return "the kernels run in different streams: an event must make one wait for the other";
+    case RaceScope::kTeam:  // of the host, which is not traced here
+      break;
+  }
+  return {};
+}
+
+void print_race() {
+  const auto fault = race_detector().take();
+  if (!fault) return;
+  const RaceFacts& race = *fault->race;
+  const std::string memory = fault->memory.variable.empty()
+                                 ? "global memory"
+                                 : "the shared variable " + fault->memory.variable;
+  std::fprintf(stderr,
+               "emulated device: race in kernel %s: two threads use byte %lld of %s%s%s\n  %s\n",
+               fault->kernel.c_str(), fault->memory.offset, memory.c_str(),
+               text_of(race.first).c_str(), text_of(race.second).c_str(), advice(race).c_str());
+}
+
+[[maybe_unused]] const bool is_ready = [] {
+  look_for_races();
+  return std::atexit(print_race) == 0;
+}();
+
+}  // namespace
+}  // namespace convlab::emulation

@@ -1,0 +1,123 @@
+// convlab-run: programs of one's own, as their owner meets it.
+
+#include <fstream>
+#include <string>
+
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/run_command.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+
+using convlab::testing::contains;
+using convlab::testing::run_command;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+const std::string kRun = CONVLAB_BINARY_DIR "/convlab-run ";
+
+struct Program {
+  explicit Program(const std::string& text) { std::ofstream(folder.path() / "program.cu") << text; }
+  [[nodiscard]] auto run(const std::string& words = "", const std::string& options = "") const {
+    return run_command("cd '" + folder.path().string() + "' && " + kRun + options + "program.cu " +
+                       words + " 2>&1");
+  }
+  TemporaryFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE("convlab-run: builds, runs, hands arguments and the exit code on") {
+  const Program program(R"(#include <cstdio>
+__global__ void add(int* p, int x) { atomicAdd(p, x); }
+int main(int argc, char** argv) {
+  int* p;
+  cudaMallocManaged(&p, sizeof(int));
+  *p = 0;
+  add<<<2, 32>>>(p, argc);
+  cudaDeviceSynchronize();
+  printf("sum %d of %s\n", *p, argv[1]);
+  return 7;
+})");
+  const auto result = program.run("first --second");
+  CHECK(result.exit_code == 7);
+  CHECK(result.out == "sum 192 of first\n");
+}
+
+TEST_CASE("convlab-run: reports name the program's own lines") {
+  const Program program(R"(__global__ void write(int* p) { p[999] = 1; }
+int main() {
+  int* p;
+  cudaMalloc(&p, 4);
+  write<<<1, 1>>>(p);
+  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
+})");
+  const auto result = program.run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "illegal memory access"));
+  CHECK(contains(result.out, "program.cu:1"));
+}
+
+TEST_CASE("convlab-run: a result that was computed from memory that nobody wrote is told") {
+  const Program program(R"(__global__ void add(const float* x, float* y) { *y = *x + 1; }
+int main() {
+  float *x, *y, result;
+  cudaMalloc(&x, 4);
+  cudaMalloc(&y, 4);
+  add<<<1, 1>>>(x, y);
+  cudaMemcpy(&result, y, 4, cudaMemcpyDeviceToHost);
+})");
+  CHECK(
+      contains(program.run().out, "from memory that nobody has written: allocation 1 of 4 bytes"));
+}
+
+TEST_CASE("convlab-run: assert counts, and the same report is printed three times") {
+  const Program program(R"(#include <cassert>
+int main() {
+  for (int i = 0; i < 9; ++i) cudaSetDevice(3);
+  assert(false);
+})");
+  const auto result = program.run();
+  CHECK(result.exit_code != 0);
+  CHECK(contains(result.out, "printed no more"));
+  CHECK(contains(result.out, "Assertion"));
+}
+
+TEST_CASE("convlab-run --races: names both lines, and is silent about a right program") {
+  const auto sum = [](const std::string& barrier) {
+    return Program(R"(__global__ void sum(float* p) {
+  __shared__ float s[64];
+  s[threadIdx.x] = threadIdx.x;
+  )" + barrier + R"(
+  p[threadIdx.x] = s[63 - threadIdx.x];
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 256);
+  sum<<<1, 64>>>(p);
+  return cudaDeviceSynchronize();
+})")
+        .run("", "--races ");
+  };
+  CHECK(sum("__syncthreads();").out.empty());
+  const std::string report = sum("").out;
+  CHECK(contains(report, "race in kernel sum"));
+  CHECK(contains(report, "program.cu:3"));
+  CHECK(contains(report, "program.cu:5"));
+  CHECK(contains(report, "__syncthreads() belongs between the two lines"));
+}
+
+TEST_CASE("convlab-run: what does not compile says so once, with the line") {
+  const Program program("int main() {\n  return wrong;\n}\n");
+  const auto result = program.run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "program.cu:2"));
+}
+
+TEST_CASE("convlab-run: a wrong command line gets one sentence") {
+  CHECK(run_command(kRun + "2>&1").out ==
+        "convlab-run: No source was named. Example: build/bin/convlab-run vector_add.cu\n");
+  CHECK(run_command(kRun + "none.cu 2>&1").out == "convlab-run: There is no file none.cu.\n");
+  CHECK(run_command(kRun + "--strange 2>&1").exit_code == 2);
+  CHECK(run_command(kRun + "--help").exit_code == 0);
+}

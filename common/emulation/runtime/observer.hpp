@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/emulation/include/convlab_emulation/call_site.hpp"
+
+namespace convlab::emulation {
+
+struct KernelCall;
+struct WarpOperation;
+
+/// Wants to know what the threads of kernels do: common/emulation/trace, in a program that was
+/// compiled for it. Without an observer, this costs a comparison for each barrier of a block, each
+/// meeting of a warp and each atomic operation.
+class Observer {
+ public:
+  /// From the thread of the host that launches; the others from the worker that runs the block.
+  virtual void begin_grid(const KernelCall& call) = 0;
+  virtual void begin_block() = 0;
+  virtual void end_block() = 0;
+  /// All live threads of the block have met.
+  virtual void met_in_block(const char* call, const CallSite& site) = 0;
+  /// These lanes of the warp with this first thread have met.
+  virtual void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
+                           const CallSite& site) = 0;
+
+  // What the running thread does.
+  /// An access that some lane of its warp makes; the layout of fragments leaves open which one.
+  virtual void access_by_warp(const void* address, std::size_t bytes, bool writes,
+                              const CallSite& site) = 0;
+  /// Its warp makes so many multiply-adds on tensor cores.
+  virtual void multiply_in_warp(long long multiply_adds, const CallSite& site) = 0;
+  /// Begins an asynchronous copy, and has waited for it.
+  virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
+  virtual void end_copy(void* to, std::size_t bytes, const CallSite& site) = 0;
+  /// Its next accesses to these bytes are one atomic operation.
+  /// @param orders  it also acquires and releases, as those of libcu++ do
+  /// @param place   the return address of the caller
+  virtual void begin_atomic(const void* address, std::size_t bytes, bool orders,
+                            const void* place) = 0;
+  virtual void end_atomic() = 0;
+  virtual void fence() = 0;
+  /// What it did before is known to each thread that acquires the same object later.
+  virtual void release(const void* object) = 0;
+  virtual void acquire(const void* object) = 0;
+  /// These bytes are an object whose operations order threads; its own accesses are no matter.
+  virtual void begin_object(const void* object, std::size_t bytes) = 0;
+
+ protected:
+  ~Observer() = default;
+};
+
+/// Null if nobody observes.
+extern Observer* observer;
+
+/// The thread's warp makes so many multiply-adds on tensor cores. Not among the functions that a
+/// kernel may call: points depend on it.
+void observe_products(long long multiply_adds, const CallSite& site);
+
+}  // namespace convlab::emulation

@@ -1,0 +1,325 @@
+#include "common/emulation/runtime/withheld.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "common/base/error.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+std::atomic<bool> withholding = false;
+thread_local int workbook_depth = 0;
+
+constexpr std::size_t kTokenBytes = sizeof(std::uint32_t);
+
+// A token is a float from 2 to 2^33 of either sign:
+//
+//     sign | 100 | 28 bits, of which the last 8 are not all 0
+//
+// Random numbers of the grader lie below 2, also as halves in pairs; whole numbers, sizes, indices
+// and pointers have other bits. So a word of the program is a token only by a chance of one in
+// 2^29 for each token.
+constexpr unsigned kBits = 29;
+constexpr std::uint32_t kCount = 1U << kBits;
+constexpr std::uint32_t kSign = 0x8000'0000U;
+constexpr std::uint32_t kHead = 0x4000'0000U;
+constexpr std::uint32_t kTail = 0x0fff'ffffU;
+
+bool may_be_token(std::uint32_t word) {
+  return (word & 0x7000'0000U) == kHead && (word & 0xffU) != 0;
+}
+
+bool is_finite(std::uint32_t word) {
+  return (word & 0x7f80'0000U) != 0x7f80'0000U;
+}
+
+/// The true words of all tokens, in the order in which these were made. Its pages are accessible
+/// only while an Open lives.
+class TokenTable {
+ public:
+  TokenTable() {
+    void* const pages =
+        mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) {
+      throw EnvironmentError(
+          "The machine has no addresses left for withheld numbers (ulimit -v?).");
+    }
+    words_ = static_cast<std::uint32_t*>(pages);
+  }
+
+  class Open {
+   public:
+    /// @param more  how many tokens will be made at most
+    Open(TokenTable& table, std::size_t more) : table_(table), lock_(table.mutex_) {
+      const std::size_t most = std::min<std::size_t>(table.count_ + 2 * more + kSlack, kCount);
+      bytes_ = round_up(most * kTokenBytes, kPage);
+      if (mprotect(table.words_, bytes_, PROT_READ | PROT_WRITE) != 0) {
+        throw EnvironmentError("The machine has no memory left for withheld numbers.");
+      }
+    }
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+    ~Open() { mprotect(table_.words_, bytes_, PROT_NONE); }
+
+    /// A new token. A word that is no number stays what it is: NaN and infinities tell nothing, and
+    /// unwritten memory must stay recognisable.
+    std::uint32_t token(std::uint32_t word) {
+      if (!is_finite(word)) return word;
+      std::uint32_t found = 0;
+      do {
+        if (table_.count_ == kCount) throw EnvironmentError("Too many numbers are withheld.");
+        found = table_.mixed(table_.count_);
+        table_.words_[table_.count_++] = word;
+      } while (!may_be_token(found));
+      return found;
+    }
+
+    /// The true word of a token; any other word as it is.
+    [[nodiscard]] std::uint32_t word(std::uint32_t token) const {
+      if (!may_be_token(token)) return token;
+      const std::uint32_t index = table_.unmixed(token);
+      return index < table_.count_ ? table_.words_[index] : token;
+    }
+
+    bool passes_plain(std::size_t words) {
+      constexpr std::size_t kPiece = 16;
+      constexpr std::size_t kAll = 64;
+      if (words > kPiece || table_.plain_words_ + words > kAll) return false;
+      table_.plain_words_ += words;
+      return true;
+    }
+
+   private:
+    static constexpr std::size_t kSlack = 1024;
+    TokenTable& table_;
+    std::lock_guard<std::mutex> lock_;
+    std::size_t bytes_ = 0;
+  };
+
+  /// Forgets all tokens.
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    madvise(words_, kBytes, MADV_DONTNEED);
+    std::random_device device;
+    key_ = device() % kCount;
+    count_ = 0;
+    plain_words_ = 0;
+    arrays_.clear();
+  }
+
+  /// What the host cannot write.
+  void add_array(const void* begin, std::size_t bytes) {
+    const auto* byte = static_cast<const std::byte*>(begin);
+    arrays_.emplace_back(byte, byte + bytes);
+  }
+  [[nodiscard]] bool is_array(const std::byte* begin, std::size_t bytes) const {
+    return std::ranges::any_of(arrays_, [&](const auto& array) {
+      return begin < array.second && array.first < begin + bytes;
+    });
+  }
+
+ private:
+  // A bijection of 29 bits whose inverse is known. Who knows the index of a token knows no word.
+  static constexpr std::uint32_t kFactor = 0x0b5a'4ebdU;
+  static constexpr std::uint32_t kInverse = [] {
+    std::uint32_t inverse = kFactor;  // each step doubles the number of right bits
+    for (int i = 0; i < 5; ++i) inverse *= 2 - kFactor * inverse;
+    return inverse;
+  }();
+  static std::uint32_t folded(std::uint32_t bits) { return bits ^ bits >> (kBits / 2 + 1); }
+  [[nodiscard]] std::uint32_t mixed(std::uint32_t index) const {
+    const std::uint32_t bits = folded(folded((index ^ key_) * kFactor % kCount) * kFactor % kCount);
+    return (bits & kTail) | kHead | (bits & ~kTail) << 3U;
+  }
+  [[nodiscard]] std::uint32_t unmixed(std::uint32_t token) const {
+    const std::uint32_t bits = (token & kTail) | (token & kSign) >> 3U;
+    return folded(folded(bits) * kInverse % kCount) * kInverse % kCount ^ key_;
+  }
+
+  static constexpr std::size_t kBytes = std::size_t{kCount} * kTokenBytes;
+
+  std::mutex mutex_;
+  std::uint32_t* words_ = nullptr;
+  std::uint32_t count_ = 0;
+  std::uint32_t key_ = 0;
+  std::size_t plain_words_ = 0;
+  std::vector<std::pair<const std::byte*, const std::byte*>> arrays_;
+};
+
+TokenTable& token_table() {
+  return only<TokenTable>();
+}
+
+void set_writable(std::byte* begin, std::size_t bytes, bool writable) {
+  std::byte* const page = begin - reinterpret_cast<std::uintptr_t>(begin) % kPage;
+  mprotect(page, static_cast<std::size_t>(begin + bytes - page),
+           writable ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+// Calls change(word) for each word, of which the last may be shorter.
+template <typename Change>
+void change_words(std::byte* to, const std::byte* from, std::size_t bytes, const Change& change) {
+  for (std::size_t i = 0; i < bytes; i += kTokenBytes) {
+    const std::size_t size = std::min(kTokenBytes, bytes - i);
+    std::uint32_t word = 0;
+    std::memcpy(&word, from + i, size);
+    word = change(word);
+    std::memcpy(to + i, &word, size);
+  }
+}
+
+}  // namespace
+
+void withhold_numbers() {
+  token_table().clear();
+  withholding.store(true);
+}
+
+void stop_withholding() {
+  withholding.store(false);
+}
+
+void make_tokens(const float* numbers, float* tokens, std::int64_t count) {
+  const auto bytes = static_cast<std::size_t>(count) * kTokenBytes;
+  TokenTable::Open open(token_table(), static_cast<std::size_t>(count));
+  token_table().add_array(tokens, bytes);
+  change_words(reinterpret_cast<std::byte*>(tokens), reinterpret_cast<const std::byte*>(numbers),
+               bytes, [&](std::uint32_t word) { return open.token(word); });
+}
+
+void reveal_numbers(float* numbers, std::int64_t count) {
+  if (!withholding.load()) return;
+  const TokenTable::Open open(token_table(), 0);
+  auto* const begin = reinterpret_cast<std::byte*>(numbers);
+  change_words(begin, begin, static_cast<std::size_t>(count) * kTokenBytes,
+               [&](std::uint32_t word) { return open.word(word); });
+}
+
+WorkbookCopies::WorkbookCopies() {
+  ++workbook_depth;
+}
+
+WorkbookCopies::~WorkbookCopies() {
+  --workbook_depth;
+}
+
+bool is_withholding() {
+  return withholding.load();
+}
+
+Crossing withheld_crossing(const Copy& copy) {
+  if (!withholding.load()) return Crossing::kNone;
+  const auto holds_words = [](const void* address) {
+    if (const auto allocation = device_memory().find(address))
+      return allocation->kind == MemoryKind::kDevice;
+    return workbook_depth > 0 && side_of(address) == Side::kHost;
+  };
+  const bool from_words = holds_words(copy.from);
+  const bool to_words = holds_words(copy.to);
+  const auto passes_plain = [&] {
+    const std::size_t words =
+        (copy.width * copy.height * copy.depth + kTokenBytes - 1) / kTokenBytes;
+    return copy.to_side() != Side::kDevice &&
+           TokenTable::Open(token_table(), 0).passes_plain(words);
+  };
+  if (from_words == to_words) {
+    const bool from_symbol = !from_words && copy.from_side() == Side::kDevice;
+    return from_symbol && passes_plain() ? Crossing::kWords : Crossing::kNone;
+  }
+  if (to_words) return Crossing::kWords;
+  return passes_plain() ? Crossing::kNone : Crossing::kTokens;
+}
+
+void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::size_t bytes) {
+  TokenTable::Open open(token_table(), crossing == Crossing::kTokens ? bytes / kTokenBytes + 1 : 0);
+  // A word of a variable of the device is one token, also if only a half of it is copied.
+  const std::size_t rest = bytes % kTokenBytes;
+  const std::byte* const tokens = crossing == Crossing::kTokens ? to : from;
+  const auto symbol = rest == 0 ? std::nullopt : find_symbol(tokens);
+  const bool is_part =
+      symbol && tokens + bytes - rest + kTokenBytes <= symbol->address + symbol->bytes;
+  change_words(to, from, is_part ? bytes - rest : bytes, [&](std::uint32_t word) {
+    return crossing == Crossing::kTokens ? open.token(word) : open.word(word);
+  });
+  if (!is_part) return;
+  std::uint32_t word = 0;
+  std::memcpy(&word, tokens + bytes - rest, kTokenBytes);
+  word = open.word(word);
+  if (crossing == Crossing::kTokens) {
+    std::memcpy(&word, from + bytes - rest, rest);
+    word = open.token(word);
+    std::memcpy(to + bytes - rest, &word, kTokenBytes);
+  } else {
+    std::memcpy(to + bytes - rest, &word, rest);
+  }
+}
+
+TrueWords::TrueWords(const KernelCall& call) {
+  if (!withholding.load()) return;
+  static std::mutex one_kernel;
+  lock_ = std::unique_lock(one_kernel);
+  add(call.arguments.get(), call.argument_bytes, Kind::kArguments);
+  for (const Symbol& symbol : all_symbols()) {
+    const bool shared = symbol.kind == SymbolKind::kManaged;
+    add(symbol.address, symbol.bytes, shared ? Kind::kShared : Kind::kSymbol);
+  }
+  for (const Allocation& allocation : device_memory().live()) {
+    if (allocation.kind != MemoryKind::kDevice) {
+      add(allocation.begin, allocation.bytes, Kind::kShared);
+    }
+  }
+  for (const auto& [begin, bytes] : pinned_ranges()) add(begin, bytes, Kind::kShared);
+  const TokenTable::Open open(token_table(), 0);
+  for (const Piece& piece : pieces_) {
+    if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, true);
+    change_words(piece.begin, piece.begin, piece.host.size() * kTokenBytes,
+                 [&](std::uint32_t word) { return open.word(word); });
+  }
+}
+
+void TrueWords::add(const void* begin, std::size_t bytes, Kind kind) {
+  auto* const byte = static_cast<std::byte*>(const_cast<void*>(begin));
+  Piece piece{byte, kind, token_table().is_array(byte, bytes),
+              std::vector<std::uint32_t>(bytes / kTokenBytes)};
+  std::memcpy(piece.host.data(), byte, piece.host.size() * kTokenBytes);
+  pieces_.push_back(std::move(piece));
+}
+
+TrueWords::~TrueWords() {
+  std::size_t words = 0;
+  for (const Piece& piece : pieces_) words += piece.host.size();
+  if (words == 0) return;
+  TokenTable::Open open(token_table(), words);
+  for (Piece& piece : pieces_) {
+    std::vector<std::uint32_t> now(piece.host.size());
+    std::memcpy(now.data(), piece.begin, now.size() * kTokenBytes);
+    for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments;) {
+      const auto is_new = [&](std::size_t i) { return now[i] != open.word(piece.host[i]); };
+      std::size_t end = begin;
+      while (end < now.size() && is_new(end)) ++end;
+      const bool plain =
+          piece.kind == Kind::kShared && end > begin && open.passes_plain(end - begin);
+      for (; begin < end; ++begin) {
+        piece.host[begin] = plain ? now[begin] : open.token(now[begin]);
+      }
+      ++begin;
+    }
+    std::memcpy(piece.begin, piece.host.data(), piece.host.size() * kTokenBytes);
+    if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, false);
+  }
+}
+
+}  // namespace convlab::emulation

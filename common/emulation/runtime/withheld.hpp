@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/emulation/runtime/copy.hpp"
+
+namespace convlab::emulation {
+
+// Withholding (activity.hpp): device memory holds the true words, everything that the host can read
+// holds tokens. Variables of the device lie in the program's own memory, where the host can read
+// them by name: they hold tokens while no kernel runs.
+
+/// What a copy makes of the words that it moves.
+enum class Crossing {
+  kNone,    ///< nothing: nothing is withheld, or both places hold the same kind
+  kWords,   ///< true words of tokens
+  kTokens,  ///< new tokens of true words
+};
+
+/// A flag, a counter or a maximum reaches the host as it is: up to 64 words in pieces of at most 16
+/// in a call of a stage.
+Crossing withheld_crossing(const Copy& copy);
+
+/// Copies 32-bit words, of which the last may be shorter.
+void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::size_t bytes);
+
+/// Whether device memory must be closed after each use, at whatever cost.
+bool is_withholding();
+
+/// While it lives, a kernel runs: its arguments, the variables of the device, and memory that host
+/// and device share hold true words. Does nothing if nothing is withheld.
+class TrueWords {
+ public:
+  /// Device memory must be accessible.
+  explicit TrueWords(const KernelCall& call);
+  TrueWords(const TrueWords&) = delete;
+  TrueWords& operator=(const TrueWords&) = delete;
+  ~TrueWords();
+
+ private:
+  enum class Kind { kArguments, kSymbol, kShared };
+  struct Piece {
+    std::byte* begin = nullptr;
+    Kind kind = Kind::kShared;
+    bool read_only = false;             ///< for the host
+    std::vector<std::uint32_t> host{};  ///< what it holds for the host
+  };
+  void add(const void* begin, std::size_t bytes, Kind kind);
+
+  std::unique_lock<std::mutex> lock_;  ///< one at a time, or one would take words for tokens
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace convlab::emulation

@@ -1,0 +1,195 @@
+// Withheld numbers: the host sees tokens, kernels see what they stand for.
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "common/base/testing/catch.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+
+namespace {
+
+using namespace convlab;
+
+constexpr int kCount = 200;
+constexpr std::size_t kBytes = kCount * sizeof(float);
+
+__constant__ float constant_numbers[kCount];
+__device__ float device_numbers[kCount];
+__managed__ float managed_numbers[kCount];
+
+__global__ void double_all(const float* from, float* to) {
+  to[threadIdx.x] = 2.0f * from[threadIdx.x];
+}
+__global__ void double_constant(float* to) { to[threadIdx.x] = 2.0f * constant_numbers[threadIdx.x]; }
+__global__ void double_variable() { device_numbers[threadIdx.x] *= 2.0f; }
+struct Many {
+  float numbers[kCount];
+};
+__global__ void double_argument(Many many, float* to) {
+  to[threadIdx.x] = 2.0f * many.numbers[threadIdx.x];
+}
+__global__ void count(const float* from, int* flag) {
+  if (from[threadIdx.x] > 0.0f) atomicAdd(flag, 1);
+}
+
+/// Numbers, and the tokens that the host sees instead.
+struct Numbers {
+  std::vector<float> truth = std::vector<float>(kCount);
+  std::vector<float> tokens = std::vector<float>(kCount);
+  float* device = nullptr;
+  float* result = nullptr;
+
+  Numbers() {
+    for (int i = 0; i < kCount; ++i) truth[i] = 0.01f * static_cast<float>(i + 1);
+    emulation::withhold_numbers();
+    emulation::make_tokens(truth.data(), tokens.data(), kCount);
+    REQUIRE(cudaMalloc(&device, kBytes) == cudaSuccess);
+    REQUIRE(cudaMalloc(&result, kBytes) == cudaSuccess);
+  }
+  ~Numbers() {
+    emulation::stop_withholding();
+    cudaFree(device);
+    cudaFree(result);
+  }
+
+  /// Whether these tokens stand for the numbers, doubled, and hide them.
+  [[nodiscard]] bool are_doubled(const float* seen) const {
+    std::vector<float> known(seen, seen + kCount);
+    emulation::reveal_numbers(known.data(), kCount);
+    bool right = true;
+    for (int i = 0; i < kCount; ++i) {
+      right = right && known[i] == 2.0f * truth[i] && seen[i] != known[i] && std::fabs(seen[i]) >= 2;
+    }
+    return right;
+  }
+  [[nodiscard]] bool result_is_doubled() const {
+    std::vector<float> seen(kCount);
+    CHECK(cudaMemcpy(seen.data(), result, kBytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+    return are_doubled(seen.data());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("withheld: tokens are unique, and a word that is no token stays what it is") {
+  const Numbers numbers;
+  CHECK(std::set<float>(numbers.tokens.begin(), numbers.tokens.end()).size() == kCount);
+  std::vector<float> others = {0.0f, -0.5f, 1.25f, 8.0f, 1e-9f, 65504.0f};
+  const std::vector<float> before = others;
+  emulation::reveal_numbers(others.data(), static_cast<std::int64_t>(others.size()));
+  CHECK(others == before);
+}
+
+TEST_CASE("withheld: the host may move numbers, and only kernels see them") {
+  const Numbers numbers;
+  std::vector<float> moved(numbers.tokens.rbegin(), numbers.tokens.rend());
+  std::reverse(moved.begin(), moved.end());
+  REQUIRE(cudaMemcpy(numbers.device, moved.data(), kBytes, cudaMemcpyHostToDevice) == cudaSuccess);
+  double_all<<<1, kCount>>>(numbers.device, numbers.result);
+  CHECK(numbers.result_is_doubled());
+}
+
+TEST_CASE("withheld: rows, and bytes that are not aligned") {
+  const Numbers numbers;
+  std::vector<float> padded(2 * kCount);
+  for (int i = 0; i < kCount; ++i) padded[2 * i] = numbers.tokens[i];
+  REQUIRE(cudaMemcpy2D(numbers.device, 4, padded.data(), 8, 4, kCount, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+  double_all<<<1, kCount>>>(numbers.device, numbers.result);
+  CHECK(numbers.result_is_doubled());
+  std::vector<float> seen(kCount);
+  REQUIRE(cudaMemcpy(reinterpret_cast<char*>(seen.data()) + 1,
+                     reinterpret_cast<char*>(numbers.result) + 1, kBytes - 1,
+                     cudaMemcpyDeviceToHost) == cudaSuccess);
+  for (int i = 1; i < kCount; ++i) CHECK(seen[i] != 2.0f * numbers.truth[i]);
+}
+
+TEST_CASE("withheld: variables of the device") {
+  const Numbers numbers;
+  REQUIRE(cudaMemcpyToSymbol(constant_numbers, numbers.tokens.data(), kBytes) == cudaSuccess);
+  double_constant<<<1, kCount>>>(numbers.result);
+  CHECK(numbers.result_is_doubled());
+  CHECK(constant_numbers[7] == numbers.tokens[7]);  // by its name the host reads it, too
+
+  REQUIRE(cudaMemcpyToSymbol(device_numbers, numbers.tokens.data(), kBytes) == cudaSuccess);
+  double_variable<<<1, kCount>>>();
+  CHECK(numbers.are_doubled(device_numbers));
+  std::vector<float> seen(kCount);
+  REQUIRE(cudaMemcpyFromSymbol(seen.data(), device_numbers, kBytes) == cudaSuccess);
+  CHECK(numbers.are_doubled(seen.data()));
+  void* address = nullptr;
+  REQUIRE(cudaGetSymbolAddress(&address, device_numbers) == cudaSuccess);
+  REQUIRE(cudaMemcpy(numbers.result, address, kBytes, cudaMemcpyDeviceToDevice) == cudaSuccess);
+  CHECK(numbers.result_is_doubled());
+}
+
+TEST_CASE("withheld: arguments of a kernel") {
+  const Numbers numbers;
+  Many many{};
+  std::copy(numbers.tokens.begin(), numbers.tokens.end(), many.numbers);
+  double_argument<<<1, kCount>>>(many, numbers.result);
+  CHECK(numbers.result_is_doubled());
+}
+
+TEST_CASE("withheld: memory that both sides use") {
+  Numbers numbers;
+  float* shared = nullptr;
+  const int kind = GENERATE(0, 1, 2, 3);
+  if (kind == 0) REQUIRE(cudaMallocManaged(&shared, 2 * kBytes) == cudaSuccess);
+  if (kind == 1) REQUIRE(cudaMallocHost(&shared, 2 * kBytes) == cudaSuccess);
+  std::vector<float> registered(2 * kCount);
+  if (kind == 2) {
+    shared = registered.data();
+    REQUIRE(cudaHostRegister(shared, 2 * kBytes, cudaHostRegisterMapped) == cudaSuccess);
+  }
+  float* from = kind == 3 ? managed_numbers : shared;
+  float* to = kind == 3 ? managed_numbers : shared + kCount;
+  std::copy(numbers.tokens.begin(), numbers.tokens.end(), from);
+  double_all<<<1, kCount>>>(from, to);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(numbers.are_doubled(to));
+  if (kind != 3) CHECK(std::equal(from, to, numbers.tokens.begin()));
+  if (kind == 0) cudaFree(shared);
+  if (kind == 1) cudaFreeHost(shared);
+  if (kind == 2) cudaHostUnregister(shared);
+}
+
+TEST_CASE("withheld: the host reads a flag or a counter, but not many of them") {
+  const Numbers numbers;
+  REQUIRE(cudaMemcpy(numbers.device, numbers.tokens.data(), kBytes, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+  int* flag = nullptr;
+  REQUIRE(cudaMalloc(&flag, sizeof *flag) == cudaSuccess);
+  cudaMemset(flag, 0, sizeof *flag);
+  count<<<1, kCount>>>(numbers.device, flag);
+  int seen = 0;
+  REQUIRE(cudaMemcpy(&seen, flag, sizeof seen, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(seen == kCount);
+  int plain = 0;
+  for (int i = 0; i < kCount; ++i) {
+    float one = 0.0f;
+    cudaMemcpy(&one, numbers.device + i, sizeof one, cudaMemcpyDeviceToHost);
+    plain += one == numbers.truth[i] ? 1 : 0;
+  }
+  CHECK(plain < 64);
+  cudaFree(flag);
+}
+
+TEST_CASE("withheld: unwritten memory stays recognisable") {
+  const Numbers numbers;
+  std::vector<float> seen(kCount);
+  REQUIRE(cudaMemcpy(seen.data(), numbers.result, kBytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(std::all_of(seen.begin(), seen.end(), [](float x) { return std::isnan(x); }));
+}
+
+TEST_CASE("withheld: the workbook's own copies move true words") {
+  const Numbers numbers;
+  REQUIRE(cudaMemcpy(numbers.device, numbers.tokens.data(), kBytes, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+  const emulation::WorkbookCopies copies;
+  std::vector<float> seen(kCount);
+  REQUIRE(cudaMemcpy(seen.data(), numbers.device, kBytes, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(seen == numbers.truth);
+}

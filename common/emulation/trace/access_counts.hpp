@@ -1,0 +1,61 @@
+#pragma once
+
+// Counts what the warps of a kernel ask of each kind of memory, and what each barrier is for.
+//
+// Idea     The lanes of a warp belong together by the place in the program and by how often a lane
+//          has come to it: the third load in line 44 of all 32 lanes is one request. Nobody waits.
+// Barrier  Each word of shared memory remembers who touched it last and how many barriers that
+//          thread had passed. If another thread touches it exactly one barrier later, and one of
+//          the two writes, that barrier keeps them apart. A fragment counts as an access of its
+//          warp's first lane.
+// Fragment Which lane loads which element is left open. Counted is what ldmatrix would ask for:
+//          eight rows of 16 bytes at a time.
+// Use      CONVLAB_EMU_TRACE=counts, in a file compiled for it
+// Source   CUDA C++ Programming Guide, "Device Memory Accesses": sectors of 32 bytes, 32 banks of 4
+//          bytes, one word of constant memory for a warp at a time.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/base/access_notes.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/trace/places.hpp"
+
+namespace convlab::emulation {
+
+class AccessCounter final : public Observer {
+ public:
+  /// An access of the running thread.
+  void access(const void* address, std::size_t bytes, bool writes, Place place);
+
+  void begin_grid(const KernelCall&) override {}
+  void begin_block() override {}
+  void end_block() override {}
+  void met_in_block(const char* call, const CallSite& site) override;
+  void met_in_warp(unsigned, const WarpOperation&, std::uint32_t, const CallSite&) override {}
+  void access_by_warp(const void* address, std::size_t bytes, bool writes,
+                      const CallSite& site) override;
+  void multiply_in_warp(long long multiply_adds, const CallSite& site) override;
+  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
+  void end_copy(void*, std::size_t, const CallSite&) override {}
+  void begin_atomic(const void* address, std::size_t bytes, bool, const void*) override;
+  void end_atomic() override;
+  void fence() override {}
+  void release(const void*) override {}
+  void acquire(const void*) override {}
+  void begin_object(const void*, std::size_t) override {}
+
+ private:
+  void access_once(const void* address, std::size_t bytes, bool writes, Place place);
+};
+
+AccessCounter& access_counter();
+
+/// Counts from now on.
+void count_requests();
+
+/// What was counted since the last call.
+AccessNotes take_counts();
+
+}  // namespace convlab::emulation

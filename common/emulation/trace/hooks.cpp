@@ -1,0 +1,98 @@
+// What a file that was compiled with -fsanitize=thread calls before each access to memory, in place
+// of ThreadSanitizer, which is not linked; and what becomes of the calls.
+//
+// CONVLAB_EMU_TRACE=races       each access goes to the race detector
+//                   counts      each access is counted (access_counts.hpp)
+//                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
+//                               access memory, as on a GPU that runs them in step
+//                   off         nothing
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/trace/access_counts.hpp"
+#include "common/emulation/trace/places.hpp"
+#include "common/emulation/trace/race_detector.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+enum class Mode { kOff, kRaces, kCounts, kMeetings };
+
+Mode mode = Mode::kOff;
+std::vector<std::uintptr_t>& meeting_places() {
+  static auto* const instance = new std::vector<std::uintptr_t>;  // sorted
+  return *instance;
+}
+
+void read_mode() {
+  const char* const text = std::getenv("CONVLAB_EMU_TRACE");
+  const std::string value = text == nullptr ? "off" : text;
+  if (value == "off") return;
+  if (value == "races") {
+    look_for_races();
+  } else if (value == "counts") {
+    count_requests();
+  } else {
+    mode = Mode::kMeetings;
+    std::istringstream words(value);
+    for (std::string word; std::getline(words, word, ',');)
+      meeting_places().push_back(std::strtoull(word.c_str(), nullptr, 16));
+    std::ranges::sort(meeting_places());
+  }
+}
+
+[[maybe_unused]] const bool is_ready = (read_mode(), true);
+
+void wait_for_lanes(const void* caller) {
+  const std::uintptr_t place = address_in_program(caller);
+  if (!std::ranges::binary_search(meeting_places(), place)) return;
+  CallSite site;
+  site.file = kInStepSite;
+  site.line = static_cast<std::uint32_t>(place);
+  site.column = static_cast<std::uint32_t>(place >> 32U);
+  static_cast<void>(converged_lanes(site));
+}
+
+void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
+               const void* caller) {
+  switch (mode) {
+    case Mode::kOff:
+      return;
+    case Mode::kRaces:
+      race_detector().access(
+          {reinterpret_cast<std::uintptr_t>(address), bytes, writes, is_volatile, 0, caller});
+      return;
+    case Mode::kCounts:
+      if (in_kernel()) access_counter().access(address, bytes, writes, place_of_access(caller));
+      return;
+    case Mode::kMeetings:
+      if (in_kernel()) wait_for_lanes(caller);
+  }
+}
+
+}  // namespace
+
+void look_for_races() {
+  mode = Mode::kRaces;
+  observer = &race_detector();
+  race_source() = [] { return race_detector().take(); };
+}
+
+void count_requests() {
+  mode = Mode::kCounts;
+  observer = &access_counter();
+  access_source() = take_counts;
+}
+
+}  // namespace convlab::emulation
+
+// A GPU's atomic operations are other functions (atomics.hpp).
+#define CONVLAB_ON_ACCESS convlab::emulation::on_access
+#define CONVLAB_ON_ATOMIC(order) static_cast<void>(order)
+#include "common/base/thread_sanitizer_calls.inc"

@@ -1,0 +1,82 @@
+#include "common/emulation/trace/places.hpp"
+
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/symbolize.hpp"
+
+extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
+
+namespace convlab::emulation {
+namespace {
+
+struct Entry {
+  const void* caller = nullptr;
+  CallSite site{};
+  bool is_known = false;
+  ReportPlace source{};
+};
+
+struct Table {
+  std::vector<Entry> entries{1};
+  std::unordered_map<const void*, Place> accesses;
+  std::map<std::pair<const char*, std::uint64_t>, Place> calls;
+  std::array<std::pair<const void*, Place>, 1024> latest{};
+};
+
+}  // namespace
+
+Place place_of_access(const void* caller) {
+  Table& table = only<Table>();
+  auto& [known, place] =
+      table.latest[reinterpret_cast<std::uintptr_t>(caller) / 4 % table.latest.size()];
+  if (known == caller && place != 0) return place;
+  const auto [entry, is_new] =
+      table.accesses.try_emplace(caller, static_cast<Place>(table.entries.size()));
+  if (is_new) table.entries.push_back({.caller = caller});
+  known = caller;
+  return place = entry->second;
+}
+
+Place place_of_call(const CallSite& site) {
+  Table& table = only<Table>();
+  const auto [entry, is_new] = table.calls.try_emplace({site.file, site.position()},
+                                                       static_cast<Place>(table.entries.size()));
+  if (is_new) table.entries.push_back({.site = site});
+  return entry->second;
+}
+
+Place count_of_places() {
+  return static_cast<Place>(only<Table>().entries.size());
+}
+
+const ReportPlace& source_of(Place place) {
+  Entry& entry = only<Table>().entries[place];
+  if (!std::exchange(entry.is_known, true)) {
+    if (entry.caller != nullptr) {
+      // A return address names the statement after the call.
+      void* const frame = const_cast<char*>(static_cast<const char*>(entry.caller) - 1);
+      entry.source = source_place(&frame, 1);
+    } else {
+      entry.source = place_of(entry.site);
+    }
+  }
+  return entry.source;
+}
+
+std::uintptr_t address_in_program(Place place) {
+  const void* const caller = only<Table>().entries[place].caller;
+  return caller == nullptr ? 0 : address_in_program(caller);
+}
+
+std::uintptr_t address_in_program(const void* caller) {
+  return reinterpret_cast<std::uintptr_t>(caller) -
+         reinterpret_cast<std::uintptr_t>(&__executable_start);
+}
+
+}  // namespace convlab::emulation

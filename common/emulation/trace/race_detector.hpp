@@ -1,0 +1,246 @@
+#pragma once
+
+// Finds races of kernels by what orders their threads (happens-before), not by what happened.
+//
+// Idea     Each word of memory remembers who wrote it last and who read it since. A thread knows up
+//          to which time what others did is done for it: all of a block after a barrier, lanes
+//          after a meeting of their warp, other blocks after the kernel, and whoever released what
+//          the thread acquired. An access races with one that its thread does not know of, if one
+//          of the two writes and they are not both atomic. The order of execution does not matter.
+// Orders   __syncthreads and its kin; __syncwarp, shuffles, votes, tiles (of the lanes in the
+// mask);
+//          cuda::barrier, cuda::pipeline; libcu++'s atomics unless relaxed; a fence, then an atomic
+//          or volatile write, then an atomic or volatile read of the same word; kernels of one
+//          stream, events, waits of the host.
+// Not      The products, loads and stores of fragments: any lane may touch any element, and lanes
+//          know nothing of each other afterwards. An atomic operation of CUDA C++ alone.
+// Pardons  Two writes that store the same value.
+// Cost     A lookup and some comparisons for each access; 16 bytes of memory for each byte used.
+// Source   Flanagan and Freund, FastTrack, PLDI 2009; PTX ISA, Memory Consistency Model.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/fault_record.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_call.hpp"
+#include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/trace/clock.hpp"
+#include "common/emulation/trace/places.hpp"
+
+namespace convlab::emulation {
+
+class RaceDetector final : public Observer {
+ public:
+  struct Access {
+    std::uintptr_t address;
+    std::size_t bytes;
+    bool writes;
+    bool is_volatile;
+    Place place;  ///< 0: of the caller
+    const void* caller = nullptr;
+  };
+  /// An access of the running thread.
+  void access(const Access& access);
+
+  void begin_grid(const KernelCall& call) override;
+  void begin_block() override;
+  void end_block() override;
+  void met_in_block(const char* call, const CallSite& site) override;
+  void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
+                   const CallSite& site) override;
+  void access_by_warp(const void* address, std::size_t bytes, bool writes,
+                      const CallSite& site) override;
+  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
+  void end_copy(void* to, std::size_t bytes, const CallSite& site) override;
+  void multiply_in_warp(long long, const CallSite&) override {}
+  void begin_atomic(const void* address, std::size_t bytes, bool orders,
+                    const void* place) override;
+  void end_atomic() override;
+  void fence() override;
+  void release(const void* object) override;
+  void acquire(const void* object) override;
+  void begin_object(const void* object, std::size_t bytes) override;
+
+  /// The race that says most of those that were met since the last call; forgets everything.
+  std::optional<FaultRecord> take();
+
+ private:
+  enum Flag : std::uint8_t {
+    kWrites = 1,
+    kAtomic = 2,
+    kVolatile = 4,
+    kByWarp = 8,   ///< `unit` is the warp's first
+    kObject = 16,  ///< of begin_object()
+  };
+  /// Who touched a word.
+  struct Touch {
+    Unit unit = 0;
+    Stamp stamp = 0;
+    Place place = 0;
+    std::uint8_t flags = 0;
+  };
+  /// Of the reads since the last write the latest; the latest of its warp by another lane; the
+  /// latest by another warp.
+  struct Cell {
+    Touch write{};
+    /// Of several atomic writes: an earlier one by another thread, best of another warp, or the
+    /// plain write before them.
+    Touch earlier{};
+    std::array<Touch, 3> reads{};
+  };
+  /// 4 KiB of memory. A page has a cell for each word, or for smaller parts where some are used.
+  struct Page {
+    unsigned shift = 2;
+    std::vector<Cell> cells;
+  };
+  using LaneTable = std::array<std::array<Stamp, kWarpSize>, kWarpSize>;
+  struct Warp {
+    Stamp all = 0;               ///< what its lanes did until then is known to all of them
+    const char* call = nullptr;  ///< that met last, and where
+    CallSite site{};
+    /// Where lanes have met in parts: known[a][b], what a knows of b.
+    std::unique_ptr<LaneTable> known{};
+  };
+  struct Thread {
+    Clock known{};   ///< beyond barriers and meetings
+    Clock fenced{};  ///< what it knew at its last fence
+  };
+  struct Block {
+    Unit base = 0;
+    unsigned threads = 0;
+    Stamp barrier = 0;  ///< what its threads did until then is known to all of them
+    Clock known{};      ///< to all of them, of other blocks
+    Clock fenced{};
+    std::vector<Warp> warps;
+    std::vector<Thread> extra;                     ///< by rank, empty before it is needed
+    std::vector<std::vector<std::uint64_t>> last;  ///< by place, then rank: when it was there last
+    std::vector<std::uint64_t> phase;              ///< by rank: the time of its last barrier
+    std::vector<std::uint64_t> warp_phase;         ///< by rank: of its last meeting
+  };
+  struct BlockOf {
+    Unit base;
+    uint3 index;
+    std::uint32_t grid;
+  };
+  struct Grid {
+    Stamp begin = 0;
+    Stamp synced = 0;           ///< what its blocks did until then is known to all of them
+    std::uint64_t meeting = 0;  ///< blocks that wait in grid.sync()
+    const char* name = "";
+    CallSite launch{};
+    dim3 size{};
+    dim3 block{};
+    std::map<int, int> before{};  ///< how much of each stream's work is done before it
+    int stream = 0;
+    int number = 0;  ///< among the work of its stream
+  };
+  /// In which order a thread comes to the two lines.
+  enum class ProgramOrder : std::uint8_t { kFirstBefore, kSecondBefore, kByLine };
+  struct Race {
+    Touch first{};
+    Touch second{};
+    std::uintptr_t address = 0;
+    FaultMemory memory{};
+    RaceScope scope = RaceScope::kWarp;
+    bool updates = false;  ///< the second thread read the element just before it writes
+    ProgramOrder order = ProgramOrder::kByLine;
+    const char* between = nullptr;  ///< where no barrier of the block is: a call of a warp
+    CallSite between_site{};
+    std::uint64_t number = 0;
+  };
+  /// A write of an element that another thread has written, before it has happened: it may store
+  /// the same value.
+  struct Pending {
+    std::uintptr_t address = 0;
+    std::size_t bytes = 0;
+    std::array<unsigned char, 16> before{};
+    Race race{};
+  };
+
+  /// What belongs to a thread of the host that runs a block.
+  struct Worker {
+    std::unique_ptr<Block> block{};
+    bool in_atomic = false;
+    std::uintptr_t atomic_begin = 0;
+    std::uintptr_t atomic_end = 0;
+    std::optional<Pending> pending{};
+  };
+  static Worker& own_worker();
+  /// What begins each function that a kernel calls.
+  class Entry {
+   public:
+    explicit Entry(RaceDetector& detector)
+        : lock_(detector.side_by_side_ ? std::unique_lock(detector.mutex_)
+                                       : std::unique_lock<std::mutex>()) {
+      detector.worker_ = &own_worker();
+      detector.block_ = detector.worker_->block.get();
+    }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+  };
+  [[nodiscard]] std::string meeting_places() const;
+
+  void touch_by_thread(const Access& access);
+  void touch(std::uintptr_t address, std::size_t bytes, const Touch& now);
+  void touch_cell(Cell& cell, std::uintptr_t address, std::size_t bytes, const Touch& now);
+  static void add_read(Cell& cell, const Touch& now);
+  Page& page_of(std::uintptr_t address);
+  static void refine(Page& page, unsigned shift);
+
+  [[nodiscard]] bool known_to(unsigned rank, const Touch& before) const;
+  [[nodiscard]] bool is_known(const Touch& before, const Touch& now) const;
+  [[nodiscard]] bool before_grid(Stamp stamp) const;
+  /// @return false for a race
+  bool compare(const Touch& before, const Touch& now, std::uintptr_t address, const Cell& cell,
+               std::size_t bytes);
+  void tell(const Race& race);
+  void resolve_pending();
+  [[nodiscard]] ProgramOrder program_order(const Touch& before, const Touch& now) const;
+  void note_place(Place place, unsigned rank, std::uintptr_t address);
+  [[nodiscard]] std::uint64_t last_of(Place place, unsigned rank) const;
+
+  void release_object(const void* object);
+  void acquire_object(const void* object);
+  void order_by_word(std::uintptr_t address, bool writes, bool orders);
+  [[nodiscard]] Clock snapshot(unsigned rank);
+  Thread& thread(unsigned rank);
+  [[nodiscard]] unsigned rank() const;
+  [[nodiscard]] const BlockOf& block_of(Unit unit) const;
+  [[nodiscard]] RaceSide side_of(const Touch& touch) const;
+  [[nodiscard]] FaultRecord record_of(const Race& race) const;
+
+  Stamp now_ = 1;
+  Unit next_unit_ = kWarpSize;
+  std::uint64_t time_ = 0;
+  std::mutex mutex_;  ///< where blocks run side by side
+  bool side_by_side_ = false;
+  Worker* worker_ = nullptr;  ///< the one that runs, and its block
+  Block* block_ = nullptr;
+  std::vector<BlockOf> blocks_;
+  std::vector<Grid> grids_;
+  Stamp safe_ = 0;  ///< what happened until then is done before the running grid
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
+  std::array<std::pair<std::uintptr_t, Page*>, 64> latest_{};
+  std::unordered_map<std::uintptr_t, Clock> released_;  ///< by object
+  std::vector<Race> races_;
+  std::unordered_map<std::uint64_t, std::size_t> known_races_;
+  std::vector<std::uintptr_t> first_address_;  ///< of each place
+};
+
+/// Of this process.
+RaceDetector& race_detector();
+
+/// Begins to observe, as with CONVLAB_EMU_TRACE=races. Before the first kernel.
+void look_for_races();
+
+}  // namespace convlab::emulation

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+namespace convlab::emulation {
+
+/// A kernel of one warp and one access, and what must be counted of it.
+struct CountedKernel {
+  const char* name;
+  void (*run)(void* memory);
+  const char* space;
+  bool writes;
+  long long requests;
+  long long lanes;
+  long long parts;
+  long long conflicts;
+  long long multiply_adds = 0;
+};
+
+std::vector<CountedKernel> counted_kernels();
+
+}  // namespace convlab::emulation

@@ -1,0 +1,423 @@
+// Races that a barrier of the block, an atomic operation or a pipeline prevents.
+
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <cuda/barrier>
+#include <cuda/pipeline>
+
+#include "common/emulation/trace/tests/race_pairs.hpp"
+
+namespace {
+
+namespace cg = cooperative_groups;
+using convlab::RaceScope;
+using convlab::emulation::kBlocks;
+using convlab::emulation::kThreads;
+using convlab::emulation::Pair;
+
+// ---- barriers of a block ------------------------------------------------------------------------
+
+template <bool kRight>
+__global__ void load_then_use(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void load_then_use_neighbour_before(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  UNLESS_WRONG(__syncthreads())
+  if (t >= 32) data[kThreads + t] = tile[t - 32];  // second
+}
+
+template <bool kRight>
+__global__ void use_then_load_next(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  float sum = 0;
+  for (int slice = 0; slice < 3; ++slice) {
+    tile[t] = data[t] + static_cast<float>(slice);  // second
+    __syncthreads();
+    for (int i = 0; i < kThreads; ++i) sum += tile[i];  // first
+    UNLESS_WRONG(__syncthreads())
+  }
+  data[kThreads + t] = sum;
+}
+
+template <bool kRight>
+__global__ void halves_at_once(__half* data) {
+  __shared__ __half tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void bytes_at_once(float* data) {
+  __shared__ unsigned char flags[kThreads];
+  const unsigned t = threadIdx.x;
+  flags[t] = static_cast<unsigned char>(data[t]);  // first
+  UNLESS_WRONG(__syncthreads())
+  data[t] = flags[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void vector_load(float4* data) {
+  __shared__ float4 tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t].x = tile[kThreads - 1 - t].w;  // second
+}
+
+template <bool kRight>
+__global__ void dynamic_memory(float* data) {
+  extern __shared__ float pool[];
+  const unsigned t = threadIdx.x;
+  pool[t] = data[t];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = pool[(t + 64) % kThreads];  // second
+}
+
+template <bool kRight>
+__global__ void warp_barrier_is_too_little(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  if constexpr (kRight) {
+    __syncthreads();
+  } else {
+    __syncwarp();
+  }
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void tree_without_barrier(float* data) {
+  __shared__ float sums[kThreads];
+  const unsigned t = threadIdx.x;
+  sums[t] = data[t];
+  __syncthreads();
+  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
+    if (t < half) sums[t] += sums[t + half];  // twice
+    UNLESS_WRONG(__syncthreads())
+  }
+  if (t == 0) data[kThreads] = sums[0];
+}
+
+template <bool kRight>
+__global__ void result_before_barrier(float* data) {
+  __shared__ float result;
+  if (threadIdx.x == 0) result = data[0];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + threadIdx.x] = result;  // second
+}
+
+template <bool kRight>
+__global__ void double_buffer(float* data) {
+  __shared__ float tile[2][kThreads];
+  const unsigned t = threadIdx.x;
+  float sum = 0;
+  tile[0][t] = data[t];
+  for (int slice = 0; slice < 4; ++slice) {
+    __syncthreads();
+    const int next = kRight ? (slice + 1) % 2 : slice % 2;
+    sum += tile[slice % 2][kThreads - 1 - t];                 // first
+    tile[next][t] = data[t] * static_cast<float>(slice + 2);  // second
+  }
+  data[kThreads + t] = sum;
+}
+
+template <bool kRight>
+__global__ void group_sync(float* data) {
+  __shared__ float tile[kThreads];
+  const cg::thread_block block = cg::this_thread_block();
+  const unsigned t = block.thread_rank();
+  tile[t] = data[t];  // first
+  UNLESS_WRONG(block.sync())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void threads_that_return(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  if (t >= 96) return;
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[t + 32];  // second
+}
+
+// ---- one element for several threads ------------------------------------------------------------
+
+template <bool kRight>
+__global__ void add_without_atomic(float* data) {
+  if constexpr (kRight) {
+    atomicAdd(data, 1.0F);
+  } else {
+    *data += 1.0F;  // twice
+  }
+}
+
+template <bool kRight>
+__global__ void add_in_shared(float* data) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  if constexpr (kRight) {
+    atomicAdd(&sum, data[threadIdx.x]);
+  } else {
+    sum += data[threadIdx.x];  // twice
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) data[kThreads] = sum;
+}
+
+template <bool kRight>
+__global__ void add_in_one_warp(float* data) {
+  __shared__ float sum;
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  if constexpr (kRight) {
+    atomicAdd(&sum, data[threadIdx.x]);
+  } else {
+    sum += data[threadIdx.x];  // twice
+  }
+}
+
+template <bool kRight>
+__global__ void blocks_add(float* data) {
+  if (threadIdx.x != 0) return;
+  if constexpr (kRight) {
+    atomicAdd(data, 2.0F);
+  } else {
+    data[0] += 2.0F;  // twice
+  }
+}
+
+template <bool kRight>
+__global__ void count_with_plus(int* data) {
+  __shared__ int counts[8];
+  const unsigned t = threadIdx.x;
+  if (t < 8) counts[t] = 0;
+  __syncthreads();
+  if constexpr (kRight) {
+    atomicAdd(&counts[t % 8], 1);
+  } else {
+    ++counts[t % 8];  // twice
+  }
+  __syncthreads();
+  if (t < 8) data[t] = counts[t];
+}
+
+template <bool kRight>
+__global__ void warps_share_sums(float* data) {
+  __shared__ float sums[kRight ? kThreads : 32];
+  const unsigned t = threadIdx.x;
+  float* const own = kRight ? sums + t / 32 * 32 : sums;
+  own[t % 32] = data[t] + static_cast<float>(t);  // twice
+  __syncwarp();
+  data[kThreads + t] = own[31 - t % 32];
+}
+
+template <bool kRight>
+__global__ void all_store_one_result(float* data) {
+  if (kRight && threadIdx.x != 0) return;
+  data[kThreads] = static_cast<float>(threadIdx.x);  // twice
+}
+
+template <bool kRight>
+__global__ void blocks_store_one_result(float* data) {
+  if (threadIdx.x == 0)
+    data[kRight ? blockIdx.x : 0] = static_cast<float>(blockIdx.x + 1);  // twice
+}
+
+template <bool kRight>
+__global__ void atomic_and_plain(int* data) {
+  atomicAdd(data, 1);  // first
+  UNLESS_WRONG(__syncthreads())
+  if (threadIdx.x == 0) data[1] = *data;  // second
+}
+
+template <bool kRight>
+__global__ void clear_and_add(int* data) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;  // first
+  UNLESS_WRONG(__syncthreads())
+  atomicAdd(&sum, 1);  // second
+  __syncthreads();
+  data[threadIdx.x] = sum;
+}
+
+__device__ int counter_of_blocks;
+
+template <bool kRight>
+__global__ void device_variable(int* data) {
+  if (threadIdx.x != 0) return;
+  if constexpr (kRight) {
+    data[blockIdx.x] = atomicAdd(&counter_of_blocks, 1);
+  } else {
+    data[blockIdx.x] = counter_of_blocks++;  // twice
+  }
+}
+
+// ---- asynchronous copies, barriers and pipelines of libcu++ -------------------------------------
+
+template <bool kRight>
+__global__ void copy_without_barrier(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  __pipeline_memcpy_async(tile + t, data + t, 4);  // first
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void barrier_before_the_wait(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  __pipeline_memcpy_async(tile + t, data + t, 4);  // first
+  __pipeline_commit();
+  if constexpr (!kRight) __syncthreads();
+  __pipeline_wait_prior(0);
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void copy_into_what_others_read(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  float sum = 0;
+  for (int slice = 0; slice < 2; ++slice) {
+    __pipeline_memcpy_async(tile + t, data + t, 4);  // second
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    sum += tile[kThreads - 1 - t];  // first
+    UNLESS_WRONG(__syncthreads())
+  }
+  data[kThreads + t] = sum;
+}
+
+template <bool kRight>
+__global__ void barrier_of_libcuxx(float* data) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  if (t == 0) init(&barrier, kThreads);
+  __syncthreads();
+  tile[t] = data[t];  // first
+  if constexpr (kRight) {
+    barrier.arrive_and_wait();
+  } else {
+    static_cast<void>(barrier.arrive());
+  }
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void halves_of_a_block(float* data) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barriers[2];
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  if (t < 2) init(barriers + t, 64);
+  __syncthreads();
+  tile[t] = data[t];  // first
+  barriers[t / 64].arrive_and_wait();
+  data[kThreads + t] = tile[kRight ? t ^ 63U : t ^ 127U];  // second
+}
+
+template <bool kRight>
+__global__ void producer_and_consumer(float* data) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> full;
+  __shared__ cuda::barrier<cuda::thread_scope_block> empty;
+  __shared__ float tile[64];
+  const unsigned t = threadIdx.x;
+  if (t == 0) {
+    init(&full, kThreads);
+    init(&empty, kThreads);
+  }
+  __syncthreads();
+  for (int slice = 0; slice < 3; ++slice) {
+    if (t < 64) {
+      if (slice > 0) {
+        auto token = empty.arrive();
+        UNLESS_WRONG(empty.wait(std::move(token)))
+      }
+      tile[t] = data[t] + static_cast<float>(slice);  // first
+      full.arrive_and_wait();
+    } else {
+      full.arrive_and_wait();
+      data[kThreads + t] += tile[127 - t];  // second
+      if (slice < 2) static_cast<void>(empty.arrive());
+    }
+  }
+}
+
+template <bool kRight>
+__global__ void pipeline_of_a_block(float* data) {
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+  __shared__ float tile[2][kThreads];
+  const auto block = cg::this_thread_block();
+  const unsigned t = threadIdx.x;
+  auto pipe = cuda::make_pipeline(block, &state);
+  for (int slice = 0; slice < 4; ++slice) {
+    pipe.producer_acquire();
+    cuda::memcpy_async(tile[slice % 2] + t, data + t, 4, pipe);  // first
+    pipe.producer_commit();
+    if constexpr (kRight) pipe.consumer_wait();
+    data[kThreads + t] += tile[slice % 2][kThreads - 1 - t];  // second
+    if constexpr (!kRight) pipe.consumer_wait();
+    pipe.consumer_release();
+  }
+}
+
+}  // namespace
+
+std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
+  return {
+      KERNEL(load_then_use, float, 1, kThreads, kBlock),
+      KERNEL(load_then_use_neighbour_before, float, 1, kThreads, kBlock),
+      KERNEL(use_then_load_next, float, 1, kThreads, kBlock),
+      KERNEL(halves_at_once, __half, 1, kThreads, kBlock),
+      KERNEL(bytes_at_once, float, 1, kThreads, kBlock),
+      KERNEL(vector_load, float4, 1, kThreads, kBlock),
+      KERNEL(dynamic_memory, float, 1, kThreads, kBlock),
+      KERNEL(warp_barrier_is_too_little, float, 1, kThreads, kBlock),
+      KERNEL(tree_without_barrier, float, 1, kThreads, kBlock),
+      KERNEL(result_before_barrier, float, 1, kThreads, kBlock),
+      KERNEL(double_buffer, float, 1, kThreads, kBlock),
+      KERNEL(group_sync, float, 1, kThreads, kBlock),
+      KERNEL(threads_that_return, float, 1, kThreads, kBlock),
+      KERNEL(add_without_atomic, float, 1, kThreads, kBlock),
+      KERNEL(add_in_shared, float, 1, kThreads, kBlock),
+      KERNEL(add_in_one_warp, float, 1, 32, kWarp),
+      KERNEL(blocks_add, float, kBlocks, kThreads, kGrid),
+      KERNEL(count_with_plus, int, 1, kThreads, kBlock),
+      KERNEL(warps_share_sums, float, 1, kThreads, kBlock),
+      KERNEL(all_store_one_result, float, 1, kThreads, kBlock),
+      KERNEL(blocks_store_one_result, float, kBlocks, kThreads, kGrid),
+      KERNEL(atomic_and_plain, int, 1, kThreads, kBlock),
+      KERNEL(clear_and_add, int, 1, kThreads, kBlock),
+      KERNEL(device_variable, int, kBlocks, kThreads, kGrid),
+      KERNEL(copy_without_barrier, float, 1, kThreads, kBlock),
+      KERNEL(barrier_before_the_wait, float, 1, kThreads, kBlock),
+      KERNEL(copy_into_what_others_read, float, 1, kThreads, kBlock),
+      KERNEL(barrier_of_libcuxx, float, 1, kThreads, kBlock),
+      KERNEL(halves_of_a_block, float, 1, kThreads, kBlock),
+      KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
+      KERNEL(pipeline_of_a_block, float, 1, kThreads, kBlock),
+  };
+}

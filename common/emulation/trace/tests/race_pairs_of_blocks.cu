@@ -1,0 +1,178 @@
+// Races of blocks of one kernel, and of kernels in several streams.
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <cuda/atomic>
+
+#include "common/emulation/trace/tests/race_pairs.hpp"
+
+namespace {
+
+namespace cg = cooperative_groups;
+using convlab::RaceScope;
+using convlab::emulation::kBlocks;
+using convlab::emulation::kThreads;
+using convlab::emulation::Pair;
+
+// ---- between blocks -----------------------------------------------------------------------------
+
+template <bool kRight>
+__global__ void neighbour_block(float* data) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float* const to = kRight ? data + kBlocks * kThreads : data;
+  to[i] = 1.0F;                                                        // first
+  if (i >= kThreads) to[i + kBlocks * kThreads] = data[i - kThreads];  // second
+}
+
+template <bool kRight>
+__global__ void last_block(float* data, unsigned* ticket) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    data[blockIdx.x] = static_cast<float>(blockIdx.x);  // first
+    UNLESS_WRONG(__threadfence())
+    is_last = atomicAdd(ticket, 1U) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x < gridDim.x) data[8 + threadIdx.x] = data[threadIdx.x];  // second
+}
+
+template <bool kRight>
+__global__ void all_fence_then_ticket(float* data, unsigned* ticket) {
+  __shared__ bool is_last;
+  data[blockIdx.x * kThreads + threadIdx.x] = 1.0F;  // first
+  if constexpr (kRight) __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) is_last = atomicAdd(ticket, 1U) == gridDim.x - 1;
+  __syncthreads();
+  if (is_last) data[kBlocks * kThreads + threadIdx.x] = data[threadIdx.x * kBlocks];  // second
+}
+
+template <bool kRight>
+__global__ void flag_between_blocks(float* data, unsigned* flag) {
+  volatile unsigned* const ready = flag;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 3.0F;  // first
+    UNLESS_WRONG(__threadfence())
+    *ready = 1;
+  } else if (*ready == 1) {
+    data[blockIdx.x] = data[0];  // second
+  }
+}
+
+template <bool kRight>
+__global__ void ordered_by_atomic(float* data, unsigned* flag) {
+  const cuda::atomic_ref<unsigned> ready(*flag);
+  constexpr auto kStore = kRight ? cuda::memory_order_release : cuda::memory_order_relaxed;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 3.0F;  // first
+    ready.store(1, kStore);
+  } else if (ready.load(cuda::memory_order_acquire) == 1) {
+    data[blockIdx.x] = data[0];  // second
+  }
+}
+
+template <bool kRight>
+__global__ void lock(float* data, unsigned* taken) {
+  if (threadIdx.x != 0) return;
+  if constexpr (kRight) {
+    while (atomicCAS(taken, 0U, 1U) != 0U) {
+    }
+  }
+  data[0] += 1.0F;  // twice
+  if constexpr (kRight) {
+    __threadfence();
+    atomicExch(taken, 0U);
+  }
+}
+
+// ---- grid.sync() ---------------------------------------------------------------------------------
+
+template <bool kRight>
+__global__ void next_block(float* data) {
+  const bool one = threadIdx.x == 0;
+  if (one) data[blockIdx.x] = static_cast<float>(blockIdx.x + 1);  // first
+  UNLESS_WRONG(cg::this_grid().sync())
+  if (one) data[64 + blockIdx.x] = data[(blockIdx.x + 1) % gridDim.x];  // second
+}
+
+template <bool kRight>
+void grid_sync(void* memory) {
+  auto* data = static_cast<float*>(memory);
+  void* arguments[] = {&data};
+  cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(next_block<kRight>), dim3(kBlocks),
+                              dim3(32), arguments, 0, nullptr);
+}
+
+// ---- kernels and streams ------------------------------------------------------------------------
+
+__global__ void fill(float* data) {
+  data[threadIdx.x] = 1.0F;  // first
+}
+__global__ void twice(float* data) {
+  data[kThreads + threadIdx.x] = data[threadIdx.x] * 2.0F;  // second
+}
+
+template <bool kRight>
+void two_streams(void* memory) {
+  auto* const data = static_cast<float*>(memory);
+  cudaStream_t a;
+  cudaStream_t b;
+  cudaEvent_t filled;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  cudaEventCreate(&filled);
+  fill<<<1, kThreads, 0, a>>>(data);
+  cudaEventRecord(filled, a);
+  UNLESS_WRONG(cudaStreamWaitEvent(b, filled))
+  twice<<<1, kThreads, 0, b>>>(data);
+  cudaDeviceSynchronize();
+  cudaEventDestroy(filled);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}
+
+template <bool kRight>
+void host_waits(void* memory) {
+  auto* const data = static_cast<float*>(memory);
+  cudaStream_t a;
+  cudaStream_t b;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  fill<<<1, kThreads, 0, a>>>(data);
+  UNLESS_WRONG(cudaStreamSynchronize(a))
+  twice<<<1, kThreads, 0, b>>>(data);
+  cudaDeviceSynchronize();
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}
+
+template <bool kRight>
+void stream_beside_the_default(void* memory) {
+  auto* const data = static_cast<float*>(memory);
+  cudaStream_t side;
+  cudaStreamCreateWithFlags(&side, kRight ? cudaStreamDefault : cudaStreamNonBlocking);
+  fill<<<1, kThreads, 0, side>>>(data);
+  twice<<<1, kThreads>>>(data);
+  cudaDeviceSynchronize();
+  cudaStreamDestroy(side);
+}
+
+}  // namespace
+
+std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
+  return {
+      KERNEL(neighbour_block, float, kBlocks, kThreads, kGrid),
+      WITH_FLAG(last_block),
+      WITH_FLAG(all_fence_then_ticket),
+      WITH_FLAG(flag_between_blocks).only_forward(),
+      WITH_FLAG(ordered_by_atomic).only_forward(),
+      WITH_FLAG(lock),
+      HOST(grid_sync, kGrid),
+      HOST(two_streams, kStreams),
+      HOST(host_waits, kStreams),
+      HOST(stream_beside_the_default, kStreams),
+  };
+}

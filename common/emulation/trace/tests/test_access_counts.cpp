@@ -1,0 +1,44 @@
+#include <cuda_runtime.h>
+
+#include "common/base/testing/catch.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/trace/access_counts.hpp"
+#include "common/emulation/trace/tests/counted_kernels.hpp"
+
+using namespace convlab;
+using namespace convlab::emulation;
+
+TEST_CASE("requests, lanes, parts and conflicts are those that the guide promises") {
+  choose_settings({"CONVLAB_EMU_THREADS=1"});
+  count_requests();
+  void* memory = nullptr;
+  constexpr std::size_t kBytes = 32 << 10;
+  REQUIRE(cudaMalloc(&memory, kBytes) == cudaSuccess);
+  REQUIRE(cudaMemset(memory, 0, kBytes) == cudaSuccess);
+  for (const CountedKernel& kernel : counted_kernels()) {
+    INFO(kernel.name);
+    static_cast<void>(take_counts());
+    kernel.run(memory);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    const AccessNotes notes = take_counts();
+    AccessNote sum;
+    for (const AccessNote& note : notes.accesses) {
+      // The kernels keep what they load in a variable.
+      if (note.space != kernel.space || note.writes != kernel.writes) continue;
+      if (note.memory.variable.starts_with("kept")) continue;
+      sum.requests += note.requests;
+      sum.lanes += note.lanes;
+      sum.parts += note.parts;
+      sum.conflicts += note.conflicts;
+      CHECK(note.line > 0);
+    }
+    CHECK(sum.requests == kernel.requests);
+    CHECK(sum.lanes == kernel.lanes);
+    CHECK(sum.parts == kernel.parts);
+    CHECK(sum.conflicts == kernel.conflicts);
+    long long multiply_adds = 0;
+    for (const ProductNote& note : notes.products) multiply_adds += note.multiply_adds;
+    CHECK(multiply_adds == kernel.multiply_adds);
+  }
+  CHECK(cudaFree(memory) == cudaSuccess);
+}

@@ -1,2 +1,0 @@
-// Placeholder for a given file; CMakeLists.txt explains it.
-#include "gpu-new-forward.h"

@@ -1,0 +1,66 @@
+#include "common/serve/call_words.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "common/base/words.hpp"
+
+namespace convlab {
+
+// CONVLAB_CUDA_CHECK has thrown "…/conv_forward.cu:57: cudaMalloc(x, 4) failed: … (cudaError…)."
+void explain_checked_call(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
+  const std::string& text = fault.text;
+  const std::string failed = ") failed: ";
+  const auto call = text.find(": cuda");
+  const auto end = text.rfind(failed, text.find('\n'));
+  if (call == std::string::npos || end == std::string::npos) return;
+  const std::string name = word_at(text, call + 2);
+  const auto begin = call + 2 + name.size() + 1;  // of the arguments
+  std::string place = text.substr(0, call);
+  place.erase(0, place.rfind('/') + 1);
+  const auto colon = place.find(':');
+  if (colon == std::string::npos || begin > end || text[begin - 1] != '(') return;
+  if (digits_at(place, colon + 1).size() + colon + 1 != place.size()) return;
+  words.id = "E-cuda-call";
+  words.seen = name + " failed: " + text.substr(end + failed.size()) + sources.quote(place);
+  const std::string arguments = text.substr(begin, end - begin);
+  const std::string first = arguments.substr(0, arguments.find(','));
+  if (name != "cudaMalloc" || first.find('&') != std::string::npos) return;
+  const auto guesses = words.seen.find(". Usually");
+  const auto line = words.seen.find('\n');
+  if (guesses < line)
+    words.seen.erase(guesses + 1, std::min(line, words.seen.size()) - guesses - 1);
+  words.cause =
+      "cudaMalloc stores the address of the new memory in your pointer. So it needs the address of "
+      "that pointer, with &.";
+  words.next = "Write cudaMalloc(&" + first.substr(first.find_last_of(" )*") + 1) + ", bytes).";
+}
+
+void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultWords& words) {
+  const auto says = [&](const char* part) { return fault.text.find(part) != std::string::npos; };
+  if (says("only cudaMemcpyToSymbol")) {
+    words.cause =
+        "The host cannot use a __constant__ array as a pointer. It is copied by its name.";
+    words.next =
+        "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
+        "arguments: 0 and cudaMemcpyDeviceToDevice.";
+  } else if (says("freed")) {
+    words.cause = "This memory was already freed with cudaFree.";
+    words.next =
+        "Free each pointer once, in epilog, after the last copy: convolve may run several times "
+        "between prolog and epilog.";
+  } else if (says("cudaFree of a pointer")) {
+    words.cause =
+        "cudaFree takes a pointer that cudaMalloc has set, but this one points to host memory.";
+    words.next = "Free the device's array. Do not free the host's arrays.";
+  } else if (sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos) {
+    words.cause =
+        "With & the copy gets the address of the pointer variable, which lies in host memory.";
+    words.next = "Pass the pointer without &; only cudaMalloc needs its address.";
+  } else if (says("to memory of the host") && says("from memory of the host")) {
+    words.cause = "Both pointers point to host memory: cudaMalloc has set neither of them.";
+    words.next = "Allocate the array of the device with cudaMalloc, not with new or malloc.";
+  }
+}
+
+}  // namespace convlab

@@ -1,0 +1,251 @@
+#include "common/serve/source_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "common/base/words.hpp"
+
+namespace convlab {
+
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// Without the template arguments and the namespace that a launch may name.
+std::string plain_name(const std::string& kernel) {
+  std::string name = kernel.substr(0, kernel.find('<'));
+  if (const auto scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
+  return trimmed(name);
+}
+
+bool has_word(const std::string& text, const std::string& word) {
+  return find_word(text, word) != std::string::npos;
+}
+
+// Blanks comments; a string that holds // is cut, too, which does no harm here.
+std::vector<std::string> without_comments(std::vector<std::string> lines) {
+  bool inside = false;
+  for (std::string& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (inside) {
+        inside = line.compare(i, 2, "*/") != 0;
+        if (!inside) line[i + 1] = ' ';
+        line[i] = ' ';
+      } else if (line.compare(i, 2, "//") == 0) {
+        line.resize(i);
+      } else if (line.compare(i, 2, "/*") == 0) {
+        inside = true;
+        line[i] = ' ';
+      }
+    }
+  }
+  return lines;
+}
+
+}  // namespace
+
+int line_number(const std::string& digits) {
+  int number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, number);
+  return error == std::errc() && rest == end ? number : 0;
+}
+
+SourceText::SourceText(const std::vector<std::filesystem::path>& files) {
+  constexpr std::size_t kLongestLine = 1000;
+  for (const auto& file : files) {
+    std::ifstream stream(file);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line.substr(0, kLongestLine));
+    }
+    const std::string name = file.filename().string();
+    code_[name] = without_comments(lines);
+    lines_[name] = std::move(lines);
+    find_kernels(name);
+  }
+}
+
+std::string SourceText::line(const std::string& file, int number) const {
+  const auto found = lines_.find(file);
+  if (found == lines_.end() || number < 1) return {};
+  const auto index = static_cast<std::size_t>(number) - 1;
+  return index < found->second.size() ? trimmed(found->second[index]) : std::string();
+}
+
+std::string SourceText::quoted_line(const std::string& file, int number) const {
+  const std::string text = quote(file, number);
+  return text.empty() ? text : text.substr(1) + "\n";
+}
+
+std::vector<std::string> SourceText::lines(const std::string& file) const {
+  const auto found = lines_.find(file);
+  return found == lines_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::string SourceText::quote(const std::string& file, int number) const {
+  std::string text = line(file, number);
+  if (text.empty()) return {};
+  const std::string place = file + ":" + std::to_string(number) + " | ";
+  constexpr std::size_t kColumns = 64;  // with the grader's margin 80 in all
+  const std::size_t room = kColumns - std::min(kColumns / 2, place.size());
+  if (text.size() > room) {
+    std::size_t end = room;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+    text = text.substr(0, end) + " …";
+  }
+  return "\n    " + place + text;
+}
+
+std::string SourceText::quote(const std::string& place) const {
+  const auto colon = place.rfind(':');
+  return colon == std::string::npos
+             ? ""
+             : quote(place.substr(0, colon), line_number(place.substr(colon + 1)));
+}
+
+// From each line with __global__ to the end of the body, counting brackets.
+void SourceText::find_kernels(const std::string& file) {
+  // A file may have a hundred thousand such lines, of which none ends.
+  constexpr std::size_t kMostKernels = 200;
+  constexpr std::size_t kLongestHead = 4000;
+  const std::vector<std::string>& lines = code_.at(file);
+  std::size_t tried = 0;
+  for (std::size_t i = 0; i < lines.size() && tried < kMostKernels; ++i) {
+    if (!has_word(lines[i], "__global__")) continue;
+    ++tried;
+    Kernel kernel{.file = file, .first = i};
+    int round = 0;
+    int curly = 0;
+    bool ends = false;  // also with a declaration
+    for (std::size_t k = i; k < lines.size() && !ends && kernel.head.size() < kLongestHead; ++k) {
+      for (const char c : lines[k]) {
+        if (c == '(') ++round;
+        if (c == ')') --round;
+        if (c == '{') ++curly;
+        if (curly == 0) kernel.head += c;
+        const bool is_body = c == '}' && --curly == 0;
+        if (is_body) kernel.last = k;
+        ends = is_body || (c == ';' && curly == 0 && round == 0);
+        if (ends) break;
+      }
+      if (curly == 0) kernel.head += '\n';
+    }
+    if (kernel.last != 0) kernels_.push_back(std::move(kernel));
+  }
+}
+
+const SourceText::Kernel* SourceText::find_kernel(const std::string& kernel) const {
+  const std::string name = plain_name(kernel);
+  if (name.empty()) return nullptr;
+  const auto found =
+      std::ranges::find_if(kernels_, [&](const Kernel& each) { return has_word(each.head, name); });
+  return found == kernels_.end() ? nullptr : &*found;
+}
+
+SourceText::Parameter SourceText::parameter(const std::string& kernel, int position) const {
+  std::string all;
+  if (const Kernel* const found = find_kernel(kernel)) {
+    const std::string& head = found->head;
+    const auto open = head.find('(', find_word(head, plain_name(kernel)));
+    const auto close = head.rfind(')');
+    if (open != std::string::npos && close != std::string::npos && close > open) {
+      all = head.substr(open + 1, close - open - 1);
+    }
+  }
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : all) {
+    if (c == '<' || c == '(' || c == '[') ++depth;
+    if (c == '>' || c == ')' || c == ']') --depth;
+    if (c == ',' && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c == '\n' ? ' ' : c;
+    }
+  }
+  if (position < 1 || static_cast<std::size_t>(position) > parts.size()) return {};
+  std::string part = trimmed(parts[static_cast<std::size_t>(position) - 1]);
+  part = trimmed(part.substr(0, std::min(part.find('='), part.find('['))));
+  Parameter result{.name = word_before(part, part.size()),
+                   .is_reference = part.find('&') != std::string::npos};
+  static constexpr std::pair<const char*, std::size_t> kSizes[] = {
+      {"half", 2},   {"__half", 2},  {"__nv_bfloat16", 2}, {"double", 8},
+      {"half4", 8},  {"float2", 8},  {"float4", 16},       {"char", 1},
+      {"int8_t", 1}, {"uint8_t", 1}, {"std::byte", 1}};
+  for (const auto& [type, bytes] : kSizes)
+    if (has_word(part, type)) result.element_bytes = bytes;
+  return result;
+}
+
+std::vector<SourceText::Place> SourceText::lines_of_kernel(
+    const std::string& kernel, const std::vector<std::string>& words) const {
+  const Kernel* const body = find_kernel(kernel);
+  std::vector<Place> places;
+  if (body == nullptr) return places;
+  const auto& lines = code_.at(body->file);
+  for (std::size_t i = body->first; i <= body->last; ++i) {
+    const bool found = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return has_word(lines[i], word);
+    });
+    if (found) places.push_back({body->file, static_cast<int>(i) + 1});
+  }
+  return places;
+}
+
+std::string SourceText::dynamic_shared(const std::string& kernel) const {
+  for (const Place& place : lines_of_kernel(kernel, {"extern"})) {
+    const std::string text = line(place.file, place.line);
+    const auto end = text.find('[');
+    if (end == std::string::npos || !has_word(text, "__shared__")) continue;
+    return word_before(text, end);
+  }
+  return {};
+}
+
+std::string SourceText::kernel_around(const std::string& file, int number) const {
+  const auto index = static_cast<std::size_t>(number) - 1;
+  for (const Kernel& each : kernels_) {
+    if (each.file != file || index < each.first || index > each.last) continue;
+    const std::string& text = code_.at(file)[each.first];
+    const auto open = text.find('(', find_word(text, "__global__"));
+    if (open != std::string::npos) return word_before(text, open);
+  }
+  return {};
+}
+
+std::vector<SourceText::Place> SourceText::lines_with(
+    const std::vector<std::string>& words, const std::vector<std::string>& without) const {
+  constexpr std::size_t kMost = 200;
+  std::vector<Place> places;
+  for (const auto& [file, lines] : code_) {
+    for (std::size_t i = 0; i < lines.size() && places.size() < kMost; ++i) {
+      // By name: clang 14 lets no lambda capture a structured binding.
+      const auto stands = [&line = lines[i]](const std::string& word) {
+        return has_word(line, word);
+      };
+      // A call may go on in the next line.
+      const std::string whole =
+          lines[i] + (i + 1 < lines.size() && lines[i].find(';') == std::string::npos
+                          ? lines[i + 1]
+                          : std::string());
+      const bool excluded = std::any_of(without.begin(), without.end(), [&](const auto& word) {
+        return whole.find(word) != std::string::npos;
+      });
+      if (!excluded &&
+          std::all_of(words.begin(), words.end(),
+                      [&](const auto& word) { return has_word(whole, word); }) &&
+          stands(words.front())) {
+        places.push_back({file, static_cast<int>(i) + 1});
+      }
+    }
+  }
+  return places;
+}
+
+}  // namespace convlab

@@ -1,0 +1,174 @@
+#include "grader/checks/custom_submission.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/device/gpu_probe.hpp"
+#include "common/network/preset.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/findings/compiler_words.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) {
+  const std::string file = printable_line(problem.file);
+  switch (problem.kind) {
+    case BuildProblem::Kind::kDoesNotCompile: {
+      Finding found = compiler_finding(problem.message, SourceText(submitted.sources));
+      // Emulated it compiles, and fails when it runs.
+      if (problem.message.find("must be configured") != std::string::npos) {
+        found = finding("E-device-pointer", problem.message);
+        found.cause = "A kernel is called without <<<grid, block>>>, as a function of the host.";
+        found.next = "Launch it: kernel<<<grid, block>>>(…).";
+      }
+      if (problem.message.find("cannot be emulated") != std::string::npos) {
+        found = finding("E-unsupported", problem.message);
+      }
+      return found;
+    }
+    case BuildProblem::Kind::kTakesTooLong:
+      return finding("E-build", file + ": the compiler did not finish: " + problem.message + ".");
+    case BuildProblem::Kind::kRefused:
+      return finding("E-build", printable_line(problem.message) + ".");
+    case BuildProblem::Kind::kNoConvolution:
+      return finding("E-timed-phase-empty",
+                     file +
+                         " defines a part of the course interface, but not its function that "
+                         "computes: GPUInterface::conv_forward_gpu (or conv_forward_cpu).");
+    case BuildProblem::Kind::kSymbol:
+      break;
+  }
+  if (problem.symbol->kind == SymbolProblem::Kind::kLibrary) {
+    return finding("E-library", file + " calls " + problem.symbol->name + ".");
+  }
+  return finding("E-forbidden-call", file + " calls " + problem.symbol->name + ".");
+}
+
+namespace {
+
+// Where files of a milestone run here: on the CPU, on a GPU if one answers, else emulated. The
+// workbook's own program finds out, which contains no code of a submission.
+CustomSubmissionTarget target_for(bool is_cpu, const std::filesystem::path& build) {
+  CustomSubmissionTarget target{.build = build,
+                                .device = is_cpu ? Device::kCpu : Device::kEmulated};
+  const std::filesystem::path on_gpu = build / "custom_submission" / "custom-submission-gpu";
+  if (is_cpu || !std::filesystem::exists(on_gpu) || !answering_gpu()) return target;
+  std::vector<StageInfo> stages;
+  Submission program(on_gpu);
+  if (program.list_stages(stages)) {
+    throw EnvironmentError(on_gpu.string() +
+                           " does not answer; build it: cmake --build --preset lab");
+  }
+  refuse_silent_emulation(program.device());
+  target.device = program.device().device;
+  target.capability = program.device().measured.info.capability;
+  return target;
+}
+
+}  // namespace
+
+SubmittedSources with_headers(const std::filesystem::path& file, const std::filesystem::path& root,
+                              const std::filesystem::path& folder) {
+  SubmittedSources submitted{.folder = root, .sources = {file}, .headers = {}};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const auto kind = entry.path().extension();
+    if (kind == ".cuh" || kind == ".hpp" || kind == ".h") submitted.headers.push_back(entry.path());
+  }
+  std::ranges::sort(submitted.headers);
+  return submitted;
+}
+
+SubmittedSources reference_file(const std::filesystem::path& file) {
+  const auto root = network_folder().parent_path().parent_path();  // of ROOT/common/network
+  return with_headers(file, root, root / "reference" / "solutions");
+}
+
+CustomSubmission build_custom_submissions(const SubmittedSources& submitted, bool is_cpu,
+                                          const std::filesystem::path& build,
+                                          const std::vector<std::string>& libraries) {
+  CustomSubmissionTarget target = target_for(is_cpu, build);
+  target.libraries = libraries;
+  const BuiltSubmission built = build_submission(submitted, target);
+  if (built.problem)
+    return {.device = target.device, .finding = explain(*built.problem, submitted)};
+  CustomSubmission given{.program = built.program,
+                         .device = target.device,
+                         .form = built.form,
+                         .warnings = built.warnings};
+  given.sources = submitted.sources;
+  if (is_cpu) {
+    given.build_plain = [submitted, target] {
+      CustomSubmissionTarget plain = target;
+      plain.optimise = "-O0";
+      return build_submission(submitted, plain).program;
+    };
+    given.build_traced = [submitted, target] {
+      CustomSubmissionTarget traced = target;
+      traced.traced = true;
+      return build_submission(submitted, traced).program;
+    };
+    return given;
+  }
+  // Each is built once, however many stages ask for it at the same time.
+  struct Built {
+    std::once_flag once{};
+    EmulatedProgram program{};
+  };
+  given.build_emulated = [submitted, build,
+                          built = std::make_shared<std::array<Built, 2>>()](bool traced) {
+    Built& own = (*built)[traced ? 1 : 0];
+    std::call_once(own.once, [&] {
+      const BuiltSubmission emulated = build_submission(
+          submitted, {.build = build, .device = Device::kEmulated, .traced = traced});
+      if (emulated.problem) {
+        own.program.refused = explain(*emulated.problem, submitted);
+      } else {
+        own.program = {.program = emulated.program, .warnings = emulated.warnings};
+      }
+    });
+    return own.program;
+  };
+  return given;
+}
+
+SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
+  namespace fs = std::filesystem;
+  const char* extension = is_cpu ? ".cpp" : ".cu";
+  if (fs::is_directory(given)) {
+    SubmittedSources submitted{.folder = given, .sources = {}, .headers = {}};
+    for (const auto& entry : fs::recursive_directory_iterator(given)) {
+      const std::string kind = entry.path().extension().string();
+      if (entry.is_directory()) continue;
+      if (kind == extension || (is_cpu && kind == ".cc")) submitted.sources.push_back(entry.path());
+      if (kind == ".h" || kind == ".hpp" || kind == ".cuh") {
+        submitted.headers.push_back(entry.path());
+      }
+    }
+    std::sort(submitted.sources.begin(), submitted.sources.end());
+    std::sort(submitted.headers.begin(), submitted.headers.end());
+    if (submitted.sources.empty()) {
+      throw UsageError("There is no " + std::string(extension) + " file in " + given.string() +
+                       ".");
+    }
+    return submitted;
+  }
+  if (!fs::exists(fs::symlink_status(given))) {
+    throw UsageError("The solution is student, reference, or source files; there is no " +
+                     printable_line(given.string()) + ".");
+  }
+  require_source(given);
+  const bool is_cuda = given.extension() == ".cu";
+  if (is_cuda == is_cpu) {
+    throw UsageError("The solution of this milestone is a " + std::string(extension) +
+                     " file; this is " + given.string() + ".");
+  }
+  return only(given);
+}
+
+}  // namespace convlab::grader

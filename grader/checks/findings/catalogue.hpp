@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/checks/result/check_result.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+/// The part of a finding that is always the same: its name, what it usually means, what to do next.
+/// docs/diagnoses.md explains each one at length.
+struct Diagnosis {
+  const char* id;
+  const char* title;
+  const char* cause;
+  const char* next;
+};
+
+/// Every finding that this grader can give.
+const std::vector<Diagnosis>& catalogue();
+
+/// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
+/// catalogue
+Finding finding(const std::string& id, const std::string& seen);
+
+/// The finding with these words. @param prefix  where it was: "In case 'stride 2' (…): "
+Finding finding(const FaultWords& words, const std::string& prefix);
+
+/// The finding with the compiler's warnings. A variable without a start value explains any wrong
+/// number, so then the finding is E-uninitialised.
+Finding with_warnings(Finding found, const std::string& warnings);
+
+/// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".
+Finding explain(const Failure& failure, const std::string& where);
+
+}  // namespace convlab::grader

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/base/conv_shape.hpp"
+#include "grader/checks/result/check_result.hpp"
+#include "grader/submission/submission.hpp"
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader {
+
+/// What is known about a wrong output.
+struct WrongOutput {
+  ConvShape shape;
+  Arrays arrays;  ///< of the submission, unchanged since the call
+  oracle::Tolerance tolerance;
+  oracle::ErrorReport report;
+};
+
+/// The tightest class looser than that of the tolerance whose bound the output keeps. The wide
+/// bounds count only if errors are everywhere: a few wrong taps stay within them, too, but are
+/// local.
+std::optional<Precision> looser_class(const WrongOutput& wrong);
+
+/// E-precision, if every element is nearly right: numbers passed through a smaller type. Names the
+/// type and the numbers, if the output shows them.
+std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::string& where);
+
+/// Names what the places of the wrong elements suggest.
+///
+/// @param where  what was computed: "case 'stride 2' (B=1 …)"
+Finding diagnose(const WrongOutput& wrong, const std::string& where);
+
+/// "120 of 300 elements are wrong. The first: image b=0, map m=1, row h=2, column w=3: expected
+/// 1.5, got 0.25."
+std::string describe(const ConvShape& shape, const oracle::ErrorReport& report);
+
+/// "image b=1, map m=0, row h=2, column w=3", or "element 3" where all outputs are one row.
+std::string place_of(const ConvShape& shape, const oracle::Mismatch& element);
+
+}  // namespace convlab::grader

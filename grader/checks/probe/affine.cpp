@@ -1,0 +1,252 @@
+#include "grader/checks/probe/affine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace convlab::grader::probe {
+
+std::int64_t Affine::at(const std::vector<std::int64_t>& variables) const {
+  std::int64_t value = constant;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    value += factors[i].value_or(0) * variables[i];
+  }
+  return value;
+}
+
+namespace {
+
+using Row = std::vector<double>;
+
+/// Equations in echelon form, of at most as many unknowns as there are variables and a constant.
+class Equations {
+ public:
+  explicit Equations(std::size_t unknowns) : rows_(unknowns) {}
+
+  // @param row  the unknowns' factors, then the value. False if it contradicts the others.
+  bool add(Row row) {
+    constexpr double kNothing = 1e-6;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (std::abs(row[i]) < kNothing) continue;
+      if (rows_[i].empty()) {
+        const double pivot = row[i];
+        for (double& each : row) each /= pivot;
+        rows_[i] = std::move(row);
+        return true;
+      }
+      const double times = row[i];
+      for (std::size_t k = 0; k < row.size(); ++k) row[k] -= times * rows_[i][k];
+    }
+    return std::abs(row.back()) < 1e-3;
+  }
+
+  // An unknown that depends on one that no equation fixes is unknown, too.
+  [[nodiscard]] std::vector<std::optional<double>> solve() const {
+    const std::size_t count = rows_.size();
+    std::vector<std::optional<double>> solution(count);
+    for (std::size_t i = count; i-- > 0;) {
+      if (rows_[i].empty()) continue;
+      double value = rows_[i].back();
+      bool known = true;
+      for (std::size_t k = i + 1; k < count; ++k) {
+        if (std::abs(rows_[i][k]) < 1e-6) continue;
+        known = known && solution[k].has_value();
+        value -= rows_[i][k] * solution[k].value_or(0.0);
+      }
+      if (known) solution[i] = value;
+    }
+    return solution;
+  }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+std::optional<Affine> fit(const std::vector<Point>& points) {
+  if (points.empty()) return std::nullopt;
+  const std::size_t count = points.front().variables.size();
+  // Differences to the first point: a variable that never changes has no equation.
+  const Point& origin = points.front();
+  Equations equations(count);
+  for (const Point& point : points) {
+    Row row(count + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      row[i] = static_cast<double>(point.variables[i] - origin.variables[i]);
+    }
+    row[count] = static_cast<double>(point.value - origin.value);
+    if (!equations.add(std::move(row))) return std::nullopt;
+  }
+  Affine result;
+  for (const auto& value : equations.solve()) {
+    if (value && std::abs(*value - std::round(*value)) > 1e-3) return std::nullopt;
+    result.factors.push_back(value ? std::optional(std::llround(*value)) : std::nullopt);
+  }
+  result.constant = origin.value - result.at(origin.variables);
+  const bool exact = std::all_of(points.begin(), points.end(), [&](const Point& point) {
+    return result.at(point.variables) == point.value;
+  });
+  return exact ? std::optional(result) : std::nullopt;
+}
+
+namespace {
+
+struct Letter {
+  const char* name;
+  std::int64_t (*of)(const ConvShape& s);
+  int cost;
+};
+
+// The sizes of a shape, and what students make of them.
+const std::vector<Letter>& letters() {
+  static const std::vector<Letter> all = {
+      {"B", [](const ConvShape& s) -> std::int64_t { return s.batch; }, 2},
+      {"M", [](const ConvShape& s) -> std::int64_t { return s.out_channels; }, 2},
+      {"C", [](const ConvShape& s) -> std::int64_t { return s.in_channels; }, 2},
+      {"H_out", [](const ConvShape& s) -> std::int64_t { return s.out_height(); }, 2},
+      {"W_out", [](const ConvShape& s) -> std::int64_t { return s.out_width(); }, 2},
+      {"S", [](const ConvShape& s) -> std::int64_t { return s.stride; }, 2},
+      {"H", [](const ConvShape& s) -> std::int64_t { return s.height; }, 2},
+      {"W", [](const ConvShape& s) -> std::int64_t { return s.width; }, 2},
+      {"K", [](const ConvShape& s) -> std::int64_t { return s.kernel; }, 2},
+      {"(W + 1)", [](const ConvShape& s) -> std::int64_t { return s.width + 1; }, 5},
+      {"(W - 1)", [](const ConvShape& s) -> std::int64_t { return s.width - 1; }, 5},
+      {"(H - 1)", [](const ConvShape& s) -> std::int64_t { return s.height - 1; }, 5},
+      {"(H + 1)", [](const ConvShape& s) -> std::int64_t { return s.height + 1; }, 5},
+      {"(K - 1)", [](const ConvShape& s) -> std::int64_t { return s.kernel - 1; }, 5},
+      {"(K + 1)", [](const ConvShape& s) -> std::int64_t { return s.kernel + 1; }, 5},
+      {"(M - 1)", [](const ConvShape& s) -> std::int64_t { return s.out_channels - 1; }, 5},
+      {"(B - 1)", [](const ConvShape& s) -> std::int64_t { return s.batch - 1; }, 5},
+      {"(C - 1)", [](const ConvShape& s) -> std::int64_t { return s.in_channels - 1; }, 5},
+      {"(H_out - 1)", [](const ConvShape& s) -> std::int64_t { return s.out_height() - 1; }, 5},
+      {"(W_out - 1)", [](const ConvShape& s) -> std::int64_t { return s.out_width() - 1; }, 5},
+      {"(H_out + 1)", [](const ConvShape& s) -> std::int64_t { return s.out_height() + 1; }, 5},
+      {"(W_out + 1)", [](const ConvShape& s) -> std::int64_t { return s.out_width() + 1; }, 5},
+      {"(H - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel + 1; },
+       6},
+      {"(W - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel + 1; }, 6},
+      {"(W - K)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel; }, 6},
+      {"(H - K)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel; }, 6},
+  };
+  return all;
+}
+
+struct Product {
+  std::string name;
+  std::vector<std::int64_t> values;
+  int cost;
+};
+
+// All products of up to four letters.
+std::vector<Product> products(const std::vector<ConvShape>& shapes) {
+  constexpr int kMostLetters = 4;
+  constexpr int kMostCost = 12;
+  std::vector<Product> all = {{"", std::vector<std::int64_t>(shapes.size(), 1), 0}};
+  std::vector<std::size_t> last = {0};  // its letter with the largest place
+  for (std::size_t begin = 0, degree = 0; degree < kMostLetters; ++degree) {
+    const std::size_t end = all.size();
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t letter = last[i]; letter < letters().size(); ++letter) {
+        const Letter& times = letters()[letter];
+        Product next = all[i];
+        if (next.cost + times.cost > kMostCost) continue;
+        next.name += (next.name.empty() ? "" : "·") + std::string(times.name);
+        next.cost += times.cost;
+        for (std::size_t s = 0; s < shapes.size(); ++s) next.values[s] *= times.of(shapes[s]);
+        all.push_back(std::move(next));
+        last.push_back(letter);
+      }
+    }
+    begin = end;
+  }
+  return all;
+}
+
+// Calls visit(name, values, cost) for each simple expression: a product, a multiple of it, or one
+// more or less.
+template <class Visit>
+void for_each_expression(const std::vector<ConvShape>& shapes, const Visit& visit) {
+  for (const Product& product : products(shapes)) {
+    if (product.name.empty()) continue;
+    const auto changed = [&](std::int64_t times, std::int64_t more) {
+      std::vector<std::int64_t> values = product.values;
+      for (std::int64_t& value : values) value = value * times + more;
+      return values;
+    };
+    visit(product.name, product.values, product.cost);
+    visit("(" + product.name + " - 1)", changed(1, -1), product.cost + 4);
+    visit("(" + product.name + " + 1)", changed(1, 1), product.cost + 4);
+    visit("-" + product.name, changed(-1, 0), product.cost + 2);
+    for (const std::int64_t times : {2, 4, 16, 8, 32, 15, 17, 31, 33}) {
+      visit(std::to_string(times) + "·" + product.name, changed(times, 0),
+            product.cost + (times <= 4 ? 4 : 5));
+    }
+  }
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+std::string name_of(const std::vector<std::int64_t>& values, const std::vector<ConvShape>& shapes,
+                    const std::string& right) {
+  if (is_number(right)) {
+    if (std::ranges::all_of(values, [&](auto value) { return std::to_string(value) == right; })) {
+      return right;
+    }
+  }
+  const bool same =
+      std::ranges::all_of(values, [&](std::int64_t value) { return value == values.front(); });
+  std::string best;
+  int least = 1 << 20;
+  for_each_expression(
+      shapes, [&](const std::string& name, const std::vector<std::int64_t>& these, int cost) {
+        if (these != values) return;
+        if (name == right) cost = -1;
+        if (cost >= least) return;
+        least = cost;
+        best = name;
+      });
+  constexpr int kSimple = 4;
+  const std::int64_t first = values.front();
+  if (same && least >= 0 && (std::abs(first) <= 1 || (shapes.size() > 1 && least > kSimple))) {
+    return std::to_string(first);
+  }
+  // One shape gives too many names.
+  return shapes.size() > 1 || least < 0 ? best : std::string();
+}
+
+std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape) {
+  if (is_number(name)) return std::stoll(name);
+  std::optional<std::int64_t> value;
+  for_each_expression({shape},
+                      [&](const std::string& each, const std::vector<std::int64_t>& these, int) {
+                        if (each == name) value = these.front();
+                      });
+  return value;
+}
+
+std::string sum_text(const std::vector<std::string>& factors,
+                     const std::vector<std::string>& variables, const std::string& constant) {
+  std::string text;
+  const auto add = [&](std::string part) {
+    const bool minus = part.starts_with('-');
+    if (minus) part.erase(0, 1);
+    text += text.empty() ? (minus ? "-" : "") : minus ? " - " : " + ";
+    text += part;
+  };
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (factors[i].empty() || factors[i] == "0") continue;
+    const bool one = factors[i] == "1" || factors[i] == "-1";
+    add(one ? (factors[i] == "1" ? "" : "-") + variables[i]
+            : (factors[i].starts_with('-') ? "-" + variables[i] + "·" + factors[i].substr(1)
+                                           : variables[i] + "·" + factors[i]));
+  }
+  if (!constant.empty() && constant != "0") add(constant);
+  return text.empty() ? "0" : text;
+}
+
+}  // namespace convlab::grader::probe

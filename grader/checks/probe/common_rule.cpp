@@ -1,0 +1,90 @@
+#include "grader/checks/probe/common_rule.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "grader/checks/probe/fact_texts.hpp"
+
+namespace convlab::grader::probe {
+
+std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps) {
+  std::vector<Feature> all;
+  const auto add = [&](const std::string& name, int size, const char* end, int cost,
+                       const auto& value) {
+    Feature from_begin{.name = name, .cost = cost};
+    Feature from_end{.name = name, .end = end, .cost = cost + 1};
+    for (const Label& at : labels) {
+      from_begin.values.push_back(value(at));
+      from_end.values.push_back(value(at) - size);
+    }
+    all.push_back(std::move(from_begin));
+    if (*end == 0) return;
+    all.push_back(std::move(from_end));
+    for (const int tile : {4, 8, 16, 32}) {
+      if (size % tile == 0) continue;
+      Feature last{.name = name + " in the last, incomplete " + number(tile),
+                   .is_flag = true,
+                   .cost = cost + 3};
+      for (const Label& at : labels) last.values.push_back(value(at) / tile == size / tile ? 1 : 0);
+      all.push_back(std::move(last));
+    }
+  };
+  add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
+  add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
+  add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
+  add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
+  const int tap_cost = 1;
+  if (taps) {
+    add("c", s.in_channels, "C", tap_cost, [](const Label& at) { return at.c; });
+    add("p", s.kernel, "K", tap_cost, [](const Label& at) { return at.p; });
+    add("q", s.kernel, "K", tap_cost, [](const Label& at) { return at.q; });
+    const auto flat = [&s](const Label& at) { return (at.c * s.kernel + at.p) * s.kernel + at.q; };
+    add("the number of the tap", s.taps(), "C·K·K", 3, flat);
+    add("the row of the pixel", s.height, "H", 3,
+        [&s](const Label& at) { return at.h * s.stride + at.p; });
+    add("the column of the pixel", s.width, "W", 3,
+        [&s](const Label& at) { return at.w * s.stride + at.q; });
+    // A guard by the size of the output where the input's belongs.
+    add("the row of the pixel", s.out_height(), "H_out", 4,
+        [&s](const Label& at) { return at.h * s.stride + at.p; });
+    add("the column of the pixel", s.out_width(), "W_out", 4,
+        [&s](const Label& at) { return at.w * s.stride + at.q; });
+    for (const int tile : {4, 8, 16, 32}) {
+      add("the number of the tap % " + number(tile), 0, "", 4,
+          [&, tile](const Label& at) { return flat(at) % tile; });
+    }
+  }
+  for (const int tile : {4, 8, 16, 32}) {
+    const std::string by = " % " + number(tile);
+    add("m" + by, 0, "", 3, [tile](const Label& at) { return at.m % tile; });
+    add("h" + by, 0, "", 3, [tile](const Label& at) { return at.h % tile; });
+    add("w" + by, 0, "", 3, [tile](const Label& at) { return at.w % tile; });
+  }
+  return all;
+}
+
+std::string common_rule(const std::vector<std::vector<Feature>>& features,
+                        const std::vector<std::vector<bool>>& marked) {
+  constexpr std::size_t kMany = 500;
+  std::optional<std::vector<Rule>> rules;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (std::ranges::find(marked[i], true) == marked[i].end()) continue;
+    std::vector<Rule> own = find_rules(features[i], marked[i], kMany);
+    if (rules) {
+      std::set<std::string> known;
+      for (const Rule& rule : own) known.insert(rule.text);
+      std::erase_if(*rules, [&](const Rule& rule) { return !known.contains(rule.text); });
+    } else {
+      rules = std::move(own);
+    }
+  }
+  for (std::size_t i = 0; rules && i < features.size(); ++i) {
+    if (std::ranges::find(marked[i], true) != marked[i].end()) continue;
+    std::erase_if(*rules, [&](const Rule& rule) { return holds_somewhere(rule, features[i]); });
+  }
+  return !rules || rules->empty() ? "" : rules->front().text;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/checks/probe/predicate.hpp"
+#include "grader/checks/probe/terms.hpp"
+
+namespace convlab::grader::probe {
+
+/// Features of a product; those of an output if there are no taps.
+std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps);
+
+/// The simplest rule that holds at all shapes with the same words; empty if there is none.
+std::string common_rule(const std::vector<std::vector<Feature>>& features,
+                        const std::vector<std::vector<bool>>& marked);
+
+}  // namespace convlab::grader::probe

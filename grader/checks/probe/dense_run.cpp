@@ -1,0 +1,53 @@
+#include "grader/checks/probe/dense_run.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "reference/oracle/comparison.hpp"
+#include "reference/oracle/oracle.hpp"
+
+namespace convlab::grader::probe {
+
+bool DenseRun::is_unwritten(std::size_t output) const {
+  return std::bit_cast<std::uint32_t>(answer.output[output]) == oracle::kPoisonBits;
+}
+
+bool DenseRun::is_wrong(std::size_t output) const {
+  return !(static_cast<double>(answer.output[output]) == right[output]);
+}
+
+bool DenseRun::is_right() const {
+  if (answer.kind != Answer::Kind::kNumbers) return false;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (is_wrong(i)) return false;
+  }
+  return true;
+}
+
+DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed) {
+  DenseRun run{.shape = shape,
+               .input = Numbers(shape.input_size()),
+               .weights = Numbers(shape.weights_size())};
+  std::mt19937_64 engine(seed);
+  const auto fill = [&](Numbers& numbers, int most) {
+    for (std::int64_t i = 0; i < numbers.size(); ++i) {
+      const auto number = static_cast<float>(1 + engine() % static_cast<unsigned>(most));
+      numbers[i] = engine() % 2 == 0 ? number : -number;
+    }
+  };
+  fill(run.input, few_bits ? 15 : 2047);
+  fill(run.weights, few_bits ? 3 : 8);
+  run.right = std::vector<double>(static_cast<std::size_t>(shape.output_size()));
+  const auto image = static_cast<std::size_t>(shape.output_image_size());
+  oracle::for_each_image(shape, run.input.begin(), run.weights.begin(),
+                         [&](int b, std::span<const double> values, std::span<const double>) {
+                           std::copy(values.begin(), values.end(),
+                                     run.right.begin() + static_cast<std::ptrdiff_t>(
+                                                             static_cast<std::size_t>(b) * image));
+                         });
+  run.answer = program.run(shape, run.input, run.weights);
+  return run;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grader/checks/probe/program.hpp"
+
+namespace convlab::grader::probe {
+
+/// Whole numbers for one run, whose sums in single precision are exact and nearly all different.
+struct DenseRun {
+  ConvShape shape{};
+  Numbers input;
+  Numbers weights;
+  std::vector<double> right{};
+  Answer answer{};
+
+  [[nodiscard]] bool is_wrong(std::size_t output) const;
+  [[nodiscard]] bool is_unwritten(std::size_t output) const;
+  [[nodiscard]] bool is_right() const;
+};
+
+/// @param few_bits  the program may compute with halves, so the numbers are small
+/// @param seed      other numbers
+DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed = 3);
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,122 @@
+#include "grader/checks/probe/fact_texts.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace convlab::grader::probe {
+
+std::string number(std::int64_t value) {
+  return std::to_string(value);
+}
+
+std::string real(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
+std::string output_text(const Label& at) {
+  return "(b=" + number(at.b) + ", m=" + number(at.m) + ", h=" + number(at.h) +
+         ", w=" + number(at.w) + ")";
+}
+
+std::string pixel_text(const ConvShape& s, std::int64_t index) {
+  if (index < 0 || index >= s.input_size()) return "input[" + number(index) + "], outside";
+  const std::int64_t row = index / s.width % s.height;
+  const std::int64_t plane = index / s.width / s.height;
+  return "input[" + number(index) + "] (b=" + number(plane / s.in_channels) +
+         ", c=" + number(plane % s.in_channels) + ", row " + number(row) + ", column " +
+         number(index % s.width) + ")";
+}
+
+std::string weight_text(const ConvShape& s, std::int64_t index) {
+  if (index < 0 || index >= s.weights_size()) return "weights[" + number(index) + "], outside";
+  const std::int64_t row = index / s.kernel % s.kernel;
+  const std::int64_t plane = index / s.kernel / s.kernel;
+  return "weights[" + number(index) + "] (m=" + number(plane / s.in_channels) +
+         ", c=" + number(plane % s.in_channels) + ", p=" + number(row) +
+         ", q=" + number(index % s.kernel) + ")";
+}
+
+std::string shapes_text(const std::vector<ConvShape>& shapes) {
+  std::string text;
+  for (const ConvShape& shape : shapes) text += (text.empty() ? "" : " and ") + to_string(shape);
+  return text;
+}
+
+std::string sentence(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text + ".";
+}
+
+std::string joined(const std::vector<std::string>& parts, const std::string& between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+std::string picture(const ConvShape& s, std::int64_t plane, const std::set<std::int64_t>& right,
+                    const std::set<std::int64_t>& found) {
+  int top = s.height, bottom = -1, left = s.width, end = -1;
+  for (const auto* pixels : {&right, &found}) {
+    for (const std::int64_t index : *pixels) {
+      if (index < 0 || index / s.width / s.height != plane) continue;
+      const auto row = static_cast<int>(index / s.width % s.height);
+      const auto column = static_cast<int>(index % s.width);
+      top = std::min(top, row), bottom = std::max(bottom, row);
+      left = std::min(left, column), end = std::max(end, column);
+    }
+  }
+  top = std::max(0, top - 1), bottom = std::min(s.height - 1, bottom + 1);
+  left = std::max(0, left - 1), end = std::min(s.width - 1, end + 1);
+  constexpr int kMost = 16;
+  if (bottom - top >= kMost || end - left >= kMost) return {};
+  const std::string gap(4, ' ');
+  const std::string title = "expected";
+  const std::size_t width =
+      std::max(title.size(), static_cast<std::size_t>(2 * (end - left) + 1)) + gap.size();
+  std::string text = "\n" + gap + title + std::string(width - title.size(), ' ') + "found";
+  for (int row = top; row <= bottom; ++row) {
+    std::string line;
+    for (const auto* pixels : {&right, &found}) {
+      line.resize(line.empty() ? 0 : width, ' ');
+      for (int column = left; column <= end; ++column) {
+        const std::int64_t index = (plane * s.height + row) * s.width + column;
+        line += std::string(pixels->contains(index) ? "#" : ".") + (column < end ? " " : "");
+      }
+    }
+    text += "\n" + gap + line;
+  }
+  return text;
+}
+
+std::string neighbourhood(const DenseRun& run) {
+  const ConvShape& s = run.shape;
+  std::size_t first = 0;
+  while (first < run.right.size() && !run.is_wrong(first)) ++first;
+  if (first == run.right.size()) return {};
+  const Label at = output_label(s, static_cast<std::int64_t>(first));
+  constexpr int kAround = 1;
+  constexpr int kColumns = 4;
+  const int left = std::max(0, std::min(at.w - 1, s.out_width() - kColumns));
+  const int right = std::min(s.out_width(), left + kColumns);
+  std::string text = "\nAround output " + output_text(at) + ", expected and found:";
+  for (int h = std::max(0, at.h - kAround); h <= std::min(s.out_height() - 1, at.h + kAround);
+       ++h) {
+    std::string expected;
+    std::string found;
+    for (int w = left; w < right; ++w) {
+      const auto i = static_cast<std::size_t>(output_index(s, {at.b, at.m, h, w}));
+      constexpr std::size_t kWidth = 9;
+      const auto padded = [&](std::string cell) {
+        return std::string(cell.size() < kWidth ? kWidth - cell.size() : 0, ' ') + cell;
+      };
+      expected += padded(real(run.right[i]));
+      found += padded(run.is_unwritten(i) ? "-" : real(static_cast<double>(run.answer.output[i])));
+    }
+    text += "\n    h=" + number(h) + expected + "  |" + found;
+  }
+  return text;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,244 @@
+#include "grader/checks/probe/facts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "grader/checks/probe/common_rule.hpp"
+#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/wrong_index.hpp"
+
+namespace convlab::grader::probe {
+
+namespace {
+
+// Without a name: what one wrong output computes.
+std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
+                                  const std::string& outputs) {
+  const ConvShape& s = terms.shape;
+  std::size_t o = 0;
+  while (o < dense.right.size() && (!dense.is_wrong(o) || terms.unwritten[o])) ++o;
+  if (o == dense.right.size() || terms.unclear > 0) return std::nullopt;
+  Label at = output_label(s, static_cast<std::int64_t>(o));
+  std::set<std::pair<std::int64_t, std::int64_t>> found;
+  std::map<std::int64_t, std::vector<std::int64_t>> meets;
+  LabelledTerms own{.shape = s};
+  for (const Term& term : terms.terms) {
+    if (term.output != static_cast<std::int64_t>(o)) continue;
+    found.emplace(term.pixel, term.weight);
+    meets[term.weight].push_back(term.pixel);
+    own.terms.push_back({at, term});
+  }
+  for (at.c = 0; at.c < s.in_channels; ++at.c) {
+    for (at.p = 0; at.p < s.kernel; ++at.p) {
+      for (at.q = 0; at.q < s.kernel; ++at.q) {
+        const std::int64_t pixel = input_index(s, at);
+        const std::int64_t weight = weight_index(s, at);
+        if (found.contains({pixel, weight})) continue;
+        std::vector<std::string> instead;
+        for (const std::int64_t each : meets[weight]) instead.push_back(pixel_text(s, each));
+        Fact fact{.id = instead.empty() ? "E-terms" : "E-index"};
+        fact.measured =
+            (outputs.empty() ? "" : "Exactly the outputs with " + outputs + " are wrong. ") +
+            std::string("Measured at ") + to_string(s) + ": output " + output_text(at) +
+            " should multiply " + weight_text(s, weight) + " by " + pixel_text(s, pixel) +
+            "; it multiplies that weight by " +
+            (instead.empty() ? "nothing" : joined(instead, " and by ")) + "." +
+            window_picture(own, at);
+        return fact;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+template <class Measure>
+std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
+                            const Measure& measure) {
+  std::vector<Terms> all;
+  for (const ConvShape& shape : shapes) {
+    auto terms = measure(program, shape, few_bits);
+    if (!terms) return {};
+    all.push_back(std::move(*terms));
+  }
+  return all;
+}
+
+// Some products are right and the others wrong: which ones, and by how much their index differs.
+std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
+                                    const std::string& outputs) {
+  const IndexForm& form = by_weight ? input_form() : weights_form();
+  std::vector<ConvShape> shapes;
+  std::vector<std::vector<Point>> deviations;
+  std::vector<std::vector<Feature>> features;
+  std::vector<std::vector<bool>> marked;
+  const Labelled* example = nullptr;
+  bool some_right = false;
+  for (const LabelledTerms& terms : all) {
+    shapes.push_back(terms.shape);
+    deviations.emplace_back();
+    marked.emplace_back();
+    std::vector<Label> labels;
+    for (const Labelled& each : terms.terms) {
+      const bool wrong = !is_right_product(terms.shape, each);
+      labels.push_back(each.at);
+      marked.back().push_back(wrong);
+      some_right = some_right || !wrong;
+      if (!wrong) continue;
+      if (example == nullptr) example = &each;
+      deviations.back().push_back(
+          {variables_of(each.at), by_weight
+                                      ? each.term.pixel - input_index(terms.shape, each.at)
+                                      : each.term.weight - weight_index(terms.shape, each.at)});
+    }
+    features.push_back(features_of(terms.shape, labels, true));
+  }
+  if (example == nullptr || !some_right) return std::nullopt;
+  const std::string rule = outputs.empty() ? common_rule(features, marked) : outputs;
+  if (rule.empty()) return std::nullopt;
+  Fact fact{.id = "E-index"};
+  const std::string array = form.array;
+  fact.measured = "Measured at " + shapes_text(shapes) + ": the " +
+                  (outputs.empty() ? "products" : "outputs") + " with " + rule +
+                  " have a wrong index of the " + array + ", the others are right.";
+  fact.cause = "The index of the " + array + " is wrong for " + rule + " only";
+  IndexForm difference = form;
+  std::ranges::fill(difference.right, "0");
+  if (const auto by = named_index(difference, shapes, deviations); by && by->has_names) {
+    const std::string text = sum_text(by->factors, form.variables, by->constant);
+    fact.measured += " The difference to the right index is " + text + ".";
+    fact.cause += ": it differs by " + text;
+  }
+  fact.cause += ".";
+  const LabelledTerms& first = all.front();
+  const bool is_of_first =
+      example >= first.terms.data() && example < first.terms.data() + first.terms.size();
+  if (is_of_first) {
+    fact.measured += product_by_hand(first.shape, *example) + window_picture(first, example->at);
+  }
+  fact.next = "Look for what the code does differently there: a guard, a load, the last tile.";
+  return fact;
+}
+
+// @param any_shape  the program promises more than the shapes of these runs
+std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& runs, bool few_bits,
+                               const std::string& outputs, bool any_shape) {
+  std::vector<ConvShape> shapes;
+  for (const DenseRun& run : runs) shapes.push_back(run.shape);
+  const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
+  std::vector<WrongIndex> candidates;
+  if (!by_weight.empty()) {
+    const auto weights = labelled(by_weight, true);
+    if (!weights.empty()) {
+      if (auto fact = find_counts(weights)) return fact;
+      if (auto wrong = wrong_index(weights, true)) candidates.push_back(std::move(*wrong));
+    }
+    const auto pixels = labelled(by_weight, false);
+    if (!pixels.empty()) {
+      if (auto wrong = wrong_index(pixels, false)) candidates.push_back(std::move(*wrong));
+    }
+  }
+  std::vector<Terms> by_pixel;
+  if (candidates.empty()) {
+    // There are many pixels.
+    const std::vector<ConvShape> two(
+        shapes.begin(), shapes.begin() + std::min<std::ptrdiff_t>(2, std::ssize(shapes)));
+    by_pixel = measured(program, two, few_bits, measure_by_pixel);
+    for (const bool label : {false, true}) {
+      const auto terms = labelled(by_pixel, label);
+      if (terms.empty()) continue;
+      if (auto wrong = wrong_index(terms, label)) candidates.push_back(std::move(*wrong));
+    }
+  }
+  // A few products may fit a formula by chance: it must give the numbers of whole runs, or, where
+  // a guard leaves out products, hold for most of them.
+  std::erase_if(candidates, [&](const WrongIndex& each) {
+    const bool is_whole = std::ranges::all_of(
+        runs, [&](const DenseRun& run) { return predicts(*each.form, each.index, run); });
+    const bool holds_for_most = std::ranges::all_of(each.terms, [](const LabelledTerms& terms) {
+      return 2 * terms.terms.size() >= terms.factors.size();
+    });
+    return !is_whole && !(each.index.has_names && holds_for_most);
+  });
+  if (!candidates.empty()) {
+    return fact_of(*std::min_element(
+        candidates.begin(), candidates.end(),
+        [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
+  }
+  for (const std::vector<Terms>* terms : {&by_weight, &std::as_const(by_pixel)}) {
+    for (const bool label : {true, false}) {
+      const auto part = labelled(*terms, label);
+      if (part.empty()) continue;
+      if (auto fact = find_wrong_part(part, label, outputs)) return fact;
+    }
+  }
+  if (any_shape) {
+    if (auto fact = find_matrix_mistake(program, few_bits)) return fact;
+  }
+  if (auto fact = find_unused_array(program, runs.front(), few_bits)) return fact;
+  for (const auto& terms : {by_weight, by_pixel}) {
+    if (terms.empty()) continue;
+    if (auto fact = show_products(terms.front(), runs.front(), outputs)) return fact;
+  }
+  return std::nullopt;
+}
+
+// Exactly the outputs with this are wrong: "m = M - 1"; empty if there is no such rule.
+std::string wrong_outputs(const std::vector<DenseRun>& runs) {
+  std::vector<std::vector<Feature>> features;
+  std::vector<std::vector<bool>> marked;
+  bool some_right = false;
+  for (const DenseRun& run : runs) {
+    std::vector<Label> labels;
+    marked.emplace_back();
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      labels.push_back(output_label(run.shape, static_cast<std::int64_t>(i)));
+      marked.back().push_back(run.is_wrong(i));
+      some_right = some_right || !run.is_wrong(i);
+    }
+    features.push_back(features_of(run.shape, labels, false));
+  }
+  const std::string rule = some_right ? common_rule(features, marked) : "";
+  return rule;
+}
+
+}  // namespace
+
+std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
+                              const std::optional<ConvShape>& must) {
+  std::vector<DenseRun> all;
+  std::vector<DenseRun> wrong;
+  constexpr std::size_t kEnough = 3;
+  for (const ConvShape& shape : shapes) {
+    DenseRun run = run_dense(program, shape, few_bits);
+    if (run.answer.kind != Answer::Kind::kNumbers) continue;
+    if (!run.is_right() && wrong.size() < kEnough) wrong.push_back(run);
+    all.push_back(std::move(run));
+  }
+  if (wrong.empty()) return std::nullopt;
+  if (must) {
+    DenseRun run = run_dense(program, *must, few_bits);
+    if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+    std::vector<DenseRun> with_it = wrong;
+    with_it.push_back(run);
+    for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
+      if (auto fact = find(with_it)) return fact;
+    }
+    auto fact = find_terms(program, wrong, few_bits, "", false);
+    return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
+  }
+  for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
+    if (auto fact = find(wrong)) return fact;
+  }
+  const std::string outputs = wrong_outputs(all);
+  auto fact = find_terms(program, wrong, few_bits, outputs, true);
+  if (!fact && !outputs.empty()) {
+    fact = Fact{.measured = "Exactly the outputs with " + outputs + " are wrong." +
+                            neighbourhood(wrong.front())};
+  }
+  return fact;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/labelled_terms.hpp"
+
+namespace convlab::grader::probe {
+
+// What whole runs tell of their sums, without a look at the products.
+
+/// Right sums, stored elsewhere.
+std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs);
+
+/// Every element is a function of its right sum.
+std::optional<Fact> find_function(const std::vector<DenseRun>& runs);
+
+/// Each wrong output has, in addition, the value of another one.
+std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs);
+
+/// Of products that are all right: which are missing, or count several times.
+std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all);
+
+/// Computes one product of matrices, 32 × 32 each: M = C = W = 32, all other sizes 1. Looks for
+/// what products in tiles do wrong as a whole: rows and columns of a tile exchanged, a matrix used
+/// in place of the other one.
+std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits);
+
+/// An array without any influence on the output.
+/// @param run  a wrong one
+std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, bool few_bits);
+
+}  // namespace convlab::grader::probe

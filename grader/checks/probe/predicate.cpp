@@ -1,0 +1,151 @@
+#include "grader/checks/probe/predicate.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace convlab::grader::probe {
+
+namespace {
+
+using Bits = std::vector<std::uint64_t>;
+
+struct Test {
+  Rule::Part part;
+  std::string text;
+  int cost = 0;
+  Bits bits{};
+};
+
+constexpr std::size_t kWord = 64;
+
+void set(Bits& bits, std::size_t i) {
+  bits[i / kWord] |= std::uint64_t{1} << i % kWord;
+}
+
+std::string text_of(const Feature& feature, const std::string& relation, std::int64_t value) {
+  if (feature.is_flag) return feature.name;
+  if (feature.end.empty()) return feature.name + " " + relation + " " + std::to_string(value);
+  const std::string by =
+      value == 0 ? "" : (value < 0 ? " - " : " + ") + std::to_string(std::abs(value));
+  return feature.name + " " + relation + " " + feature.end + by;
+}
+
+// Tests of one feature, without those that always or never hold.
+std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
+  std::vector<Test> tests;
+  const std::set<std::int64_t> values(feature.values.begin(), feature.values.end());
+  const auto add = [&](const std::string& relation, std::int64_t value, int cost,
+                       const auto& holds) {
+    Test test{{feature.name, relation, value, feature.end},
+              text_of(feature, relation, value),
+              feature.cost + cost,
+              Bits((count + kWord - 1) / kWord)};
+    for (std::size_t i = 0; i < count; ++i) {
+      if (holds(feature.values[i])) set(test.bits, i);
+    }
+    tests.push_back(std::move(test));
+  };
+  constexpr std::size_t kMostValues = 40;
+  if (values.size() < 2) return tests;
+  if (feature.is_flag) {
+    add("", 1, 0, [](std::int64_t each) { return each == 1; });
+    return tests;
+  }
+  std::size_t tried = 0;
+  for (const std::int64_t value : values) {
+    if (++tried > kMostValues) break;
+    if (!feature.only_bounds || value == *values.begin())
+      add("=", value, 0, [value](std::int64_t each) { return each == value; });
+    if (value != *values.begin()) {
+      add("≥", value, 0, [value](std::int64_t each) { return each >= value; });
+      add("<", value, 0, [value](std::int64_t each) { return each < value; });
+    }
+    if (values.size() > 2 && !feature.only_bounds)
+      add("≠", value, 1, [value](std::int64_t each) { return each != value; });
+  }
+  return tests;
+}
+
+}  // namespace
+
+std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::vector<bool>& marked,
+                             std::size_t most) {
+  const std::size_t count = marked.size();
+  Bits wanted((count + kWord - 1) / kWord);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (marked[i]) set(wanted, i);
+  }
+  std::vector<Test> tests;
+  for (const Feature& feature : features) {
+    for (Test& test : tests_of(feature, count)) tests.push_back(std::move(test));
+  }
+  std::vector<Rule> rules;
+  std::vector<const Test*> wider;     // hold for all marked samples
+  std::vector<const Test*> narrower;  // hold for marked samples only
+  for (const Test& test : tests) {
+    bool covers = true;
+    bool within = true;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      covers = covers && (wanted[i] & ~test.bits[i]) == 0;
+      within = within && (test.bits[i] & ~wanted[i]) == 0;
+    }
+    if (covers && within) rules.push_back({test.text, test.cost, {test.part}});
+    if (covers) wider.push_back(&test);
+    if (within) narrower.push_back(&test);
+  }
+  {
+    const auto cheaper = [](const Test* a, const Test* b) { return a->cost < b->cost; };
+    std::stable_sort(wider.begin(), wider.end(), cheaper);
+    std::stable_sort(narrower.begin(), narrower.end(), cheaper);
+    constexpr int kPair = 3;
+    Bits both(wanted.size());
+    const auto try_pairs = [&](const std::vector<const Test*>& from, const char* word, bool all) {
+      constexpr std::size_t kMostPairs = 400;
+      for (std::size_t a = 0; a < std::min(from.size(), kMostPairs); ++a) {
+        for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
+          for (std::size_t i = 0; i < both.size(); ++i) {
+            both[i] =
+                all ? from[a]->bits[i] & from[b]->bits[i] : from[a]->bits[i] | from[b]->bits[i];
+          }
+          if (both == wanted) {
+            rules.push_back({from[a]->text + word + from[b]->text,
+                             from[a]->cost + from[b]->cost + kPair,
+                             {from[a]->part, from[b]->part},
+                             all});
+          }
+        }
+      }
+    };
+    try_pairs(wider, " and ", true);
+    try_pairs(narrower, " or ", false);
+  }
+  std::stable_sort(rules.begin(), rules.end(),
+                   [](const Rule& a, const Rule& b) { return a.cost < b.cost; });
+  if (rules.size() > most) rules.resize(most);
+  return rules;
+}
+
+bool holds_somewhere(const Rule& rule, const std::vector<Feature>& features) {
+  const std::size_t count = features.empty() ? 0 : features.front().values.size();
+  const auto holds = [&](const Rule::Part& part, std::size_t i) {
+    const auto feature = std::ranges::find_if(features, [&](const Feature& each) {
+      return each.name == part.name && each.end == part.end;
+    });
+    if (feature == features.end()) return false;
+    const std::int64_t value = feature->values[i];
+    return part.relation == "≥"   ? value >= part.value
+           : part.relation == "<" ? value < part.value
+           : part.relation == "≠" ? value != part.value
+                                  : value == part.value;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto of_sample = [&](const Rule::Part& part) { return holds(part, i); };
+    if (rule.all ? std::ranges::all_of(rule.parts, of_sample)
+                 : std::ranges::any_of(rule.parts, of_sample)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,269 @@
+#include "grader/checks/probe/shapes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "grader/checks/probe/dense_run.hpp"
+#include "grader/checks/probe/predicate.hpp"
+
+namespace convlab::grader::probe {
+
+namespace {
+
+using Size = int ConvShape::*;
+
+constexpr std::array<Size, 7> kSizes = {
+    &ConvShape::batch,  &ConvShape::out_channels, &ConvShape::in_channels, &ConvShape::kernel,
+    &ConvShape::stride, &ConvShape::height,       &ConvShape::width};
+
+constexpr std::int64_t kUsualWork = 200'000;  // multiply-adds of one run
+
+bool is_possible(const ConvShape& s, std::int64_t most = kUsualWork) {
+  return s.kernel <= std::min(s.height, s.width) && s.multiply_adds() <= most;
+}
+
+/// What happened at each shape so far.
+class Tried {
+  static constexpr std::int64_t kFew = 50;
+
+ public:
+  Tried(Program& program, bool few_bits) : program_(program), few_bits_(few_bits) {}
+
+  bool fails(const ConvShape& shape) {
+    const auto known = std::ranges::find(shapes_, shape);
+    if (known != shapes_.end()) return fails_[static_cast<std::size_t>(known - shapes_.begin())];
+    // A small shape may be right by luck.
+    const bool small = std::min(shape.output_size(), shape.weights_size()) < kFew;
+    bool failed = false;
+    for (std::uint64_t seed = 1; seed <= (small ? 3 : 1) && !failed; ++seed) {
+      failed = !run_dense(program_, shape, few_bits_, seed).is_right();
+    }
+    shapes_.push_back(shape);
+    fails_.push_back(failed);
+    return failed;
+  }
+
+  [[nodiscard]] bool knows(const ConvShape& shape) const {
+    return std::ranges::find(shapes_, shape) != shapes_.end();
+  }
+  [[nodiscard]] const std::vector<ConvShape>& shapes() const { return shapes_; }
+  [[nodiscard]] const std::vector<bool>& failed() const { return fails_; }
+
+ private:
+  Program& program_;
+  bool few_bits_;
+  std::vector<ConvShape> shapes_{};
+  std::vector<bool> fails_{};
+};
+
+ConvShape shrunk(Tried& tried, ConvShape shape, const Program& program) {
+  for (bool smaller = true; smaller && !program.is_over();) {
+    smaller = false;
+    for (const Size size : kSizes) {
+      for (const int to : {1, 2, 3, shape.*size / 2, shape.*size - 1}) {
+        if (to < 1 || to >= shape.*size) continue;
+        ConvShape next = shape;
+        next.*size = to;
+        if (!is_possible(next, shape.multiply_adds()) || !tried.fails(next)) continue;
+        shape = next;
+        smaller = true;
+        break;
+      }
+    }
+  }
+  return shape;
+}
+
+std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
+  std::vector<Feature> all;
+  const auto add = [&](const std::string& name, int cost, bool flag, const auto& value) {
+    Feature feature{.name = name, .only_bounds = true, .is_flag = flag, .cost = cost};
+    for (const ConvShape& s : shapes) feature.values.push_back(value(s));
+    all.push_back(std::move(feature));
+  };
+  struct Named {
+    const char* name;
+    std::int64_t (*of)(const ConvShape& s);
+    int cost;
+    bool divides;
+  };
+  static const std::vector<Named> sizes = {
+      {"B", [](const ConvShape& s) -> std::int64_t { return s.batch; }, 1, true},
+      {"M", [](const ConvShape& s) -> std::int64_t { return s.out_channels; }, 1, true},
+      {"C", [](const ConvShape& s) -> std::int64_t { return s.in_channels; }, 1, true},
+      {"H", [](const ConvShape& s) -> std::int64_t { return s.height; }, 2, true},
+      {"W", [](const ConvShape& s) -> std::int64_t { return s.width; }, 2, true},
+      {"K", [](const ConvShape& s) -> std::int64_t { return s.kernel; }, 1, true},
+      {"S", [](const ConvShape& s) -> std::int64_t { return s.stride; }, 1, false},
+      {"H_out", [](const ConvShape& s) -> std::int64_t { return s.out_height(); }, 1, true},
+      {"W_out", [](const ConvShape& s) -> std::int64_t { return s.out_width(); }, 1, true},
+      {"C·K·K", [](const ConvShape& s) -> std::int64_t { return s.taps(); }, 2, true},
+      {"H_out·W_out",
+       [](const ConvShape& s) -> std::int64_t { return s.out_height() * s.out_width(); }, 2, true},
+      {"B·H_out·W_out",
+       [](const ConvShape& s) -> std::int64_t {
+         return std::int64_t{s.batch} * s.out_height() * s.out_width();
+       },
+       3, true},
+      {"B·M", [](const ConvShape& s) -> std::int64_t { return s.batch * s.out_channels; }, 3,
+       false},
+      {"M·C", [](const ConvShape& s) -> std::int64_t { return s.out_channels * s.in_channels; }, 3,
+       false},
+      {"the number of outputs", [](const ConvShape& s) { return s.output_size(); }, 3, true},
+      {"the number of weights", [](const ConvShape& s) { return s.weights_size(); }, 3, false}};
+  for (const Named& size : sizes) {
+    add(size.name, size.cost, false, size.of);
+    if (!size.divides) continue;
+    for (const int by : {2, 4, 8, 16, 32}) {
+      add(std::string(size.name) + " is no multiple of " + std::to_string(by), size.cost + 1, true,
+          [&](const ConvShape& s) -> std::int64_t { return size.of(s) % by != 0 ? 1 : 0; });
+    }
+  }
+  add("H ≠ W", 2, true, [](const ConvShape& s) { return s.height != s.width ? 1 : 0; });
+  add("H > W", 3, true, [](const ConvShape& s) { return s.height > s.width ? 1 : 0; });
+  add("H < W", 3, true, [](const ConvShape& s) { return s.height < s.width ? 1 : 0; });
+  add("H_out ≠ W_out", 3, true,
+      [](const ConvShape& s) { return s.out_height() != s.out_width() ? 1 : 0; });
+  add("S > K", 3, true, [](const ConvShape& s) { return s.stride > s.kernel ? 1 : 0; });
+  return all;
+}
+
+// Shapes just outside the bounds of a rule: "C·K·K ≥ 18" may be "≥ 17" where no shape had 17.
+std::vector<ConvShape> at_edge(const Rule& rule, const ConvShape& around) {
+  constexpr int kLargest = 40;
+  constexpr std::size_t kEnough = 2;
+  std::vector<ConvShape> found;
+  for (const Rule::Part& part : rule.parts) {
+    if (part.relation != "≥" && part.relation != "<") continue;
+    std::size_t enough = found.size() + kEnough;
+    for (const Size size : kSizes) {
+      for (int to = 1; to <= kLargest && found.size() < enough; ++to) {
+        // With K = 1 the products of sizes take every value.
+        for (const int kernel : {around.kernel, 1}) {
+          ConvShape next = around;
+          next.kernel = kernel;
+          next.*size = to;
+          if (!is_possible(next)) continue;
+          const auto features = features_of({next});
+          const auto own = std::ranges::find(features, part.name, &Feature::name);
+          if (own != features.end() && own->values.front() == part.value - 1) {
+            found.push_back(next);
+            break;
+          }
+        }
+      }
+    }
+  }
+  return found;
+}
+
+ConvShape drawn(std::mt19937_64& engine) {
+  const auto draw = [&](int low, int high) {
+    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+  };
+  // Often small, sometimes beyond a tile.
+  const auto size = [&] { return engine() % 3 == 0 ? draw(1, 20) : draw(1, 6); };
+  ConvShape s;
+  s.batch = draw(1, 5);
+  s.out_channels = size();
+  s.in_channels = draw(1, 6);
+  s.kernel = draw(1, 5);
+  s.stride = engine() % 2 == 0 ? 1 : draw(1, 3);
+  s.height = s.kernel + size() - 1;
+  s.width = engine() % 4 == 0 ? s.height : s.kernel + size() - 1;
+  if (engine() % 4 == 0) s.width += 16;
+  return s;
+}
+
+}  // namespace
+
+std::string case_text(const ConvShape& s) {
+  std::string text;
+  for (const int size :
+       {s.batch, s.out_channels, s.in_channels, s.height, s.width, s.kernel, s.stride}) {
+    if (!text.empty()) text += ',';
+    text += std::to_string(size);
+  }
+  return text;
+}
+
+std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits) {
+  Tried tried(program, few_bits);
+  ShapeStudy study;
+  constexpr std::int64_t kMostWork = 5'000'000;
+  if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
+  study.smallest = shrunk(tried, failing, program);
+  // One size at a time.
+  for (const Size size : kSizes) {
+    for (const int to : {2, 3, 5, 8, 16, 17}) {
+      ConvShape next = study.smallest;
+      next.*size = to;
+      if (size == &ConvShape::kernel) {
+        next.height = std::max(next.height, to);
+        next.width = std::max(next.width, to);
+      }
+      if (to <= 5 || (size != &ConvShape::kernel && size != &ConvShape::stride)) {
+        if (is_possible(next) && !program.is_over()) tried.fails(next);
+      }
+    }
+  }
+  std::mt19937_64 engine(11);
+  constexpr int kRounds = 5;
+  constexpr int kFresh = 12;
+  constexpr int kMostCost = 8;
+  constexpr std::size_t kMany = 40;
+  std::string last;
+  int confirmed = 0;
+  for (int round = 0; round < kRounds && !program.is_over(); ++round) {
+    const std::size_t before = tried.shapes().size();
+    const auto features = features_of(tried.shapes());
+    auto rules = find_rules(features, tried.failed(), kMany);
+    // Two bounds joined by "or" fit nearly everything.
+    std::erase_if(rules, [](const Rule& rule) { return !rule.all; });
+    if (rules.size() > 2) rules.resize(2);
+    const bool has_rule = !rules.empty() && rules.front().cost <= kMostCost;
+    // Fresh shapes: at the rule's edge, some on which the two best rules disagree, others drawn.
+    if (has_rule) {
+      for (const ConvShape& shape : at_edge(rules.front(), study.smallest)) {
+        if (!program.is_over() && !tried.knows(shape)) tried.fails(shape);
+      }
+    }
+    int fresh = 0;
+    int disputed = 0;
+    for (int draws = 0; fresh < kFresh && draws < 50 * kFresh && !program.is_over(); ++draws) {
+      const ConvShape shape = drawn(engine);
+      if (!is_possible(shape) || tried.knows(shape)) continue;
+      if (rules.size() == 2 && disputed < kFresh / 2 && draws < 25 * kFresh) {
+        const auto own = features_of({shape});
+        if (holds_somewhere(rules[0], own) == holds_somewhere(rules[1], own)) continue;
+        ++disputed;
+      }
+      tried.fails(shape);
+      ++fresh;
+    }
+    if (!has_rule) continue;
+    int holds = 0;
+    int refuted = 0;
+    for (std::size_t i = before; i < tried.shapes().size(); ++i) {
+      const bool predicted = holds_somewhere(rules.front(), features_of({tried.shapes()[i]}));
+      refuted += predicted != tried.failed()[i] ? 1 : 0;
+      holds += predicted ? 1 : 0;
+    }
+    const int all = static_cast<int>(tried.shapes().size() - before);
+    constexpr int kFew = 2;
+    const Rule& best = rules.front();
+    const bool good = refuted == 0 && holds >= kFew && all - holds >= kFew;
+    confirmed = !good ? 0 : best.text == last ? confirmed + all : all;
+    last = best.text;
+    // A rule of two parts must hold twice.
+    if (good && (best.parts.size() == 1 || confirmed > all)) {
+      study.rule = best.text;
+      study.confirmed = confirmed;
+      break;
+    }
+  }
+  return study;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/index_form.hpp"
+#include "grader/checks/probe/terms.hpp"
+
+namespace convlab::grader::probe {
+
+std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
+  std::vector<ConvShape> shapes;
+  std::vector<std::vector<Point>> points;
+  for (const DenseRun& run : runs) {
+    std::map<double, std::size_t> places;
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      if (!places.emplace(run.right[i], i).second) places[run.right[i]] = run.right.size();
+    }
+    std::set<std::size_t> used;
+    bool moved = false;
+    points.emplace_back();
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      if (run.is_unwritten(i)) continue;
+      const auto from = places.find(static_cast<double>(run.answer.output[i]));
+      if (from == places.end()) return std::nullopt;
+      if (from->second == run.right.size()) continue;  // two sums are equal
+      if (!used.insert(from->second).second) return std::nullopt;
+      moved = moved || from->second != i;
+      points.back().push_back(
+          {variables_of(output_label(run.shape, static_cast<std::int64_t>(from->second))),
+           static_cast<std::int64_t>(i)});
+    }
+    if (!moved) return std::nullopt;
+    shapes.push_back(run.shape);
+  }
+  const auto named = named_index(output_form(), shapes, points);
+  if (named) return index_fact(output_form(), *named, shapes);
+  Fact fact{.id = "E-output-order"};
+  fact.measured = "Measured at " + shapes_text(shapes) +
+                  ": every stored number is a right sum, but of another output." +
+                  neighbourhood(runs.front());
+  return fact;
+}
+
+std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
+  const auto all = [&](const auto& same) {
+    for (const DenseRun& run : runs) {
+      for (std::size_t i = 0; i < run.right.size(); ++i) {
+        if (run.is_unwritten(i) ||
+            !same(run, static_cast<double>(run.answer.output[i]), run.right[i])) {
+          return false;
+        }
+      }
+    }
+    return true;
+  };
+  const auto head = [&](const std::string& what) {
+    return "Measured: every element is " + what + "." + neighbourhood(runs.front());
+  };
+  if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
+    return Fact{.id = "E-activation", .measured = head("the right sum, or 0 if that is negative")};
+  }
+  if (all([](const DenseRun&, double got, double right) { return got == std::abs(right); })) {
+    return Fact{.id = "E-activation",
+                .measured = head("the right sum without its sign"),
+                .cause = "The absolute value is stored, so negative sums lose their sign."};
+  }
+  for (const bool input : {true, false}) {
+    const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
+      const Numbers& array = input ? run.input : run.weights;
+      const std::int64_t count =
+          std::min(array.size(), static_cast<std::int64_t>(run.answer.output.size()));
+      return std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
+    });
+    if (!copied) continue;
+    const std::string array = input ? "input" : "weights";
+    return Fact{.id = "E-not-copied-back",
+                .measured = "Measured: the output holds the numbers of the " + array + ".",
+                .cause = "What comes back is the " + array + ", not the output.",
+                .next = "Copy from the array that the kernel writes."};
+  }
+  constexpr double kLargestHalf = 65504.0;
+  // Without an overflow, small sums would all be within the rounding of large ones.
+  const bool overflows = std::ranges::any_of(runs, [](const DenseRun& run) {
+    return std::ranges::any_of(run.answer.output, [](float each) { return std::isinf(each); });
+  });
+  if (overflows && all([](const DenseRun&, double got, double right) {
+        return std::isinf(got) == (std::abs(right) > kLargestHalf) &&
+               (std::isinf(got) || std::abs(got - right) <= 0x1p-9 * std::abs(right) + 64.0);
+      })) {
+    return Fact{.id = "E-precision",
+                .measured = head("nearly right up to 65 504, and infinity beyond"),
+                .cause =
+                    "A half holds no number beyond 65 504: the sum, or what is stored, is a "
+                    "half."};
+  }
+  std::vector<double> factors;
+  for (const DenseRun& run : runs) {
+    double factor = 0.0;
+    for (std::size_t i = 0; i < run.right.size() && factor == 0.0; ++i) {
+      if (run.right[i] != 0.0) factor = static_cast<double>(run.answer.output[i]) / run.right[i];
+    }
+    if (!std::isfinite(factor) || factor == 0.0 || factor == 1.0) return std::nullopt;
+    factors.push_back(factor);
+  }
+  const bool scaled = all([&](const DenseRun& run, double got, double right) {
+    const double factor = factors[static_cast<std::size_t>(&run - runs.data())];
+    return std::abs(got - factor * right) <= 1e-5 * std::abs(factor * right);
+  });
+  if (!scaled) return std::nullopt;
+  // As a whole number, or one divided by a whole number.
+  std::vector<ConvShape> shapes;
+  std::vector<std::int64_t> whole;
+  const bool divides = std::abs(factors.front()) < 1.0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double factor = divides ? 1.0 / factors[i] : factors[i];
+    shapes.push_back(runs[i].shape);
+    if (std::abs(factor - std::round(factor)) < 1e-3) whole.push_back(std::llround(factor));
+  }
+  std::string name;
+  if (whole.size() == runs.size()) {
+    name = name_of(whole, shapes, "");
+    if (name.empty()) name = number(whole.front());
+    if (divides) name = "1 / (" + name + ")";
+  } else {
+    name = real(factors.front());
+  }
+  return Fact{.id = "E-scaled", .measured = head("the right sum times " + name)};
+}
+
+std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
+  // The distance to that output, in flat elements or in (b, m, h, w).
+  struct Step {
+    bool flat;
+    std::int64_t by;
+    Label delta;
+    bool stored;  ///< its stored value, not its right sum
+  };
+  const auto other = [](const ConvShape& s, std::int64_t o, const Step& step) -> std::int64_t {
+    if (step.flat) return o + step.by >= 0 && o + step.by < s.output_size() ? o + step.by : -1;
+    Label at = output_label(s, o);
+    at.b += step.delta.b, at.m += step.delta.m, at.h += step.delta.h, at.w += step.delta.w;
+    const bool inside = at.b >= 0 && at.b < s.batch && at.m >= 0 && at.m < s.out_channels &&
+                        at.h >= 0 && at.h < s.out_height() && at.w >= 0 && at.w < s.out_width();
+    return inside ? output_index(s, at) : -1;
+  };
+  const auto explains = [&](const DenseRun& run, const Step& step) {
+    bool any = false;
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      const std::int64_t from = other(run.shape, static_cast<std::int64_t>(i), step);
+      const double more = static_cast<double>(run.answer.output[i]) - run.right[i];
+      if (more == 0.0) {
+        if (from >= 0) return false;
+        continue;
+      }
+      if (from < 0) return false;
+      const auto at = static_cast<std::size_t>(from);
+      const double value = step.stored ? static_cast<double>(run.answer.output[at]) : run.right[at];
+      if (!(more == value)) return false;
+      any = true;
+    }
+    return any;
+  };
+  const DenseRun& first = runs.front();
+  std::size_t wrong = first.right.size();
+  while (wrong > 0 && !first.is_wrong(wrong - 1)) --wrong;
+  if (wrong-- == 0) return std::nullopt;
+  const double more = static_cast<double>(first.answer.output[wrong]) - first.right[wrong];
+  const Label at = output_label(first.shape, static_cast<std::int64_t>(wrong));
+  for (std::size_t i = 0; i < first.right.size(); ++i) {
+    for (const bool stored : {true, false}) {
+      const double value = stored ? static_cast<double>(first.answer.output[i]) : first.right[i];
+      if (i == wrong || !(value == more)) continue;
+      const Label from = output_label(first.shape, static_cast<std::int64_t>(i));
+      for (const bool flat : {true, false}) {
+        const Step step{flat,
+                        static_cast<std::int64_t>(i) - static_cast<std::int64_t>(wrong),
+                        {from.b - at.b, from.m - at.m, from.h - at.h, from.w - at.w},
+                        stored};
+        if (!std::all_of(runs.begin(), runs.end(),
+                         [&](const DenseRun& run) { return explains(run, step); })) {
+          continue;
+        }
+        const auto moved = [](const char* name, int by) {
+          return std::string(name) +
+                 (by == 0 ? "" : (by < 0 ? " - " : " + ") + std::to_string(std::abs(by)));
+        };
+        const std::string which =
+            flat && std::abs(step.by) == 1
+                ? std::string("the output ") + (step.by < 0 ? "before" : "after") + " it in memory"
+                : "output (" + moved("b", step.delta.b) + ", " + moved("m", step.delta.m) + ", " +
+                      moved("h", step.delta.h) + ", " + moved("w", step.delta.w) + ")";
+        Fact fact{.id = "E-sum-kept"};
+        fact.measured = "Measured: each wrong output has, in addition to its own sum, " +
+                        std::string(stored ? "the stored value" : "the sum") + " of " + which +
+                        "." + neighbourhood(first);
+        return fact;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,182 @@
+#include "grader/checks/probe/terms.hpp"
+
+#include <bit>
+#include <cmath>
+#include <random>
+#include <unordered_map>
+
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader::probe {
+
+std::int64_t input_index(const ConvShape& s, const Label& at) {
+  return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.h * s.stride + at.p) *
+             s.width +
+         at.w * s.stride + at.q;
+}
+
+std::int64_t weight_index(const ConvShape& s, const Label& at) {
+  return ((std::int64_t{at.m} * s.in_channels + at.c) * s.kernel + at.p) * s.kernel + at.q;
+}
+
+std::int64_t output_index(const ConvShape& s, const Label& at) {
+  return ((std::int64_t{at.b} * s.out_channels + at.m) * s.out_height() + at.h) * s.out_width() +
+         at.w;
+}
+
+Label output_label(const ConvShape& s, std::int64_t index) {
+  Label at;
+  at.w = static_cast<int>(index % s.out_width());
+  index /= s.out_width();
+  at.h = static_cast<int>(index % s.out_height());
+  index /= s.out_height();
+  at.m = static_cast<int>(index % s.out_channels);
+  at.b = static_cast<int>(index / s.out_channels);
+  return at;
+}
+
+std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight) {
+  Label at = output_label(s, output);
+  at.q = static_cast<int>(weight % s.kernel);
+  weight /= s.kernel;
+  at.p = static_cast<int>(weight % s.kernel);
+  weight /= s.kernel;
+  at.c = static_cast<int>(weight % s.in_channels);
+  if (weight / s.in_channels != at.m) return std::nullopt;
+  return at;
+}
+
+std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std::int64_t pixel) {
+  if (pixel < 0 || pixel >= s.input_size()) return std::nullopt;
+  Label at = output_label(s, output);
+  at.q = static_cast<int>(pixel % s.width) - at.w * s.stride;
+  pixel /= s.width;
+  at.p = static_cast<int>(pixel % s.height) - at.h * s.stride;
+  pixel /= s.height;
+  at.c = static_cast<int>(pixel % s.in_channels);
+  const bool inside = at.p >= 0 && at.p < s.kernel && at.q >= 0 && at.q < s.kernel;
+  if (!inside || pixel / s.in_channels != at.b) return std::nullopt;
+  return at;
+}
+
+namespace {
+
+/// A different number for each element of an array and of its margins, and the way back.
+class Codes {
+ public:
+  Codes(std::int64_t size, bool few_bits, std::uint64_t seed)
+      : rounds_(few_bits ? 2 : 1), size_(size) {
+    // Two such numbers add up exactly.
+    const std::uint64_t largest = few_bits ? 1023 : (1U << 23) - 1;
+    std::mt19937_64 engine(seed);
+    for (int round = 0; round < rounds_; ++round) numbers_.emplace_back(size);
+    for (std::int64_t i = -Numbers::kMargin; i < size + Numbers::kMargin; ++i) {
+      do {
+        for (Numbers& numbers : numbers_) {
+          numbers[i] = static_cast<float>(engine() % largest + 1);
+        }
+      } while (!places_.emplace(key(values_at(i)), i).second);
+    }
+  }
+
+  [[nodiscard]] const std::vector<Numbers>& rounds() const { return numbers_; }
+
+  struct Part {
+    std::int64_t index = 0;
+    double factor = 1.0;
+  };
+
+  /// The elements whose sum this is, one or two; empty if there are none or another sum is as
+  /// likely.
+  /// @param value  in each round
+  [[nodiscard]] std::vector<Part> parts_of(const std::array<double, 2>& value) const {
+    if (const auto one = places_.find(key(value)); one != places_.end()) return {{one->second}};
+    for (const double factor : {-1.0, 2.0, 3.0, 4.0, 8.0, 16.0, 0.5, 0.25}) {
+      const auto scaled = places_.find(key({value[0] / factor, value[1] / factor}));
+      if (scaled != places_.end() && scaled->second >= 0 && scaled->second < size_) {
+        return {{scaled->second, factor}};
+      }
+    }
+    std::vector<Part> parts;
+    for (std::int64_t i = 0; i < size_; ++i) {
+      const auto own = values_at(i);
+      const auto other = places_.find(key({value[0] - own[0], value[1] - own[1]}));
+      if (other == places_.end() || other->second <= i || other->second >= size_) continue;
+      if (!parts.empty()) return {};
+      parts = {{i}, {other->second}};
+    }
+    return parts;
+  }
+
+ private:
+  [[nodiscard]] std::array<double, 2> values_at(std::int64_t i) const {
+    return {numbers_.front()[i], rounds_ == 2 ? numbers_.back()[i] : 0.0};
+  }
+  static std::int64_t key(const std::array<double, 2>& value) {
+    constexpr double kShift = 0x1p26;
+    const double joined = value[0] + kShift * value[1];
+    // A fraction is no number of the table.
+    return joined == std::floor(joined) && std::abs(joined) < 0x1p60
+               ? static_cast<std::int64_t>(joined)
+               : -1;
+  }
+
+  int rounds_;
+  std::int64_t size_;
+  std::vector<Numbers> numbers_{};
+  std::unordered_map<std::int64_t, std::int64_t> places_{};
+};
+
+// Each element of `marked` is 1 once, all elements of the other array have their code. Pixels are
+// marked in all images at the same time: each image is an experiment of its own.
+std::optional<Terms> measure(Program& program, const ConvShape& shape, bool few_bits,
+                             bool by_weight) {
+  const std::int64_t marked = by_weight ? shape.weights_size() : shape.input_image_size();
+  const std::int64_t images = by_weight ? 1 : shape.batch;
+  const std::int64_t coded = by_weight ? shape.input_size() : shape.weights_size();
+  constexpr std::uint64_t kSeed = 5;
+  const Codes codes(coded, few_bits, kSeed);
+  Terms found{.shape = shape};
+  found.unwritten.assign(static_cast<std::size_t>(shape.output_size()), false);
+  Numbers mark(marked * images);
+  for (std::int64_t at = 0; at < marked; ++at) {
+    for (std::int64_t b = 0; b < images; ++b) mark[b * marked + at] = 1.0F;
+    std::vector<std::vector<float>> outputs;
+    for (const Numbers& numbers : codes.rounds()) {
+      Answer answer =
+          by_weight ? program.run(shape, numbers, mark) : program.run(shape, mark, numbers);
+      if (answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+      outputs.push_back(std::move(answer.output));
+    }
+    for (std::int64_t b = 0; b < images; ++b) mark[b * marked + at] = 0.0F;
+    for (std::int64_t o = 0; o < shape.output_size(); ++o) {
+      const auto i = static_cast<std::size_t>(o);
+      if (std::bit_cast<std::uint32_t>(outputs.front()[i]) == oracle::kPoisonBits) {
+        found.unwritten[i] = true;
+        continue;
+      }
+      const std::array<double, 2> value = {outputs.front()[i], few_bits ? outputs.back()[i] : 0.0F};
+      if (value[0] == 0.0 && value[1] == 0.0) continue;
+      const auto parts = codes.parts_of(value);
+      if (parts.empty()) ++found.unclear;
+      for (const auto& part : parts) {
+        found.terms.push_back(by_weight ? Term{o, part.index, at, part.factor}
+                                        : Term{o, o / shape.output_image_size() * marked + at,
+                                               part.index, part.factor});
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<Terms> measure_by_weight(Program& program, const ConvShape& shape, bool few_bits) {
+  return measure(program, shape, few_bits, true);
+}
+
+std::optional<Terms> measure_by_pixel(Program& program, const ConvShape& shape, bool few_bits) {
+  return measure(program, shape, few_bits, false);
+}
+
+}  // namespace convlab::grader::probe

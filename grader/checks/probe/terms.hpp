@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "grader/checks/probe/program.hpp"
+
+namespace convlab::grader::probe {
+
+/// The output element and the tap that a product belongs to.
+struct Label {
+  int b = 0, m = 0, h = 0, w = 0, c = 0, p = 0, q = 0;
+};
+
+// Flat indices of the right loops.
+std::int64_t input_index(const ConvShape& s, const Label& at);
+std::int64_t weight_index(const ConvShape& s, const Label& at);
+std::int64_t output_index(const ConvShape& s, const Label& at);
+
+/// The output element at a flat index; its tap is the first one.
+Label output_label(const ConvShape& s, std::int64_t index);
+
+/// The output and the tap in which the right loops multiply this weight for this output element;
+/// nothing if they do not.
+std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight);
+std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std::int64_t pixel);
+
+/// A product that the program adds to an output element.
+struct Term {
+  std::int64_t output = 0;
+  std::int64_t pixel = 0;   ///< flat index, outside the array too
+  std::int64_t weight = 0;  ///< the same
+  double factor = 1.0;
+};
+
+/// What a program multiplies at one shape.
+struct Terms {
+  ConvShape shape{};
+  std::vector<Term> terms{};
+  std::int64_t unclear = 0;       ///< sums whose products were not found
+  std::vector<bool> unwritten{};  ///< by output element
+};
+
+/// One weight is 1 and the others 0, each pixel has its own number: shows the pixels that meet this
+/// weight. One run a weight, two if the program computes with few bits.
+/// @param few_bits  whole numbers are exact to 2048 only
+/// @return nothing if the program fails
+std::optional<Terms> measure_by_weight(Program& program, const ConvShape& shape, bool few_bits);
+
+/// The same with one pixel of each image, for programs that use a weight for several pixels. Takes
+/// for granted that no image uses pixels of another one.
+std::optional<Terms> measure_by_pixel(Program& program, const ConvShape& shape, bool few_bits);
+
+}  // namespace convlab::grader::probe

@@ -1,0 +1,253 @@
+// What the probe says about loops with one thing changed.
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/base/testing/catch.hpp"
+#include "grader/checks/probe/facts.hpp"
+#include "grader/checks/probe/shapes.hpp"
+#include "grader/checks/probe/terms.hpp"
+#include "reference/oracle/comparison.hpp"
+
+using namespace convlab;
+using namespace convlab::grader::probe;
+
+namespace {
+
+/// Loops over every product, with other indices, factors and stores.
+struct Loops : Program {
+  Loops() : Program(40) {}
+
+  std::function<std::int64_t(const ConvShape&, const Label&)> input = input_index;
+  std::function<std::int64_t(const ConvShape&, const Label&)> weight = weight_index;
+  std::function<std::int64_t(const ConvShape&, const Label&)> store = output_index;
+  std::function<float(const ConvShape&, const Label&)> factor = [](const ConvShape&, const Label&) {
+    return 1.0F;
+  };
+  std::function<float(float sum, float before)> stored = [](float sum, float) { return sum; };
+
+ private:
+  Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+    Answer answer;
+    answer.output.assign(static_cast<std::size_t>(s.output_size()),
+                         std::bit_cast<float>(oracle::kPoisonBits));
+    float before = 0.0F;
+    for (std::int64_t o = 0; o < s.output_size(); ++o) {
+      Label at = output_label(s, o);
+      float sum = 0.0F;
+      for (at.c = 0; at.c < s.in_channels; ++at.c) {
+        for (at.p = 0; at.p < s.kernel; ++at.p) {
+          for (at.q = 0; at.q < s.kernel; ++at.q) {
+            sum += factor(s, at) * in[input(s, at)] * filter[weight(s, at)];
+          }
+        }
+      }
+      before = stored(sum, before);
+      const std::int64_t place = store(s, output_label(s, o));
+      if (place >= 0 && place < s.output_size()) {
+        answer.output[static_cast<std::size_t>(place)] = before;
+      }
+    }
+    return answer;
+  }
+};
+
+/// A product of matrices in tiles, as a wrong one may be written.
+struct Tiles : Loops {
+  std::function<std::int64_t(const ConvShape&, const Label&)> first = weight_index;
+  std::function<std::int64_t(const ConvShape&, const Label&)> second = input_index;
+  bool weights_twice = false;
+  bool input_unused = false;
+
+ private:
+  Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+    Answer answer;
+    for (std::int64_t o = 0; o < s.output_size(); ++o) {
+      Label at = output_label(s, o);
+      float sum = 0.0F;
+      for (at.c = 0; at.c < s.in_channels; ++at.c) {
+        for (at.p = 0; at.p < s.kernel; ++at.p) {
+          for (at.q = 0; at.q < s.kernel; ++at.q) {
+            const float other = weights_twice  ? filter[second(s, at) % filter.size()]
+                                : input_unused ? 2.0F
+                                               : in[second(s, at)];
+            sum += other * filter[first(s, at)];
+          }
+        }
+      }
+      answer.output.push_back(sum);
+    }
+    return answer;
+  }
+};
+
+const std::vector<ConvShape> kShapes = {
+    {4, 2, 3, 8, 6, 2, 2}, {3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 37, 3, 1}};
+
+Fact fact_of(Loops& loops) {
+  return find_fact(loops, kShapes, false).value_or(Fact{.id = "none"});
+}
+
+bool says(const Fact& fact, const std::string& words) {
+  UNSCOPED_INFO(fact.measured << "\n" << fact.cause);
+  return (fact.measured + "\n" + fact.cause).find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("probe: right loops give no fact, after one run a shape") {
+  Loops right;
+  CHECK(fact_of(right).id == "none");
+  CHECK(right.runs() == static_cast<int>(kShapes.size()));
+}
+
+TEST_CASE("probe: an index is measured in names") {
+  Loops exchanged;
+  exchanged.input = [](const ConvShape& s, const Label& at) {
+    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.h * s.stride + at.p) *
+               s.height +
+           at.w * s.stride + at.q;
+  };
+  Fact fact = fact_of(exchanged);
+  CHECK(fact.id != "none");
+  CHECK(says(fact, "h·S·H + p·H"));
+  Loops order;
+  order.weight = [](const ConvShape& s, const Label& at) {
+    return ((std::int64_t{at.c} * s.out_channels + at.m) * s.kernel + at.p) * s.kernel + at.q;
+  };
+  fact = fact_of(order);
+  CHECK(fact.id == "E-weights-order");
+  CHECK(says(fact, "m·K·K + c·M·K·K + p·K + q"));
+  Loops moved;
+  moved.store = [](const ConvShape& s, const Label& at) {
+    return ((std::int64_t{at.m} * s.batch + at.b) * s.out_height() + at.h) * s.out_width() + at.w;
+  };
+  fact = fact_of(moved);
+  CHECK(fact.id == "E-output-order");
+  CHECK(says(fact, "b·H_out·W_out + m·B·H_out·W_out"));
+  Loops no_stride;
+  no_stride.input = [](const ConvShape& s, const Label& at) {
+    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.h + at.p) * s.width + at.w +
+           at.q;
+  };
+  CHECK(fact_of(no_stride).id == "E-stride");
+}
+
+TEST_CASE("probe: an index outside the array is measured, too") {
+  Loops centred;
+  centred.input = [](const ConvShape& s, const Label& at) {
+    return input_index(s, at) - s.width - 1;
+  };
+  const Fact fact = fact_of(centred);
+  CHECK(fact.id == "E-padding");
+  CHECK(says(fact, "(W + 1)"));
+}
+
+TEST_CASE("probe: missing and doubled products") {
+  Loops short_row;
+  short_row.factor = [](const ConvShape& s, const Label& at) {
+    return at.p == s.kernel - 1 ? 0.0F : 1.0F;
+  };
+  Fact fact = fact_of(short_row);
+  CHECK(fact.id == "E-filter-edge");
+  CHECK(says(fact, "p = K - 1"));
+  Loops both;
+  both.factor = [](const ConvShape&, const Label& at) {
+    return at.p == 0 || at.q == 0 ? 0.0F : 1.0F;
+  };
+  CHECK(fact_of(both).id == "E-filter-edge");
+  Loops twice;
+  twice.factor = [](const ConvShape&, const Label& at) { return at.c == 1 ? 2.0F : 1.0F; };
+  fact = fact_of(twice);
+  CHECK(fact.id == "E-terms");
+  CHECK(says(fact, "c = 1 count 2 times"));
+}
+
+TEST_CASE("probe: a part of the outputs") {
+  Loops last_map;
+  last_map.weight = [](const ConvShape& s, const Label& at) {
+    return weight_index(s, at) - (at.m == s.out_channels - 1 ? s.taps() : 0);
+  };
+  Fact fact = fact_of(last_map);
+  CHECK(fact.id == "E-index");
+  CHECK(says(fact, "m = M - 1"));
+  CHECK(says(fact, "-C·K·K"));
+  Loops fourth;
+  fourth.input = [](const ConvShape& s, const Label& at) {
+    return input_index(s, at) - (at.w % 4 == 3 ? s.stride : 0);
+  };
+  fact = fact_of(fourth);
+  CHECK(says(fact, "w % 4 = 3"));
+}
+
+TEST_CASE("probe: functions of the sum") {
+  Loops kept;
+  kept.stored = [](float sum, float before) { return sum + before; };
+  Fact fact = fact_of(kept);
+  CHECK(fact.id == "E-sum-kept");
+  CHECK(says(fact, "before it in memory"));
+  Loops relu;
+  relu.stored = [](float sum, float) { return std::max(sum, 0.0F); };
+  CHECK(fact_of(relu).id == "E-activation");
+  Loops half;
+  half.stored = [](float sum, float) { return sum / 2.0F; };
+  fact = fact_of(half);
+  CHECK(fact.id == "E-scaled");
+  CHECK(says(fact, "1 / (2)"));
+}
+
+TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes confirmed") {
+  Loops incomplete;
+  incomplete.factor = [](const ConvShape& s, const Label& at) {
+    const int tap = (at.c * s.kernel + at.p) * s.kernel + at.q;
+    return tap / 16 * 16 + 16 > s.taps() ? 0.0F : 1.0F;
+  };
+  const auto study = study_shapes(incomplete, {2, 5, 2, 9, 11, 3, 1}, false);
+  REQUIRE(study);
+  CHECK(study->smallest == ConvShape{});
+  CHECK(study->rule == "C·K·K is no multiple of 16");
+  CHECK(case_text(study->smallest) == "1,1,1,1,1,1,1");
+  Loops exchanged;
+  exchanged.input = [](const ConvShape& s, const Label& at) {
+    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.width + at.h * s.stride + at.p) *
+               s.height +
+           at.w * s.stride + at.q;
+  };
+  const auto other = study_shapes(exchanged, {2, 5, 2, 9, 11, 3, 1}, false);
+  REQUIRE(other);
+  CHECK(other->smallest.multiply_adds() <= 2);
+  Loops right;
+  CHECK(!study_shapes(right, {2, 5, 2, 9, 11, 3, 1}, false));
+}
+
+TEST_CASE("probe: tiles of a product whose rows and columns are exchanged") {
+  // Maps are rows, the pixels of an image columns, as far as whole tiles reach.
+  constexpr int kTile = 16;
+  Tiles tiles;
+  tiles.first = [](const ConvShape& s, const Label& at) {
+    const int tap = (at.c * s.kernel + at.p) * s.kernel + at.q;
+    const int row = at.m / kTile * kTile + tap % kTile;
+    const int column = tap / kTile * kTile + at.m % kTile;
+    const bool inside = row < s.out_channels && column < s.taps();
+    return inside ? std::int64_t{row} * s.taps() + column : -1;  // the margin
+  };
+  const auto fact = find_fact(tiles, kShapes, false);
+  REQUIRE(fact);
+  CHECK(fact->id == "E-tile-transposed");
+  CHECK(fact->cause == "Rows and columns are exchanged in each 16 × 16 part of the weights.");
+}
+
+TEST_CASE("probe: an array that no output depends on") {
+  Tiles tiles;
+  tiles.input_unused = true;
+  const auto fact = find_fact(tiles, kShapes, false);
+  REQUIRE(fact);
+  CHECK(fact->cause == "The output does not depend on the input.");
+  Tiles twice;
+  twice.weights_twice = true;
+  const auto squared = find_fact(twice, kShapes, false);
+  REQUIRE(squared);
+  CHECK(squared->cause.find("The weights are multiplied by themselves") == 0);
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "grader/checks/probe/index_form.hpp"
+#include "grader/checks/probe/labelled_terms.hpp"
+
+namespace convlab::grader::probe {
+
+/// A measured index that is wrong.
+struct WrongIndex {
+  const IndexForm* form;
+  NamedIndex index;
+  std::vector<LabelledTerms> terms;
+};
+
+/// Of products with a wrong pixel (or weight): the formula of its index, if there is one.
+std::optional<WrongIndex> wrong_index(const std::vector<LabelledTerms>& all, bool by_weight);
+
+/// The simpler of two formulas is the likelier one.
+std::size_t complexity(const WrongIndex& wrong);
+
+/// Whether loops with this index give the numbers of another run.
+bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& run);
+
+Fact fact_of(const WrongIndex& wrong);
+
+}  // namespace convlab::grader::probe

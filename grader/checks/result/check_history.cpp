@@ -1,0 +1,128 @@
+#include "grader/checks/result/check_history.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "common/base/descriptor.hpp"
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+std::set<std::string> checked_stages(const CheckResult& check) {
+  std::set<std::string> stages;
+  for (const CaseResult& test : check.cases) stages.insert(test.stage);
+  return stages;
+}
+
+}  // namespace
+
+void append_history(const std::filesystem::path& file, const CheckResult& check) {
+  nlohmann::ordered_json line = {{"created", check.result.created},
+                                 {"milestone", check.result.milestone},
+                                 {"stages", checked_stages(check)},
+                                 {"findings", nlohmann::ordered_json::array()}};
+  for (const Finding& finding : check.findings) {
+    line["findings"].push_back(
+        {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
+  }
+  const std::string text =
+      line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const Descriptor descriptor(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!descriptor.is_open() ||
+      ::write(descriptor.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    throw EnvironmentError("Cannot write " + file.string() + ": " + std::strerror(errno) + ".");
+  }
+}
+
+std::vector<HistoryEntry> read_history(const std::filesystem::path& file) {
+  std::vector<HistoryEntry> history;
+  if (!std::filesystem::exists(file)) return history;
+  std::istringstream lines(read_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    try {
+      const auto json = nlohmann::json::parse(line);
+      HistoryEntry entry{.created = json.at("created"),
+                         .milestone = json.at("milestone"),
+                         .stages = json.at("stages").get<std::vector<std::string>>()};
+      for (const auto& each : json.at("findings")) {
+        entry.findings.push_back(
+            {.id = each.at("id"), .title = each.at("title"), .stage = each.at("stage")});
+      }
+      history.push_back(std::move(entry));
+    } catch (const nlohmann::json::exception&) {
+      continue;
+    }
+  }
+  return history;
+}
+
+std::string history_of(const std::filesystem::path& file, const std::string& milestone) {
+  std::string text;
+  if (!std::filesystem::exists(file)) return text;
+  std::istringstream lines(read_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (json.is_object() && json.value("milestone", "") == milestone) text += line + "\n";
+  }
+  return text;
+}
+
+void keep_history(const std::filesystem::path& file, const std::string& milestone,
+                  const std::string& lines) {
+  const std::string known = history_of(file, milestone);
+  std::string text = std::filesystem::exists(file) ? read_text(file) : "";
+  std::istringstream added(lines);
+  for (std::string line; std::getline(added, line);) {
+    if (known.find(line) == std::string::npos) text += line + "\n";
+  }
+  write_atomically(file, text);
+}
+
+std::vector<MendedMistake> mended_mistakes(const std::vector<HistoryEntry>& history,
+                                           const std::string& milestone) {
+  std::vector<MendedMistake> mistakes;
+  for (const HistoryEntry& entry : history) {
+    if (entry.milestone != milestone) continue;
+    const auto has = [&](const MendedMistake& mistake) {
+      return std::ranges::any_of(entry.findings, [&](const Finding& each) {
+        return each.id == mistake.id && each.stage == mistake.stage;
+      });
+    };
+    // A mistake is gone if its stage was checked and did not get the finding.
+    for (MendedMistake& mistake : mistakes) {
+      const bool checked = mistake.stage.empty() ? !entry.stages.empty()
+                                                 : std::ranges::find(entry.stages, mistake.stage) !=
+                                                       entry.stages.end();
+      if (mistake.mended.empty() && checked && !has(mistake)) mistake.mended = entry.created;
+    }
+    for (const Finding& each : entry.findings) {
+      const auto open = std::ranges::find_if(mistakes, [&](const auto& mistake) {
+        return mistake.id == each.id && mistake.stage == each.stage && mistake.mended.empty();
+      });
+      if (open != mistakes.end()) {
+        ++open->checks;
+      } else {
+        mistakes.push_back({.milestone = milestone,
+                            .stage = each.stage,
+                            .id = each.id,
+                            .title = each.title,
+                            .seen = entry.created,
+                            .checks = 1});
+      }
+    }
+  }
+  return mistakes;
+}
+
+}  // namespace convlab::grader

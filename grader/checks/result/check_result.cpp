@@ -1,0 +1,86 @@
+#include "grader/checks/result/check_result.hpp"
+
+#include "common/base/whole_file.hpp"
+#include "common/result/result_json.hpp"
+
+namespace convlab::grader {
+
+// Where nlohmann-json looks for the conversions of the types in this namespace.
+using convlab::from_json;
+using convlab::to_json;
+
+static void json_fields(JsonFields& fields, Finding& finding) {
+  fields("id", finding.id, "title", finding.title, "seen", finding.seen, "cause", finding.cause,
+         "next", finding.next)
+      .optional("compiler", finding.compiler)
+      .defaulted("stage", finding.stage);
+}
+
+static void json_fields(JsonFields& fields, CaseResult& result) {
+  fields("stage", result.stage, "name", result.name, "shape", result.shape, "seed", result.seed,
+         "exact", result.exact, "error", result.error, "verdict", result.verdict);
+}
+
+static void json_fields(JsonFields& fields, SpeedMeasure& speed) {
+  fields("reference", speed.reference, "speed", speed.speed, "low", speed.low, "high", speed.high,
+         "rounds", speed.rounds, "yours_ms", speed.yours_ms, "reference_ms", speed.reference_ms)
+      .optional("floor_ms", speed.floor_ms);
+}
+
+static void json_fields(JsonFields& fields, ScoreItem& item) {
+  fields("stage", item.stage, "item", item.item)
+      .optional("batch", item.batch)("points", item.points, "earned", item.earned, "credit",
+                                     item.credit, "yours", item.yours, "reference", item.reference,
+                                     "why", item.why)
+      .optional("speed", item.speed);
+}
+
+static void json_fields(JsonFields& fields, ScoreChoice& choice) {
+  fields("points", choice.most, "stages", choice.stages);
+}
+
+static void json_fields(JsonFields& fields, Score& score) {
+  double earned = score.earned();  // the sums are for readers of the file
+  double counted = score.counted();
+  double total = score.total();
+  fields("earned", earned, "counted", counted, "total", total, "items", score.items)
+      .optional("best_of", score.choice);
+}
+
+static void json_fields(JsonFields& fields, Generality& generality) {
+  fields("stage", generality.stage, "right", generality.right, "cases", generality.cases)
+      .optional("first_miss", generality.first_miss);
+}
+
+static void json_fields(JsonFields& fields, SourceFile& file) {
+  fields("path", file.path, "sha256", file.sha256);
+}
+
+static void json_fields(JsonFields& fields, CheckResult& check) {
+  json_fields(fields, check.result);
+  // Files of m1 and the other programs contain only the fields above.
+  fields.defaulted("cases", check.cases, "findings", check.findings)
+      .optional("warnings", check.warnings, "rules", check.rules, "generality", check.generality)
+      .defaulted("isolation", check.isolation)
+      .optional("score", check.score, "sources", check.sources);
+}
+
+std::string to_json(const CheckResult& check) {
+  return file_text(Json(check));
+}
+
+CheckResult parse_check_result(const std::string& text, const std::string& name) {
+  CheckResult check;
+  read_file_text(text, name, [&](const Json& json) { json.get_to(check); });
+  return check;
+}
+
+void write_check_result(const std::filesystem::path& file, const CheckResult& check) {
+  write_atomically(file, to_json(check));
+}
+
+CheckResult read_check_result(const std::filesystem::path& file) {
+  return parse_check_result(read_text(file), file.string());
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,47 @@
+#include "grader/checks/who_computes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "grader/checks/findings/catalogue.hpp"
+
+namespace convlab::grader {
+
+WhoComputes who_computes(Submission& submission, const std::string& stage, const std::string& where,
+                         std::span<float> output, const std::function<bool()>& is_right) {
+  const Withheld before = submission.withheld();
+  if (before == Withheld::kNothing) return {};
+  const std::vector<float> first(output.begin(), output.end());
+  const auto go_back = [&] {
+    submission.set_withheld(before);
+    std::copy(first.begin(), first.end(), output.begin());
+  };
+  bool launches = false;
+  const auto right_with = [&](Withheld withheld) {
+    submission.set_withheld(withheld);
+    const Call call = submission.run(stage);
+    launches = launches || !call.notes.launches.empty();
+    return !call.failure && is_right();
+  };
+  if (!right_with(Withheld::kNothing) || right_with(before)) {
+    go_back();
+    return {};  // wrong all the same, or wrong only sometimes: this has another cause
+  }
+  for (const Withheld one : {Withheld::kInput, Withheld::kWeights}) {
+    if (right_with(one)) return {.is_right = true};
+  }
+  go_back();
+  if (!launches) return {.finding = finding("E-no-kernel", "In " + where + ": no kernel runs.")};
+  Finding found = finding("E-no-kernel",
+                          "In " + where +
+                              ": right, but wrong when the host's arrays hold other numbers than "
+                              "those that the runtime gives to the device in their place.");
+  found.cause = "The host computes with the numbers of the input and of the weights.";
+  found.next =
+      "Let kernels compute. The host may copy, pad and reorder numbers, and may prepare the "
+      "weights "
+      "or the input, but not both: convert the input, for example to half, in a kernel.";
+  return {.finding = found};
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,112 @@
+// What the database of a class keeps of a term: rules, replaced outcomes, revocations, comments.
+#include <algorithm>
+
+#include "grader/class/database.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr const char* kNow = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
+
+}  // namespace
+
+std::vector<EarlierOutcome> ClassDatabase::earlier_outcomes() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_,
+                    "SELECT submission, replaced, rules, finding, earned FROM earlier ORDER BY id");
+  std::vector<EarlierOutcome> all;
+  while (query.step()) {
+    EarlierOutcome& row = all.emplace_back();
+    query.read(row.submission, row.replaced, row.rules, row.finding, row.earned);
+  }
+  return all;
+}
+
+void ClassDatabase::set_sentence(std::int64_t submission, const std::string& sentence) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery update(*sqlite_, "UPDATE submission SET sentence = ? WHERE id = ?");
+  update.bind(sentence).bind(submission).step();
+}
+
+int ClassDatabase::attempts_in_hour_before(std::int64_t submission) const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(
+      *sqlite_,
+      "SELECT count(*) FROM submission s JOIN submission e ON e.student = s.student AND "
+      "e.milestone = s.milestone WHERE s.id = ? AND (e.received, e.id) < (s.received, s.id) AND "
+      "e.received > strftime('%Y-%m-%dT%H:%M:%SZ', s.received, '-1 hour')");
+  query.bind(submission).step();
+  return static_cast<int>(query.integer(0));
+}
+
+std::string ClassDatabase::term_text() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_, "SELECT json FROM term");
+  return query.step() ? query.text(0) : std::string();
+}
+
+void ClassDatabase::set_term_text(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery replace(*sqlite_, "INSERT OR REPLACE INTO term VALUES (1, ?)");
+  replace.bind(text).step();
+}
+
+void ClassDatabase::revoke(std::int64_t submission, const std::string& reason,
+                           const std::string& evidence) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery insert(*sqlite_,
+                     ("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, "
+                      "?, ?, " +
+                      std::string(kNow) + ")")
+                         .c_str());
+  insert.bind(submission).bind(reason).bind(evidence).step();
+}
+
+bool ClassDatabase::restore(std::int64_t submission) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery update(*sqlite_, ("UPDATE revocation SET restored = " + std::string(kNow) +
+                                " WHERE submission = ? AND restored = ''")
+                                   .c_str());
+  update.bind(submission).step();
+  return sqlite_->number("SELECT changes()") > 0;
+}
+
+void ClassDatabase::add_comment(const Comment& comment) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery insert(*sqlite_, ("INSERT INTO comment (milestone, finding, place, submission, text, "
+                                "for_staff, written) VALUES (?, ?, ?, ?, ?, ?, " +
+                                std::string(kNow) + ")")
+                                   .c_str());
+  insert.bind(comment.milestone).bind(comment.finding).bind(comment.place);
+  insert.bind(comment.submission).bind(comment.text);
+  insert.bind(static_cast<std::int64_t>(comment.for_staff)).step();
+}
+
+std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
+  std::vector<Comment> own;
+  {
+    const std::lock_guard lock(mutex_);
+    SqliteQuery query(*sqlite_,
+                      "SELECT id, milestone, finding, place, submission, text, for_staff, written "
+                      "FROM comment WHERE submission = ?1 OR (finding <> '' AND milestone = ?2) "
+                      "ORDER BY id");
+    query.bind(row.id).bind(row.milestone);
+    while (query.step()) {
+      Comment& each = own.emplace_back();
+      query.read(each.id, each.milestone, each.finding, each.place, each.submission, each.text,
+                 each.for_staff, each.written);
+    }
+  }
+  if (own.empty()) return own;
+  const std::optional<CheckResult> check = result(row.id);
+  std::erase_if(own, [&](const Comment& each) {
+    if (each.finding.empty()) return false;
+    return !check || std::ranges::none_of(check->findings, [&](const Finding& found) {
+      return found.id == each.finding && found.seen.find(each.place) != std::string::npos;
+    });
+  });
+  return own;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,179 @@
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/message_of.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "grader/class/gradebook.hpp"
+#include "grader/class/term.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using convlab::testing::contains;
+using convlab::testing::message_of;
+
+namespace {
+
+const std::vector<Student> kClass = {{.name = "Doe, Jane", .login = "doe"}, {.name = "Roe, Rob"}};
+
+std::string term_text(const std::string& more = "", const std::string& due = "2027-02-01T23:59Z") {
+  return R"({"term": "SP27", "begins": "2027-01-18T00:00Z", "ends": "2027-05-14T00:00Z", )" +
+         std::string(R"("due": {"m1": ")") + due + R"(", "m2": "2027-03-01T00:00Z"})" + more + "}";
+}
+
+Term term_with(const std::string& more) {
+  return parse_term(term_text(more), "term.json", kClass);
+}
+
+std::string complaint(const std::string& text) {
+  return message_of([&] { parse_term(text, "term.json", kClass); });
+}
+
+SubmissionRow attempt(const std::string& milestone, const std::string& received, double earned,
+                      int number = 1) {
+  return {.id = number,
+          .student = "Doe, Jane",
+          .milestone = milestone,
+          .attempt = number,
+          .received = received,
+          .state = SubmissionState::kGraded,
+          .earned = earned,
+          .total = 100};
+}
+
+}  // namespace
+
+TEST_CASE("term: times are read with their zone, to the second, and only if they exist") {
+  CHECK(time_of("1970-01-02T00:00Z") == 86'400);
+  CHECK(utc_text(*time_of("2027-02-01T23:59-06:00")) == "2027-02-02T05:59:00Z");
+  CHECK(utc_text(*time_of("2028-02-29T12:00:07+05:30")) == "2028-02-29T06:30:07Z");
+  for (const char* wrong :
+       {"2027-02-29T12:00Z", "2027-02-01", "2027-02-01T23:59", "2027-02-01T24:00Z", "tomorrow",
+        "2027-13-01T00:00Z", "2027-02-01T10:60Z", "2027-02-01T10:00Z and more", ""}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(time_of(wrong));
+  }
+}
+
+TEST_CASE("term: a wrong file is one sentence that names what is wrong") {
+  CHECK(contains(complaint(term_text("", "2027-02-30T00:00Z")), "\"2027-02-30T00:00Z\""));
+  CHECK(contains(complaint(term_text("", "2026-02-01T00:00Z")), "lies outside the term SP27"));
+  CHECK(contains(complaint(term_text(R"(, "late_day": 3)")), "nothing is called \"late_day\""));
+  CHECK(contains(complaint(term_text(R"(, "late_days": 2.5)")), "whole number from 0"));
+  CHECK(contains(complaint(term_text(R"(, "late_days": -1)")), "whole number from 0"));
+  CHECK(contains(complaint(term_text(R"(, "penalty_percent_per_day": 101)")), "from 0 to 100"));
+  CHECK(contains(complaint(term_text(R"(, "counts": "first")")), "\"last\" or \"best\""));
+  CHECK(contains(complaint("{}"), "term.json"));
+  CHECK(contains(complaint("not JSON"), "cannot be read"));
+  const std::string extension =
+      R"(, "extensions": [{"student": "Nobody", "milestone": "m1", "due": "2027-02-03T00:00Z"}])";
+  CHECK(contains(complaint(term_text(extension)), "\"Nobody\", who is not in the class"));
+  const std::string unknown =
+      R"(, "extensions": [{"student": "doe", "milestone": "m7", "due": "2027-02-03T00:00Z"}])";
+  CHECK(contains(complaint(term_text(unknown)), "\"m7\", which has no due date"));
+}
+
+TEST_CASE("term: late days are whole days, used up in the order of the due dates") {
+  const Term term = term_with(R"(, "late_days": 2, "penalty_percent_per_day": 10)");
+  const auto attempts = settled(
+      {attempt("m2", "2027-03-03T00:00:01Z", 50), attempt("m1", "2027-02-02T00:00:00Z", 80)}, term);
+  CHECK(attempts.at(1).late == 1);  // a minute late is a day
+  CHECK(attempts.at(1).points == 80.0);
+  CHECK(attempts.at(0).late == 3);
+  CHECK(attempts.at(0).free == 1);  // m1 came first and took the other
+  CHECK(attempts.at(0).points == Approx(40.0));
+  CHECK(settled({attempt("m1", "2027-02-01T23:59:00Z", 80)}, term).front().late == 0);
+}
+
+TEST_CASE("term: an extension moves the due date of one student") {
+  const Term term = term_with(
+      R"(, "penalty_percent_per_day": 50, "extensions": [{"student": "doe", "milestone": "m1", )"
+      R"("due": "2027-02-05T00:00Z", "reason": "ill"}])");
+  SubmissionRow other = attempt("m1", "2027-02-03T00:00:00Z", 80);
+  other.student = "Roe, Rob";
+  const auto attempts = settled({attempt("m1", "2027-02-03T00:00:00Z", 80), other}, term);
+  CHECK(attempts.at(0).points == 80.0);
+  CHECK(attempts.at(1).points == 0.0);  // two days of 50 %
+}
+
+TEST_CASE("term: the last or the best attempt counts, and after the end nothing is earned") {
+  const std::vector<SubmissionRow> rows = {attempt("m1", "2027-02-01T00:00:00Z", 70, 1),
+                                           attempt("m1", "2027-02-02T00:00:00Z", 75, 2),
+                                           attempt("m1", "2027-02-20T00:00:00Z", 100, 3)};
+  const std::string rules = R"(, "penalty_percent_per_day": 10, "closes_after_days": 7)";
+  const auto last = settled(rows, term_with(rules));
+  CHECK(last.at(2).counts);
+  CHECK(last.at(2).points == 0.0);
+  const auto best = settled(rows, term_with(rules + R"(, "counts": "best")"));
+  CHECK(best.at(0).counts);  // 70, because the second has 67.5 after its penalty
+  CHECK(best.at(2).last);
+  CHECK(counting(rows, term_with(rules + R"(, "counts": "best")")).at(0).earned == 70.0);
+}
+
+TEST_CASE("term: a revoked attempt counts for nothing and uses no late day") {
+  SubmissionRow revoked = attempt("m1", "2027-02-03T00:00:00Z", 100, 2);
+  revoked.revoked = "Copied.";
+  const std::vector<SubmissionRow> rows = {attempt("m1", "2027-02-01T00:00:00Z", 60, 1), revoked,
+                                           attempt("m2", "2027-03-02T00:00:00Z", 50, 1)};
+  const Term term = term_with(R"(, "late_days": 1, "penalty_percent_per_day": 20)");
+  const auto attempts = settled(rows, term);
+  CHECK(attempts.at(0).counts);
+  CHECK_FALSE(attempts.at(1).counts);
+  CHECK(attempts.at(2).points == 50.0);
+}
+
+TEST_CASE(
+    "database: revocations, comments, replaced outcomes and the term survive, and can be undone") {
+  const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
+  CheckResult check;
+  check.result.milestone = "m2";
+  check.result.verdict = Verdict::kFailed;
+  check.findings = {{.id = "E-outside", .title = "outside", .seen = "conv_forward.cu:41 reads 4"}};
+  check.score =
+      Score{.items = {{.stage = "baseline", .item = "cases", .points = 40, .earned = 20}}};
+  const auto add = [&](const std::string& name, const std::string& received) {
+    const auto id = database.add_submission(database.add_student({.name = name}), "m2",
+                                            name + received, {.place = name, .received = received});
+    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0, "rules 1");
+    return id;
+  };
+  const auto alice = add("alice", "2027-02-01T10:00:00Z");
+  const auto again = add("alice", "2027-02-01T10:30:00Z");
+  CHECK(database.attempts_in_hour_before(again) == 1);
+  CHECK(database.attempts_in_hour_before(alice) == 0);
+
+  check.score->items.front().earned = 40;
+  database.set_outcome(alice, {.state = SubmissionState::kGraded, .check = check}, 100.0,
+                       "rules 2");
+  const auto earlier = database.earlier_outcomes();
+  REQUIRE(earlier.size() == 1);
+  CHECK(earlier.front().submission == alice);
+  CHECK(earlier.front().earned == 20.0);
+  CHECK(earlier.front().rules == "rules 1");
+  CHECK(database.submission(alice)->rules == "rules 2");
+
+  database.revoke(alice, "Same file as another.", "similar.json");
+  CHECK(database.submission(alice)->revoked == "Same file as another.");
+  CHECK_THROWS_AS(database.revoke(alice, "Twice.", ""), EnvironmentError);
+  CHECK(database.restore(alice));
+  CHECK_FALSE(database.restore(alice));
+  CHECK(database.submission(alice)->revoked.empty());
+
+  database.add_comment({.milestone = "m2",
+                        .finding = "E-outside",
+                        .place = "conv_forward.cu:41",
+                        .text = "Compare the guard."});
+  database.add_comment({.milestone = "m2",
+                        .finding = "E-outside",
+                        .place = "conv_forward.cu:99",
+                        .text = "Another line."});
+  database.add_comment(
+      {.milestone = "m2", .submission = again, .text = "Ask him.", .for_staff = true});
+  const auto rows = database.submissions();
+  CHECK(comments_text(rows.at(0), database) == "Comment on E-outside: Compare the guard.\n");
+  CHECK(database.comments(rows.at(1)).size() == 2);
+  CHECK_FALSE(contains(comments_text(rows.at(1), database), "Ask him."));
+
+  database.set_term_text("{}");
+  CHECK(database.term_text() == "{}");
+}

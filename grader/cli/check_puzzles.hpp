@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "common/base/error.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/report/check_printer.hpp"
+#include "grader/scores/grade.hpp"
+
+namespace convlab::grader::check_command {
+
+/// The puzzles that came with a custom submission: how many are solved.
+/// @throws UsageError if one is missing
+SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem::path& folder,
+                         CheckPrinter& printer);
+
+/// Checks the puzzles of a milestone. False if one is unsolved and the milestone itself is still as
+/// handed out; a student who has begun with the milestone is only reminded.
+/// @param solved_puzzles  gets how many are solved; none if there are no puzzles
+bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
+                    std::optional<SolvedPuzzles>& solved_puzzles);
+
+/// One puzzle, named like a stage.
+ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
+                      CheckPrinter& printer);
+
+/// A broken kernel: the student names the cause first, then mends the file.
+/// @param letter  the named cause; empty if none was named now
+ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
+                      const std::string& letter, CheckPrinter& printer);
+
+}  // namespace convlab::grader::check_command

@@ -1,0 +1,174 @@
+#include "grader/cli/check_request.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/program/arguments.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/sources.hpp"
+
+namespace convlab::grader::check_command {
+
+ConvShape parse_case(const std::string& text) {
+  std::vector<int> sizes;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    constexpr std::size_t kMostDigits = 5;
+    if (part.empty() || part.size() > kMostDigits ||
+        part.find_first_not_of("0123456789") != std::string::npos) {
+      sizes.clear();
+      break;
+    }
+    sizes.push_back(std::stoi(part));
+  }
+  constexpr std::size_t kWithStride = 7;
+  if (sizes.size() + 1 == kWithStride) sizes.push_back(1);
+  if (sizes.size() != kWithStride) {
+    throw UsageError(
+        "--case takes B,M,C,H,W,K or B,M,C,H,W,K,S, for example 2,3,1,9,8,3; this is " +
+        printable_line(text) + ".");
+  }
+  const ConvShape shape{sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
+  try {
+    validate(shape);
+  } catch (const ShapeError& error) {
+    throw UsageError(std::string("--case ") + text + ": " + error.what());
+  }
+  return shape;
+}
+
+bool is_source_file(const std::string& solution) {
+  return solution != "student" && solution != "reference";
+}
+
+bool is_built_in_box() {
+  return std::filesystem::exists(build_folder() / "custom_submission");
+}
+
+namespace {
+
+std::filesystem::path program_to_check(const Options& options) {
+  if (!options.program.empty()) return std::filesystem::absolute(options.program);
+  return program_of(options.milestone, options.solution);
+}
+
+bool runs_on_cpu(const CourseMilestone& milestone) {
+  return milestone.id == "m1";
+}
+
+void use(CustomSubmission file, GradeRequest& request) {
+  request.build_emulated = std::move(file.build_emulated);
+  request.build_plain = std::move(file.build_plain);
+  request.build_traced = std::move(file.build_traced);
+  request.program = std::move(file.program);
+  request.device = file.device;
+  request.unbuilt = std::move(file.finding);
+  request.warnings = std::move(file.warnings);
+  request.sources = std::move(file.sources);
+}
+
+// The files that milestones/CMakeLists.txt compiles: one file for m1 and m2, for the others each
+// file in the folder or in stages/, without puzzles. For a single stage only the file with its
+// name, if there is one: compiling all of m4 takes far longer than checking a stage.
+SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
+  const bool on_cpu = runs_on_cpu(milestone);
+  const auto one_file = milestone.folder / (on_cpu ? "conv_forward.cpp" : "conv_forward.cu");
+  SubmittedSources all = sources_of(milestone.folder, on_cpu);
+  const bool has_one = milestone.id == "m1" || milestone.id == "m2";
+  std::erase_if(all.sources, [&](const std::filesystem::path& file) {
+    const auto place = file.parent_path();
+    return has_one ? file != one_file
+                   : place != milestone.folder && place != milestone.folder / "stages";
+  });
+  if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
+  std::string name = stage;
+  std::ranges::replace(name, '-', '_');
+  const auto own =
+      std::ranges::find_if(all.sources, [&](const auto& file) { return file.stem() == name; });
+  if (own != all.sources.end()) all.sources = {*own};
+  return all;
+}
+
+}  // namespace
+
+void build_students_work(const CourseMilestone& milestone, const std::string& stage,
+                         GradeRequest& request) {
+  if (!is_built_in_box()) {
+    request.unbuilt = build_milestone(milestone);
+    return;
+  }
+  build_custom_submission_parts();
+  use(build_custom_submissions(students_sources(milestone, stage), runs_on_cpu(milestone),
+                               build_folder()),
+      request);
+}
+
+namespace {
+
+// The grader finds the precision of a course file; that of a stage stands in the milestone's table.
+std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
+  const bool named = !options.precision.empty() && options.precision != "auto";
+  const bool by_course =
+      form != FileInterface::kStages &&
+      parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
+  std::optional<PrecisionRequest> request;
+  if (named || by_course || options.precision == "auto") request.emplace();
+  if (named) request->declared = parse_precision(options.precision);
+  return request;
+}
+
+// A course file gets the points of a milestone with one stage.
+bool score_custom_submission(ScoreRequest& score) {
+  auto& items = score.rules.items;
+  const std::string stage = items.front().stage;
+  if (std::ranges::any_of(items, [&](const ScoreRule& rule) { return rule.stage != stage; })) {
+    return false;
+  }
+  for (ScoreRule& rule : items) rule.stage = "source";
+  return true;
+}
+
+}  // namespace
+
+GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
+  GradeRequest request{.milestone = milestone.id,
+                       .solution = printable_line(options.solution),
+                       .network = options.network};
+  if (options.program.empty() && is_source_file(options.solution)) {
+    CustomSubmission file =
+        build_custom_submissions(sources_of(options.solution, runs_on_cpu(milestone)),
+                                 runs_on_cpu(milestone), build_folder(), options.libraries);
+    request.form = file.form;
+    use(std::move(file), request);
+  } else {
+    request.program = program_to_check(options);
+  }
+  request.rules = parse_rules(options.rules);
+  request.precision = precision_of(options, request.form);
+  if (!options.stage.empty()) request.stage = options.stage;
+  if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
+  if (!options.batches.empty()) request.batches = parse_batches(options.batches);
+  if (options.seed != 0) request.seed = options.seed;
+  if (!options.only_case.empty()) request.only_case = parse_case(options.only_case);
+  if (options.time_limit_s > 0.0) {
+    constexpr double kMilliseconds = 1000.0;
+    request.time_limit =
+        std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit_s * kMilliseconds));
+  }
+  if (std::filesystem::exists(milestone.folder / "scores.json")) {
+    request.score = {.rules = load_score_rules(milestone.folder),
+                     .reference = program_of(milestone.id, "reference"),
+                     .measures_speed = !options.no_speed};
+    if (request.form != FileInterface::kStages && !score_custom_submission(*request.score)) {
+      request.score.reset();
+    }
+  }
+  if (request.only_case) request.score.reset();
+  return request;
+}
+
+}  // namespace convlab::grader::check_command

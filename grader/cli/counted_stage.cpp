@@ -1,0 +1,98 @@
+#include "grader/cli/counted_stage.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "common/base/printable.hpp"
+#include "common/base/unknown_name.hpp"
+#include "common/network/preset.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/build.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace fs = std::filesystem;
+
+SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
+                                  const std::string& stage) {
+  const std::string extension = milestone.id == "m1" ? ".cpp" : ".cu";
+  const bool is_reference = solution == "reference";
+  const fs::path folder =
+      is_reference ? course_folder() / "reference" / "solutions" / milestone.folder.filename()
+                   : milestone.folder;
+  std::string name = stage;
+  std::ranges::replace(name, '-', '_');
+  for (const auto& file : {folder / "stages" / (name + extension), folder / (name + extension),
+                           folder / ("conv_forward" + extension)}) {
+    if (fs::exists(file))
+      return is_reference ? reference_file(file) : with_headers(file, folder, folder);
+  }
+  std::vector<std::string> known;
+  for (const auto& entry :
+       fs::directory_iterator(fs::exists(folder / "stages") ? folder / "stages" : folder)) {
+    std::string id = entry.path().stem().string();
+    std::ranges::replace(id, '_', '-');
+    if (entry.path().extension() == extension) known.push_back(id);
+  }
+  std::ranges::sort(known);
+  throw UsageError(unknown_name("stage", stage, known, " in " + display_path(folder)));
+}
+
+CountedStage counted_stage(const CountedWork& work) {
+  const auto layers = load_preset(work.network).conv_shapes(1);
+  const std::size_t layer = work.layer == 0 ? layers.size() : static_cast<std::size_t>(work.layer);
+  if (layer > layers.size()) {
+    throw UsageError("Network " + work.network + " has " + std::to_string(layers.size()) +
+                     " convolutions.");
+  }
+  CountedStage counted{.layer = static_cast<int>(layer)};
+  const fs::path& file = work.submitted.sources.front();
+  ProgressLine progress;
+  progress.show("building " + file.filename().string() + " so that it counts");
+  build_custom_submission_parts();
+  const BuiltSubmission built = build_submission(
+      work.submitted, {.build = build_folder(), .device = Device::kEmulated, .traced = true});
+  if (built.problem) {
+    counted.finding = explain(*built.problem, work.submitted);
+    return counted;
+  }
+  std::vector<fs::path> texts = work.submitted.headers;
+  texts.insert(texts.end(), work.submitted.sources.begin(), work.submitted.sources.end());
+  counted.sources = SourceText(texts);
+  constexpr std::chrono::minutes kPatience{5};  // counting takes ten times as long as running
+  Submission submission(built.program, kPatience);
+  submission.set_sources(counted.sources);
+  std::vector<StageInfo> stages;
+  if (const auto failure = submission.list_stages(stages)) {
+    counted.finding = explain(*failure, "the list of stages");
+    return counted;
+  }
+  std::vector<std::string> known;
+  for (const StageInfo& stage : stages) known.push_back(stage.id);
+  const auto stage = work.stage.empty() && stages.size() == 1
+                         ? stages.begin()
+                         : std::ranges::find(stages, work.stage, &StageInfo::id);
+  if (stages.empty()) {
+    throw EnvironmentError(display_path(file) +
+                           " registers no stage for an emulated device; a stage that needs a "
+                           "library of the GPU cannot be counted.");
+  }
+  if (stage == stages.end()) {
+    throw UsageError(unknown_name("stage", work.stage, known, " in " + display_path(file)));
+  }
+  progress.show("counting in convolution " + std::to_string(layer));
+  counted.finding = count_stage(submission, *stage, layers[layer - 1], counted.counts);
+  // Other headers may hold kernels with the same names.
+  std::set<std::string> used;
+  for (const DeviceLaunch& launch : counted.counts.launches) used.insert(launch.file);
+  for (const AccessNote& note : counted.counts.counted.accesses) used.insert(note.file);
+  std::erase_if(texts, [&](const fs::path& text) { return !used.contains(text.filename()); });
+  if (!texts.empty()) counted.sources = SourceText(texts);
+  return counted;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "grader/course/course.hpp"
+#include "grader/measure/stage_counts.hpp"
+#include "grader/submission/build_submission.hpp"
+
+namespace convlab::grader {
+
+/// Which convolution of which stage is counted.
+struct CountedWork {
+  SubmittedSources submitted{};
+  std::string stage{};  ///< empty: the only one
+  std::string network{};
+  int layer = 0;  ///< from 1; 0: the last
+};
+
+/// What was counted, and the sources to quote.
+struct CountedStage {
+  StageCounts counts{};
+  SourceText sources{};
+  std::optional<Finding> finding{};  ///< a race, or why the counts are missing
+  int layer = 0;
+};
+
+/// Builds a device file so that the emulated device counts, and counts one convolution of one
+/// image.
+/// @throws UsageError if there is no such stage or layer
+/// @throws EnvironmentError if the file cannot be built
+CountedStage counted_stage(const CountedWork& work);
+
+/// The file of a stage in a milestone's folder: the one with its name, or the only one.
+/// @param solution  "student" or "reference"
+/// @throws UsageError with the known ones if there is none
+SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
+                                  const std::string& stage);
+
+}  // namespace convlab::grader

@@ -1,0 +1,480 @@
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "common/base/whole_file.hpp"
+#include "grader/class/archive_files.hpp"
+#include "grader/class/class_pictures.hpp"
+#include "grader/class/grade_class.hpp"
+#include "grader/class/gradebook.hpp"
+#include "grader/class/similar.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/stop_signals.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/print_json.hpp"
+#include "grader/report/score_table.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void keep_what_is_done() {
+  stop_on_signals();
+  // Then a file limit is an error of write(), which SQLite reports, and does not end the program.
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGXFSZ, &action, nullptr);
+}
+
+struct Options {
+  std::string folder;
+  std::string database;
+  std::string roster;
+  std::string milestone;
+  std::string batches;
+  std::string grader;
+  std::string launcher = "local";
+  SlurmSettings slurm;
+  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  double limit_s = 1200.0;
+  bool no_speed = false;
+  bool again = false;
+  bool changed_rules = false;
+  bool allow_lower = false;
+  std::string leaderboard;
+
+  std::string name;
+  std::string format = "csv";
+  std::string output;
+  std::string result;
+  std::vector<std::string> hidden;
+  bool best = false;
+  bool list = false;
+  bool names = false;
+  bool json = false;
+  double least = 0.5;
+  std::string task_list;
+};
+
+fs::path database_of(const Options& options) {
+  return options.database.empty() ? build_folder() / "class" / "class.db"
+                                  : fs::path(options.database);
+}
+
+ClassDatabase open_database(const Options& options) {
+  return {database_of(options), ClassDatabase::Access::kRead};
+}
+
+std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& database) {
+  return database.submissions(options.name, options.milestone);
+}
+
+ExitCode grade(const Options& options) {
+  if (!options.milestone.empty()) find_milestone(options.milestone);
+  keep_what_is_done();
+  SlurmSettings slurm = options.slurm;
+  slurm.limit_s = options.limit_s;
+  const bool on_cluster = options.launcher == "slurm";
+  const ClassRequest request{
+      .folder = fs::absolute(options.folder).lexically_normal(),
+      .database = fs::absolute(database_of(options)),
+      .roster = options.roster,
+      .milestone = options.milestone,
+      .settings = {.grader = options.grader.empty() ? build_folder() / "bin" / "grader"
+                                                    : fs::absolute(options.grader),
+                   .batches = options.batches,
+                   .measures_speed = !options.no_speed,
+                   .limit_s = options.limit_s},
+      .times_alone = !on_cluster,  // there a job has its device alone
+      .launcher = on_cluster ? slurm_launcher(slurm) : local_launcher(options.jobs),
+      .again = options.changed_rules ? Again::kChangedRules
+               : options.again       ? Again::kAll
+                                     : Again::kNone,
+      .leaderboard = options.leaderboard,
+      .allow_lower = options.allow_lower};
+  return grade_class(request, stop_asked);
+}
+
+ExitCode status(const Options& options) {
+  const ClassDatabase database = open_database(options);
+  if (options.list) {
+    database.for_each_submission("", options.milestone, [](const SubmissionRow& row) {
+      constexpr int kNameWidth = 24;
+      std::cout << row_text(row, kNameWidth, true);
+    });
+    return ExitCode::kPassed;
+  }
+  std::map<std::string, std::string> words;
+  std::map<std::string, int> passed;
+  int all = 0;
+  for (const StateCount& each : database.counts()) {
+    if (!options.milestone.empty() && each.milestone != options.milestone) continue;
+    std::string& text = words[each.milestone];
+    text += (text.empty() ? "" : ", ") + std::to_string(each.count) + " " + to_string(each.state);
+    passed[each.milestone] += each.passed;
+    all += each.count;
+  }
+  std::cout << display_path(database.file()) << ": " << database.students().size() << " students, "
+            << all << " submissions\n";
+  for (const auto& [milestone, text] : words) {
+    std::cout << "  " << milestone << "  " << text << "; " << passed[milestone] << " passed\n";
+  }
+  return ExitCode::kPassed;
+}
+
+// The rules of the term; `best` overrules what they say of attempts.
+Term term_of(const Options& options, const ClassDatabase& database) {
+  Term term = term_in_force(database);
+  term.best = term.best || options.best;
+  return term;
+}
+
+// What the term makes of the attempts, of one student or milestone if the options name one. The
+// whole class decides, because late days are those of a term.
+std::vector<SettledAttempt> settled_rows(const Options& options, const ClassDatabase& database) {
+  auto all = settled(database.submissions(), term_of(options, database));
+  std::set<std::int64_t> wanted;
+  for (const SubmissionRow& row : rows_of(options, database)) wanted.insert(row.id);
+  std::erase_if(all, [&](const SettledAttempt& each) { return wanted.count(each.row.id) == 0; });
+  return all;
+}
+
+std::vector<SubmissionRow> counting_rows(const std::vector<SettledAttempt>& attempts) {
+  std::vector<SubmissionRow> rows;
+  for (const SettledAttempt& each : attempts) {
+    if (!each.counts) continue;
+    rows.push_back(each.row);
+    rows.back().earned = each.points;
+  }
+  return rows;
+}
+
+ExitCode show(const Options& options) {
+  const ClassDatabase database = open_database(options);
+  const auto attempts = settled_rows(options, database);
+  const auto rows = rows_of(options, database);
+  const auto earlier = database.earlier_outcomes();
+  if (rows.empty()) {
+    throw UsageError("There is no submission of '" + options.name +
+                     "'; grader class status --list shows all names.");
+  }
+  for (const SubmissionRow& row : rows) {
+    std::cout << "\n" << row_text(row, display_width(row.student), true);
+    std::cout << "  " << row.place << ", received " << row.received << "\n";
+    for (const SettledAttempt& each : attempts) {
+      if (each.row.id != row.id || each.late == 0) continue;
+      std::cout << "  " << each.late << " days late, " << each.free
+                << " of them free: " << points_text(each.points) << " points\n";
+    }
+    for (const EarlierOutcome& each : earlier) {
+      if (each.submission != row.id) continue;
+      std::cout << "  until " << each.replaced << ": " << points_text(each.earned) << " points, "
+                << (each.finding.empty() ? "no finding" : each.finding) << "\n";
+    }
+    for (const Comment& each : database.comments(row)) {
+      std::cout << paragraph("  ", (each.for_staff ? "note for staff: " : "comment: ") + each.text);
+    }
+    const std::optional<CheckResult> check = database.result(row.id);
+    if (!check) continue;
+    for (const Finding& finding : check->findings) std::cout << finding_text(finding);
+    if (check->score) std::cout << score_table(*check->score);
+  }
+  return ExitCode::kPassed;
+}
+
+void write_or_print(const Options& options, const std::string& text) {
+  if (options.output.empty()) {
+    std::cout << text;
+    return;
+  }
+  write_atomically(options.output, text);
+  std::cout << display_path(fs::absolute(options.output)) << "\n";
+}
+
+// A result file needs no database: in a Gradescope container there is no class.
+std::string gradescope_text(const Options& options) {
+  GradescopeSettings settings{.hidden = options.hidden};
+  if (!options.result.empty()) {
+    return gradescope_results(read_check_result(options.result), settings);
+  }
+  const ClassDatabase database = open_database(options);
+  const auto rows = counting_rows(settled_rows(options, database));
+  if (options.name.empty() || rows.size() != 1) {
+    throw UsageError(
+        "Gradescope takes one submission; name it: --student NAME --milestone m1, or "
+        "--result FILE.");
+  }
+  settings.seconds = rows.front().seconds;
+  settings.comments = comments_text(rows.front(), database);
+  const std::optional<CheckResult> check = database.result(rows.front().id);
+  return check ? gradescope_results(*check, settings) : gradescope_failure(rows.front().sentence);
+}
+
+ExitCode export_grades(const Options& options) {
+  if (options.format == "gradescope") {
+    write_or_print(options, gradescope_text(options));
+    return ExitCode::kPassed;
+  }
+  const ClassDatabase database = open_database(options);
+  const auto attempts = settled_rows(options, database);
+  Gradebook book{.students = database.students(), .rows = counting_rows(attempts)};
+  for (const SubmissionRow& row : book.rows) {
+    if (std::string text = comments_text(row, database); !text.empty()) {
+      book.comments[row.id] = std::move(text);
+    }
+  }
+  write_or_print(options, options.format == "canvas"   ? canvas_csv(book)
+                          : options.format == "moodle" ? moodle_csv(book)
+                          : options.format == "json"   ? list_json(attempts)
+                                                       : list_csv(attempts));
+  return ExitCode::kPassed;
+}
+
+ExitCode plot(const Options& options) {
+  const ClassDatabase database = open_database(options);
+  const auto rows = rows_of(options, database);
+  if (rows.empty()) {
+    throw UsageError("There is nothing to draw in " + display_path(database_of(options)) +
+                     (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
+  }
+  auto speeds = database.speeds();
+  std::erase_if(speeds, [&](const SpeedRow& row) {
+    return !options.milestone.empty() && row.milestone != options.milestone;
+  });
+  const fs::path folder =
+      options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
+  write_atomically(folder / "dashboard.html", html_of(class_dashboard(rows, speeds, options.names),
+                                                      course_folder() / "grader/report/pages"));
+  std::cout << display_path(folder / "dashboard.html") << "\n";
+  for (const auto& file : draw(class_figures(rows, speeds), folder)) {
+    std::cout << display_path(file) << "\n";
+  }
+  return ExitCode::kPassed;
+}
+
+// The texts that all students have: the hand-out, and the solutions if the tree has them.
+std::vector<OwnedSource> common_sources() {
+  std::vector<OwnedSource> sources;
+  for (const char* folder : {"milestones", "reference/solutions"}) {
+    const fs::path place = course_folder() / folder;
+    if (!fs::is_directory(place)) continue;
+    for (const SubmittedFile& file : read_submitted_files(place)) {
+      sources.push_back({.path = file.path, .text = file.text});
+    }
+  }
+  return sources;
+}
+
+ExitCode similar(const Options& options) {
+  std::vector<Student> roster;
+  if (!options.roster.empty()) roster = read_roster(options.roster);
+  std::vector<OwnedSource> sources;
+  for (const FoundSubmission& found : find_submissions(options.folder, roster)) {
+    try {
+      for (const MilestoneWork& work :
+           work_of(read_submitted_files(found.place), options.milestone)) {
+        for (const auto* files : {&work.headers, &work.files, &work.puzzles}) {
+          for (const SubmittedFile& file : *files) {
+            sources.push_back({found.student.name, file.path, file.text});
+          }
+        }
+      }
+    } catch (const RefusedSubmission& refused) {
+      if (!options.json) std::cout << found.student.name << " left out: " << refused.what() << "\n";
+    }
+  }
+  const auto pairs = similar_pairs(sources, common_sources(), options.least);
+  auto list = nlohmann::ordered_json::array();
+  for (const SimilarPair& pair : pairs) {
+    auto places = nlohmann::ordered_json::array();
+    for (const SharedPlace& place : pair.places) {
+      places.push_back({{"a", place.path_a},
+                        {"lines_a", {place.first_a, place.last_a}},
+                        {"b", place.path_b},
+                        {"lines_b", {place.first_b, place.last_b}}});
+    }
+    list.push_back({{"a", pair.a}, {"b", pair.b}, {"share", pair.share}, {"places", places}});
+    if (options.json) continue;
+    constexpr double kPercent = 100.0;
+    std::cout << static_cast<int>(kPercent * pair.share + 0.5) << " %  " << pair.a << " and "
+              << pair.b << "\n";
+    constexpr std::size_t kShown = 3;
+    for (std::size_t i = 0; i < std::min(kShown, pair.places.size()); ++i) {
+      const SharedPlace& place = pair.places[i];
+      std::cout << "      " << place.path_a << ":" << place.first_a << "-" << place.last_a
+                << "  like  " << place.path_b << ":" << place.first_b << "-" << place.last_b
+                << "\n";
+    }
+  }
+  if (options.json) {
+    print_json({{"pairs", list}});
+  } else {
+    std::cout << pairs.size() << " pairs share at least "
+              << static_cast<int>(100.0 * options.least + 0.5)
+              << " % of their fingerprints. These are places to look at, not verdicts.\n";
+  }
+  return ExitCode::kPassed;
+}
+
+ExitCode run_tasks(const Options& options) {
+  keep_what_is_done();
+  std::vector<Task> tasks;
+  std::istringstream list(read_text(options.task_list));
+  for (std::string folder; std::getline(list, folder);) tasks.emplace_back(folder);
+  run_chunk(
+      tasks, [](std::size_t) {}, &stop_asked);
+  return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
+}
+
+void add_database(CLI::App& command, Options& options) {
+  command.add_option("--database", options.database,
+                     "File of the class (default: build/class/class.db)");
+}
+
+void add_selection(CLI::App& command, Options& options) {
+  add_database(command, options);
+  command.add_option("--milestone", options.milestone, "Only this milestone");
+}
+
+void add_grade(CLI::App& group, const std::shared_ptr<Options>& options, ExitCode& exit_code) {
+  CLI::App* command =
+      group.add_subcommand("grade", "Grades a folder of submissions; continues where it stopped");
+  command->add_option("DIR", options->folder, "Archives, source files, folders")->required();
+  add_database(*command, *options);
+  command->add_option("--milestone", options->milestone,
+                      "m1, m2, … (default: what each submission changed of the hand-out)");
+  command->add_option("--roster", options->roster, "CSV file with the students (docs/class.md)");
+  command->add_option("--batches", options->batches, "As in grader check");
+  command
+      ->add_option("--jobs", options->jobs, "Submissions at the same time (default: one per core)")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--limit", options->limit_s, "Seconds that grading one submission may take")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI::Option* again = command->add_flag("--again", options->again,
+                                         "Also what is graded already; keeps the old outcomes");
+  command
+      ->add_flag("--changed-rules", options->changed_rules,
+                 "With --again: only what other rules for points, or another grader, graded")
+      ->needs(again);
+  command->add_flag("--allow-lower", options->allow_lower, "With --again: points may fall")
+      ->needs(again);
+  command->add_option("--leaderboard", options->leaderboard,
+                      "HTML page of ranks, with aliases, that each graded submission rewrites");
+  command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
+  command->add_option("--launcher", options->launcher, "local, or slurm: as an array of jobs")
+      ->check(CLI::IsMember({"local", "slurm"}))
+      ->capture_default_str();
+  command->add_option("--chunk", options->slurm.chunk, "slurm: submissions per job")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command->add_option("--gres", options->slurm.gres, "slurm: devices per job; '' for none")
+      ->capture_default_str();
+  command->add_option("--partition", options->slurm.partition, "slurm: partition");
+  command->add_option("--memory", options->slurm.memory_mib, "slurm: MiB per job")
+      ->capture_default_str();
+  command->add_option("--sbatch", options->slurm.options, "slurm: one more option of sbatch");
+  command->add_option("--grader", options->grader)->group("");  // for tests: what checks
+  command->footer(
+      "Checks correctness in parallel, then takes times, one submission after the\n"
+      "other. Ctrl-C keeps finished submissions; the same command continues.\n\n"
+      "Examples:\n"
+      "  build/bin/grader class grade submissions/\n"
+      "  build/bin/grader class grade submissions/m2 --milestone m2 --roster class.csv");
+  command->callback([options, &exit_code] { exit_code = grade(*options); });
+}
+
+void add_export(CLI::App& group, const std::shared_ptr<Options>& options, ExitCode& exit_code) {
+  CLI::App* command = group.add_subcommand("export", "Writes the points for other programs");
+  add_selection(*command, *options);
+  command->add_option("--format", options->format, "csv, canvas, moodle, json, gradescope")
+      ->check(CLI::IsMember({"csv", "canvas", "moodle", "json", "gradescope"}))
+      ->capture_default_str();
+  command->add_option("--output", options->output, "File (default: standard output)");
+  command->add_flag("--best", options->best, "The best attempt counts, not the last");
+  command->add_option("--student", options->name, "Only this student");
+  command->add_option("--result", options->result,
+                      "gradescope: a result of grader check instead of the class");
+  command->add_option("--hide", options->hidden,
+                      "gradescope: items that students see after publishing, such as speed or "
+                      "'network 10000'");
+  command->footer(
+      "Examples:\n"
+      "  build/bin/grader class export --format canvas --output canvas.csv\n"
+      "  build/bin/grader class export --format gradescope --student alice");
+  command->callback([options, &exit_code] { exit_code = export_grades(*options); });
+}
+
+}  // namespace
+
+void add_class(CLI::App& app, ExitCode& exit_code) {
+  auto options = std::make_shared<Options>();
+  CLI::App* group = app.add_subcommand("class", "Grades a class and keeps its points");
+  group->require_subcommand(1);
+  add_grade(*group, options, exit_code);
+
+  CLI::App* command = group->add_subcommand("status", "Counts graded submissions, or lists all");
+  add_selection(*command, *options);
+  command->add_flag("--list", options->list, "One line for each submission");
+  command->footer("Example:\n  build/bin/grader class status --milestone m2 --list");
+  command->callback([options, &exit_code] { exit_code = status(*options); });
+
+  command = group->add_subcommand("show", "Shows one student's findings and points");
+  command->add_option("NAME", options->name, "Name, login, number or alias")->required();
+  add_selection(*command, *options);
+  command->footer("Example:\n  build/bin/grader class show \"Doe, Jane\"");
+  command->callback([options, &exit_code] { exit_code = show(*options); });
+
+  add_export(*group, options, exit_code);
+  term_commands::add(*group, exit_code);
+
+  command = group->add_subcommand("plot", "Draws plots of the class and an HTML dashboard");
+  add_selection(*command, *options);
+  command->add_option("--output", options->output, "Folder (default: build/class/plots)");
+  command->add_flag("--names", options->names, "Names instead of aliases");
+  command->footer("Example:\n  build/bin/grader class plot --milestone m2 --output slides");
+  command->callback([options, &exit_code] { exit_code = plot(*options); });
+
+  command = group->add_subcommand("similar", "Lists similar submissions, also renamed ones");
+  command->add_option("DIR", options->folder, "As in class grade")->required();
+  command->add_option("--milestone", options->milestone, "Only this milestone");
+  command->add_option("--roster", options->roster, "CSV file with the students");
+  command->add_option("--least", options->least, "Smallest share of fingerprints to report")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print all pairs and places as JSON");
+  command->footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
+  command->callback([options, &exit_code] { exit_code = similar(*options); });
+
+  // Internal commands: the task of a launcher's job, and the reader of archives in its box.
+  command = group->add_subcommand("task", "")->group("");
+  command->add_option("--list", options->task_list)->required();
+  command->callback([options, &exit_code] { exit_code = run_tasks(*options); });
+  command = group->add_subcommand("unpack", "")->group("");
+  command->add_option("FILE", options->folder)->required();
+  command->callback([options, &exit_code] {
+    answer_in_box(options->folder);
+    exit_code = ExitCode::kPassed;
+  });
+  group->footer(
+      "Examples:\n"
+      "  build/bin/grader class grade submissions/\n"
+      "  build/bin/grader class status --list\n"
+      "  build/bin/grader class show alice\n"
+      "  build/bin/grader class export --format canvas --output canvas.csv\n"
+      "  build/bin/grader class plot\n"
+      "  build/bin/grader class similar submissions/");
+}
+
+}  // namespace convlab::grader

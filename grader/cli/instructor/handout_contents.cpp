@@ -1,0 +1,251 @@
+#include "grader/cli/instructor/handout_contents.hpp"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+
+#include "common/base/lines.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/class/similar.hpp"
+#include "grader/course/handout.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_source(const std::string& file) {
+  return file.ends_with(".cpp") || file.ends_with(".cu") || file.ends_with(".cuh") ||
+         file.ends_with(".hpp");
+}
+
+/// The text files below a folder, by their path from it.
+std::map<std::string, std::string> texts_below(const fs::path& folder) {
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::string text = read_text(entry.path());
+    if (text.find('\0') != std::string::npos) continue;
+    texts.emplace(entry.path().lexically_relative(folder).generic_string(), std::move(text));
+  }
+  return texts;
+}
+
+std::string without_spaces(const std::string& line) {
+  std::string squeezed;
+  for (const char c : line) {
+    if (std::isspace(static_cast<unsigned char>(c)) == 0) squeezed += c;
+  }
+  return squeezed;
+}
+
+// Shorter lines say nothing: "float sum = 0;".
+constexpr std::size_t kTelling = 16;
+
+// A line that computes: the others declare, and stand in every exercise.
+bool computes(const std::string& line) {
+  return std::ranges::any_of(
+      std::initializer_list<const char*>{"[", "%", "?", "+=", "<<<", "_sync(", " * "},
+      [&](const char* sign) { return line.find(sign) != std::string::npos; });
+}
+
+/// The lines of the solutions that tell something, without spaces, by how they begin.
+class TellingLines {
+ public:
+  explicit TellingLines(const HandoutList& list) {
+    for (const std::string& line : list.told) told_.insert(without_spaces(line));
+  }
+
+  void add(const std::string& path, const std::string& text) {
+    int number = 0;
+    for (std::string line : lines_of(text)) {
+      ++number;
+      line.resize(std::min(line.size(), line.find("//")));
+      const std::string squeezed = without_spaces(line);
+      if (squeezed.size() < kTelling || squeezed.front() == '#' || !computes(line)) continue;
+      if (told_.count(squeezed) > 0) continue;
+      by_start_[squeezed.substr(0, kTelling)].push_back(
+          {squeezed, path + ":" + std::to_string(number)});
+    }
+  }
+
+  /// The place of a line that `line` contains, or "".
+  [[nodiscard]] std::string place_in(const std::string& line) const {
+    const std::string squeezed = without_spaces(line);
+    for (std::size_t at = 0; at + kTelling <= squeezed.size(); ++at) {
+      const auto found = by_start_.find(squeezed.substr(at, kTelling));
+      if (found == by_start_.end()) continue;
+      for (const auto& [whole, place] : found->second) {
+        if (squeezed.compare(at, whole.size(), whole) == 0) return place;
+      }
+    }
+    return "";
+  }
+
+ private:
+  std::set<std::string> told_;
+  std::unordered_map<std::string, std::vector<std::pair<std::string, std::string>>> by_start_;
+};
+
+// The batches that the chapters publish; others are hidden, and are counted when they are checked.
+const std::set<int>& published_batches() {
+  static const std::set<int> batches = {100, 500, 1000, 5000, 10'000};
+  return batches;
+}
+
+// "## What it *says*, twice" has the anchor what-it-says-twice.
+std::set<std::string> anchors_of(const std::string& page) {
+  std::set<std::string> anchors;
+  for (const std::string& line : lines_of(page)) {
+    if (!line.starts_with('#')) continue;
+    std::string anchor;
+    for (const char c : trimmed(line.substr(std::min(line.size(), line.find_first_not_of('#'))))) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == ' ') anchor += '-';
+      if (std::isalnum(byte) != 0 || c == '-' || c == '_' || byte >= 0x80) {
+        anchor += static_cast<char>(std::tolower(byte));
+      }
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
+}  // namespace
+
+HandoutList HandoutList::read(const fs::path& file) {
+  HandoutList list;
+  for (const std::string& line : lines_of(read_text(file))) {
+    if (line.empty() || line.front() == '#') continue;
+    const std::string told = "told ";
+    if (line.starts_with(told)) {
+      list.told.push_back(line.substr(told.size()));
+    } else {
+      list.patterns.push_back(line);
+    }
+  }
+  return list;
+}
+
+bool HandoutList::names(const std::string& file) const {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    if (pattern.ends_with("/**")) return file.starts_with(pattern.substr(0, pattern.size() - 2));
+    const bool folder = pattern.ends_with("/");
+    const std::string name = folder ? pattern + "*" : pattern;
+    return fnmatch(name.c_str(), file.c_str(), FNM_PATHNAME) == 0;
+  });
+}
+
+std::string page_for_students(const std::string& page) {
+  std::string kept;
+  bool for_instructors = false;
+  bool diff = false;
+  for (const std::string& line : lines_of(page)) {
+    if (line == "<!-- for instructors -->") for_instructors = true;
+    if (line == "```diff") diff = true;
+    if (!for_instructors && !diff && line != "<!-- for everybody -->") kept += line + "\n";
+    if (line == "<!-- for everybody -->") for_instructors = false;
+    if (line == "```") diff = false;
+  }
+  return kept;
+}
+
+std::vector<std::string> answers_in(const fs::path& tree, const fs::path& solutions,
+                                    const HandoutList& list) {
+  std::vector<std::string> problems;
+  TellingLines lines(list);
+  std::map<std::string, std::string> whole;
+  std::vector<OwnedSource> sources;
+  for (const auto& [path, text] : texts_below(solutions)) {
+    if (!is_source(path) || path.find("tests/") != std::string::npos) continue;
+    whole.emplace(text, path);
+    lines.add(path, text);
+    sources.push_back({.owner = "solution " + path, .path = path, .text = text});
+  }
+  if (whole.empty()) {
+    return {"There are no solutions to compare with in " + solutions.string() + "."};
+  }
+  for (const auto& [path, text] : texts_below(tree)) {
+    if (whole.count(text) > 0) {
+      problems.push_back(path + " is the solution " + whole[text] + ".");
+      continue;
+    }
+    int number = 0;
+    for (const std::string& line : lines_of(text)) {
+      ++number;
+      if (const std::string place = lines.place_in(line); !place.empty()) {
+        problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
+                           trimmed(line).substr(0, 120));
+      }
+    }
+    // A puzzle asks for a line or two, so its frame is most of its solution.
+    if (path.starts_with("milestones/") && is_source(path) && !is_puzzle(path)) {
+      sources.push_back({path, path, text});
+    }
+  }
+  // An exercise that is most of a solution under other names. The frame of a stage is common.
+  constexpr double kMost = 0.8;
+  for (const SimilarPair& pair : similar_pairs(sources, {}, kMost)) {
+    const bool a = pair.a.starts_with("solution ");
+    if (a == pair.b.starts_with("solution ") || pair.shared < 20) continue;
+    problems.push_back((a ? pair.b : pair.a) + " is much like the " + (a ? pair.a : pair.b) + ".");
+  }
+  for (const auto& entry : fs::directory_iterator(tree / "reference/oracle/expected")) {
+    const auto json = nlohmann::json::parse(read_text(entry.path()));
+    for (const auto& each : json.at("counts")) {
+      if (published_batches().count(each.at("batch")) > 0) continue;
+      problems.push_back(entry.path().filename().string() +
+                         " tells the count of the hidden batch " + each.at("batch").dump() + ".");
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> broken_links(const fs::path& tree) {
+  std::vector<std::string> problems;
+  const auto texts = texts_below(tree);
+  const auto leads_somewhere = [&](const fs::path& folder, const std::string& link) {
+    const auto hash = link.find('#');
+    const std::string name = link.substr(0, hash);
+    const std::string path = (folder / name).lexically_normal().generic_string();
+    if (!fs::exists(tree / path)) return false;
+    if (hash == std::string::npos || !path.ends_with(".md")) return true;
+    return anchors_of(texts.at(path)).count(link.substr(hash + 1)) > 0;
+  };
+  for (const auto& [path, text] : texts) {
+    const bool page = path.ends_with(".md") || path.ends_with(".ipynb");
+    int number = 0;
+    for (const std::string& line : lines_of(text)) {
+      ++number;
+      const auto check = [&](const fs::path& folder, const std::string& link) {
+        if (leads_somewhere(folder, link)) return;
+        problems.push_back(path + ":" + std::to_string(number) + " leads to " + link +
+                           ", which is not there.");
+      };
+      for (auto at = line.find("]("); page && at != std::string::npos;
+           at = line.find("](", at + 1)) {
+        std::string link = line.substr(at + 2, line.find(')', at) - at - 2);
+        if (link.find("://") != std::string::npos) continue;
+        if (link.starts_with('#')) link = fs::path(path).filename().string() + link;
+        check(fs::path(path).parent_path(), link);
+      }
+      // Programs and exercises name pages: docs/setup.md.
+      for (auto at = line.find("docs/"); !page && at != std::string::npos;
+           at = line.find("docs/", at + 1)) {
+        const auto end = line.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/#.", at);
+        std::string link = line.substr(at, end - at);
+        while (link.ends_with('.') || link.ends_with('#')) link.pop_back();
+        if (link.find(".md") != std::string::npos) check("", link);
+      }
+    }
+  }
+  return problems;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,398 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/base/lines.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/handout.hpp"
+#include "grader/course/hints.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/report/print_json.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/scores/grade.hpp"
+#include "grader/scores/score_rules.hpp"
+
+namespace convlab::grader::lint_command {
+
+namespace {
+
+struct Options {
+  int batch = 4;
+  std::string milestone;
+  bool skip_references = false;
+  bool update = false;
+  bool json = false;
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Collects the examined items, and prints them unless the output is JSON.
+class Report {
+ public:
+  Report(std::string milestone, bool prints) : milestone_(std::move(milestone)), prints_(prints) {}
+
+  /// @param problems  none: it is as it should be
+  void item(const std::string& what, const std::vector<std::string>& problems) {
+    progress_.clear();
+    good_ = good_ && problems.empty();
+    items_.push_back({{"milestone", milestone_}, {"item", what}, {"problems", problems}});
+    if (!prints_) return;
+    std::cout << coloured(problems.empty() ? "ok    " : "WRONG ",
+                          problems.empty() ? Colour::kGood : Colour::kBad)
+              << milestone_ << "  " << what << "\n";
+    for (const std::string& problem : problems) std::cout << paragraph("        → ", problem);
+    std::cout << std::flush;
+  }
+
+  void announce(const std::string& what) { progress_.show(milestone_ + ": " + what); }
+  void done() { progress_.clear(); }
+  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] const nlohmann::ordered_json& items() const { return items_; }
+
+ private:
+  std::string milestone_;
+  bool prints_;
+  ProgressLine progress_;
+  nlohmann::ordered_json items_ = nlohmann::ordered_json::array();
+  bool good_ = true;
+};
+
+std::vector<std::string> chapter_problems(const CourseMilestone& milestone) {
+  const std::string text = read_text(milestone.folder / "README.md");
+  const std::string heading = "# Milestone " + milestone.id.substr(1) + ": ";
+  std::vector<std::string> problems;
+  if (!text.starts_with(heading)) problems.push_back("README.md does not begin with " + heading);
+  if (!contains(text, "grader check " + milestone.id)) {
+    problems.push_back("README.md does not say how to check: grader check " + milestone.id);
+  }
+  return problems;
+}
+
+void examine_hints(const std::string& name, const std::vector<std::string>& hints,
+                   std::size_t least, std::vector<std::string>& problems) {
+  constexpr std::size_t kShortest = 40;
+  if (hints.size() < least) {
+    problems.push_back("hints.json has only " + std::to_string(hints.size()) + " hints for " +
+                       name + "; there should be at least " + std::to_string(least) + ".");
+  }
+  for (const std::string& hint : hints) {
+    if (hint.size() >= kShortest) continue;
+    problems.push_back("hints.json has a hint for " + name + " that is no sentence: " + hint);
+  }
+}
+
+// A stage has at least four hints of its own, from a nudge to nearly the code.
+std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
+  const Hints hints = read_hints(milestone.folder / "hints.json");
+  std::vector<std::string> problems;
+  examine_hints("the milestone", hints.general, 3, problems);
+  for (const auto& [stage, list] : hints.stages) examine_hints(stage, list, 4, problems);
+  for (const Puzzle& puzzle : puzzles_of(milestone)) {
+    if (hints.stages.contains(puzzle.stage)) continue;
+    problems.push_back("hints.json has no hints for the puzzle " + puzzle.stage + ".");
+  }
+  return problems;
+}
+
+std::vector<std::string> finding_hint_problems() {
+  std::vector<std::string> problems;
+  for (const auto& [id, list] :
+       read_hints(course_folder() / "milestones" / "finding_hints.json", false).stages) {
+    if (std::ranges::find(catalogue(), id, &Diagnosis::id) == catalogue().end()) {
+      problems.push_back("finding_hints.json has hints for " + id + ", which no check finds.");
+    }
+    examine_hints(id, list, 1, problems);
+  }
+  return problems;
+}
+
+// Stages that a program may lack because a library is missing: their ids, by the hand-out's path.
+std::map<std::string, std::string> optional_stages(const CourseMilestone& milestone) {
+  std::map<std::string, std::string> optional;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    const std::string text = read_text(course_folder() / file.path);
+    const std::size_t left_out = text.find("StageLeftOut");
+    if (left_out == std::string::npos) continue;
+    const std::size_t id = text.find('"', left_out) + 1;
+    optional[file.path] = text.substr(id, text.find('"', id) - id);
+  }
+  return optional;
+}
+
+std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
+  std::vector<std::string> problems;
+  std::set<std::string> known;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    known.insert(file.path);
+    if (!is_as_handed_out(file)) {
+      problems.push_back(file.path +
+                         " is not as milestones/handout.sha256 says; if it should be, "
+                         "build/bin/grader lint --update renews that file.");
+    }
+  }
+  for (const auto& file : source_files(milestone)) {
+    const std::string path = file.lexically_relative(course_folder()).generic_string();
+    if (!known.contains(path)) problems.push_back(path + " is not in milestones/handout.sha256.");
+  }
+  return problems;
+}
+
+// Every source of the course begins with these: idea, picture, cost, expectation, how to run it.
+std::vector<std::string> header_problems(const std::string& path) {
+  const std::string text = read_text(course_folder() / path);
+  std::vector<std::string> problems;
+  for (const char* part : {"// Idea  ", "// Cost  ", "// Expect", "// Run   "}) {
+    if (!contains(text, part)) {
+      problems.push_back(path + " has no line that begins with '" + part + "'.");
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> task_problems(const CourseMilestone& milestone) {
+  std::vector<std::string> problems;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    if (is_puzzle(file.path)) continue;
+    for (std::string& problem : header_problems(file.path)) problems.push_back(std::move(problem));
+    const std::string text = read_text(course_folder() / file.path);
+    for (const std::string& part : {std::string("Fill in: about"), std::string("// Picture"),
+                                    "convlab::not_implemented(\"" + file.path + "\");"}) {
+      if (!contains(text, part)) problems.push_back(file.path + " lacks: " + part);
+    }
+  }
+  return problems;
+}
+
+std::vector<std::string> reference_header_problems(const CourseMilestone& milestone) {
+  const CourseMilestone mirror{
+      .id = milestone.id,
+      .title = milestone.title,
+      .folder = course_folder() / "reference" / "solutions" / milestone.folder.filename()};
+  std::vector<std::string> problems;
+  for (const auto& file : source_files(mirror)) {
+    const std::string path = file.lexically_relative(course_folder()).generic_string();
+    const std::string text = read_text(file);
+    const bool is_stage = contains(text, "CpuStage stage(") || contains(text, "> stage(");
+    if (!is_stage || contains(path, "/tests/") || is_puzzle(path)) continue;
+    for (std::string& problem : header_problems(path)) problems.push_back(std::move(problem));
+  }
+  return problems;
+}
+
+GradeObserver observer_of(Report& report) {
+  return {.announce = [&report](const std::string& what) { report.announce(what); },
+          .cases_passed = [](const StageInfo&, std::size_t) {},
+          .run_ended = [](const RunResult&) {},
+          .found = [](const StageInfo&, const Finding&) {},
+          .noted = [](const StageInfo&, const std::string&) {},
+          .warned = [](const StageInfo&, const Finding&) {}};
+}
+
+std::set<std::string> stages_of(const CheckResult& result) {
+  std::set<std::string> stages;
+  for (const CaseResult& test : result.cases) stages.insert(test.stage);
+  return stages;
+}
+
+// Every stage must give E-not-implemented, which names its file.
+std::vector<std::string> handout_problems(const CourseMilestone& milestone, Report& report,
+                                          std::set<std::string>& stages) {
+  const CheckResult result = grade(
+      {.milestone = milestone.id, .program = program_of(milestone.id, "student"), .batches = {1}},
+      observer_of(report));
+  stages = stages_of(result);
+  std::vector<std::string> problems;
+  std::string seen;
+  for (const Finding& finding : result.findings) {
+    seen += finding.seen;
+    if (finding.id == "E-not-implemented") continue;
+    problems.push_back("Stage '" + finding.stage + "' gives " + finding.id +
+                       " instead of E-not-implemented: " + finding.seen);
+  }
+  if (result.findings.size() != std::max<std::size_t>(1, stages.size())) {
+    problems.push_back("A stage passes as it is handed out.");
+  }
+  const auto optional = optional_stages(milestone);
+  for (const HandoutFile& file : handout_files(milestone)) {
+    if (is_puzzle(file.path)) continue;
+    const auto found = optional.find(file.path);
+    if (found != optional.end() && !stages.contains(found->second)) continue;
+    if (!contains(seen, file.path)) problems.push_back("No finding names " + file.path + ".");
+  }
+  return problems;
+}
+
+std::vector<std::string> reference_problems(const CourseMilestone& milestone, int batch,
+                                            Report& report, std::set<std::string>& stages) {
+  const CheckResult result = grade({.milestone = milestone.id,
+                                    .solution = "reference",
+                                    .program = program_of(milestone.id, "reference"),
+                                    .batches = {batch}},
+                                   observer_of(report));
+  stages = stages_of(result);
+  std::vector<std::string> problems;
+  for (const Finding& finding : result.findings) {
+    problems.push_back("Stage '" + finding.stage + "': " + finding.id + ", " + finding.seen);
+  }
+  if (result.result.runs.size() != stages.size())
+    problems.push_back("A stage did not reach the network.");
+  return problems;
+}
+
+// The puzzles as the reference solves them: those handed out, with the lines changed that
+// reference/solutions/…/puzzles says. Nothing where the reference is not part of the tree.
+std::vector<Puzzle> solved_puzzles(const CourseMilestone& milestone, const std::string& folder) {
+  const auto changes =
+      course_folder() / "reference" / "solutions" / milestone.folder.filename() / folder;
+  if (!std::filesystem::is_directory(changes)) return {};
+  std::vector<Puzzle> puzzles = puzzles_of(milestone, folder);
+  for (Puzzle& puzzle : puzzles) {
+    const auto name = puzzle.file.filename();
+    const auto change = changes / std::filesystem::path(name).replace_extension(".change");
+    const auto file = build_folder() / "solved-puzzles" / milestone.id / name;
+    std::filesystem::create_directories(file.parent_path());
+    write_atomically(file,
+                     with_changed_lines(read_text(puzzle.file), read_text(change), name.string()));
+    puzzle.file = file;
+  }
+  return puzzles;
+}
+
+// As handed out no puzzle is solved; the reference solves all of them.
+std::vector<std::string> puzzle_problems(const CourseMilestone& milestone,
+                                         const std::string& folder, Report& report) {
+  std::vector<std::string> problems;
+  for (const bool reference : {false, true}) {
+    const auto puzzles =
+        reference ? solved_puzzles(milestone, folder) : puzzles_of(milestone, folder);
+    if (puzzles.empty()) continue;
+    const PuzzleWalk walk = walk_puzzles(
+        milestone, puzzles, {},
+        [&](const Puzzle& puzzle) { report.announce("the puzzle " + puzzle.stage); }, true);
+    for (const Puzzle& puzzle : puzzles) {
+      const bool solved = walk.solved.contains(puzzle.stage);
+      if (!reference && solved) problems.push_back(puzzle.stage + " is solved as handed out.");
+    }
+    if (!reference || walk.waits.file.empty()) continue;
+    problems.push_back("The reference does not solve " + walk.waits.stage + ". " +
+                       walk.finding->id + ": " + walk.finding->seen);
+  }
+  return problems;
+}
+
+// `references` is empty where they were not run.
+std::vector<std::string> score_problems(const CourseMilestone& milestone,
+                                        const std::set<std::string>& stages,
+                                        const std::set<std::string>& references) {
+  const ScoreRules rules = load_score_rules(milestone.folder);
+  std::set<std::string> scored;
+  std::vector<std::string> problems;
+  for (const ScoreRule& rule : rules.items) {
+    scored.insert(rule.stage);
+    const bool is_left_out = !stages.contains(rule.stage);
+    if (rule.what == ScoreRule::What::kSpeed && !references.empty() && !is_left_out &&
+        !references.contains(rule.reference)) {
+      problems.push_back("scores.json compares with the reference's stage '" + rule.reference +
+                         "', which does not exist.");
+    }
+  }
+  std::set<std::string> known = stages;
+  for (const auto& [path, stage] : optional_stages(milestone)) known.insert(stage);
+  if (scored != known) {
+    problems.push_back("scores.json gives points for other stages than the milestone has.");
+  }
+  return problems;
+}
+
+void lint(const CourseMilestone& milestone, const Options& options, Report& report) {
+  const auto examined = [&](const std::string& what, const auto& examine) {
+    std::vector<std::string> problems;
+    try {
+      problems = examine();
+    } catch (const Error& error) {
+      problems = {error.what()};
+    }
+    report.item(what, problems);
+  };
+  std::set<std::string> stages;
+  std::set<std::string> references;
+  examined("chapter", [&] { return chapter_problems(milestone); });
+  examined("hints", [&] { return hint_problems(milestone); });
+  examined("hints for findings", finding_hint_problems);
+  examined("exercises as in milestones/handout.sha256",
+           [&] { return manifest_problems(milestone); });
+  examined("exercises say what to do", [&] { return task_problems(milestone); });
+  examined("exercises compile and fail politely",
+           [&] { return handout_problems(milestone, report, stages); });
+  const bool has_reference = std::filesystem::exists(program_of(milestone.id, "reference"));
+  if (has_reference && !options.skip_references) {
+    examined("puzzles wait, and the reference solves them",
+             [&] { return puzzle_problems(milestone, "puzzles", report); });
+    examined("repairs are broken, and the reference mends them",
+             [&] { return puzzle_problems(milestone, "repairs", report); });
+    examined("reference stages have their headers",
+             [&] { return reference_header_problems(milestone); });
+    examined("reference passes every case and batch " + std::to_string(options.batch),
+             [&] { return reference_problems(milestone, options.batch, report, references); });
+  }
+  examined("points", [&] { return score_problems(milestone, stages, references); });
+  report.done();
+}
+
+void update_manifest() {
+  std::vector<std::filesystem::path> files;
+  for (const CourseMilestone& milestone : milestones()) {
+    for (const auto& file : source_files(milestone)) files.push_back(file);
+  }
+  std::string text;
+  for (const SourceFile& file : describe_files(files)) {
+    text.append(file.sha256).append("  ").append(file.path).append(1, '\n');
+  }
+  write_atomically(course_folder() / "milestones" / "handout.sha256", text);
+}
+
+ExitCode run(const Options& options) {
+  if (!options.milestone.empty()) find_milestone(options.milestone);  // throws if there is none
+  if (options.update) update_manifest();
+  bool good = true;
+  auto items = nlohmann::ordered_json::array();
+  for (const CourseMilestone& milestone : milestones()) {
+    if (!options.milestone.empty() && milestone.id != options.milestone) continue;
+    Report report(milestone.id, !options.json);
+    lint(milestone, options, report);
+    good &= report.good();
+    items.insert(items.end(), report.items().begin(), report.items().end());
+  }
+  if (options.json) {
+    print_json({{"whole", good}, {"items", items}});
+    return good ? ExitCode::kPassed : ExitCode::kFallsShort;
+  }
+  std::cout << (good ? "The course is complete.\n" : "Fix what is marked WRONG.\n");
+  return good ? ExitCode::kPassed : ExitCode::kFallsShort;
+}
+
+}  // namespace
+
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "lint", "For instructors: is the course complete? (also a test in CI)", run);
+  command.add_option("MILESTONE", options.milestone, "Only this milestone");
+  command.add_option("--batch", options.batch, "Images that the reference stages classify")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command.add_flag("--no-references", options.skip_references, "Leave the reference solutions out");
+  command.add_flag("--update", options.update, "First update milestones/handout.sha256");
+  command.add_flag("--json", options.json, "Print JSON instead of text");
+  command.footer("Example:\n  build/bin/grader lint");
+}
+
+}  // namespace convlab::grader::lint_command

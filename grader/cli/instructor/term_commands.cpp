@@ -1,0 +1,272 @@
+// Commands of `grader class` for what a term brings beside grading: its rules, comments,
+// submissions that no longer count.
+#include <iostream>
+#include <map>
+
+#include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/class/grade_class.hpp"
+#include "grader/class/gradebook.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/course.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/score_table.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader::term_commands {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string database;
+  std::string file;
+  std::string name;
+  std::string milestone;
+  std::string finding;
+  std::string place;
+  std::string text;
+  std::string evidence;
+  std::string output;
+  int attempt = 0;
+  bool allow_lower = false;
+  bool undo = false;
+  bool for_staff = false;
+};
+
+fs::path file_of(const Options& options) {
+  return options.database.empty() ? build_folder() / "class" / "class.db"
+                                  : fs::path(options.database);
+}
+
+// The attempt that a command names; without a number the last one.
+SubmissionRow attempt_of(const Options& options, const ClassDatabase& database) {
+  const auto rows = database.submissions(options.name, options.milestone);
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+    if (options.attempt == 0 || row->attempt == options.attempt) return *row;
+  }
+  throw UsageError("There is no " +
+                   (options.attempt > 0 ? "attempt " + std::to_string(options.attempt)
+                                        : std::string("submission")) +
+                   " of '" + printable_line(options.name) + "' for " +
+                   printable_line(options.milestone) + "; grader class status --list shows all.");
+}
+
+void print_term(const Term& term) {
+  std::cout << term.name << ", " << utc_text(term.begins) << " to " << utc_text(term.ends) << "\n";
+  for (const auto& [milestone, due] : term.due) {
+    std::cout << "  " << milestone << "  due " << utc_text(due) << "\n";
+  }
+  for (const auto& [whose, due] : term.extensions) {
+    std::cout << "  " << whose.second << "  due " << utc_text(due) << " for " << whose.first
+              << "\n";
+  }
+  std::cout << paragraph(
+      "  ", std::to_string(term.late_days) +
+                " late days for each student; after them each day costs " +
+                points_text(term.penalty) + " % of the points" +
+                (term.closes_after > 0 ? ", and " + std::to_string(term.closes_after) +
+                                             " days after the due date nothing is earned"
+                                       : "") +
+                ". The " + (term.best ? "best" : "last") + " attempt counts. " +
+                (term.attempts_per_hour > 0 ? "At most " + std::to_string(term.attempts_per_hour) +
+                                                  " attempts an hour are graded; others wait."
+                                            : "Attempts are not limited."));
+}
+
+// The points by student and milestone.
+std::map<std::string, double> points_under(const std::vector<SubmissionRow>& rows,
+                                           const Term& term) {
+  std::map<std::string, double> points;
+  for (const SubmissionRow& row : counting(rows, term)) {
+    points[row.student + " " + row.milestone] = row.earned;
+  }
+  return points;
+}
+
+void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term,
+                        const std::string& file) {
+  constexpr std::int64_t kMonth = 31 * 86'400;
+  std::string first;
+  for (const SubmissionRow& row : rows) {
+    const auto received = time_of(row.received);
+    if (!received) continue;
+    if (*received >= term.begins - kMonth && *received <= term.ends + kMonth) return;
+    if (first.empty()) first = row.received;
+  }
+  if (first.empty()) return;
+  throw UsageError("The term file " + file + " is for " + utc_text(term.begins) + " to " +
+                   utc_text(term.ends) + ", but the submissions are of other times (the first of " +
+                   first + "); is it the file of another year?");
+}
+
+ExitCode set_term(const Options& options) {
+  if (options.file.empty()) {
+    const ClassDatabase database(file_of(options), ClassDatabase::Access::kRead);
+    if (database.term_text().empty())
+      throw UsageError("No term file is in force; name one: grader class term FILE");
+    print_term(term_in_force(database));
+    return ExitCode::kPassed;
+  }
+  const std::string text = read_text(options.file);
+  ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
+  const Term term = parse_term(text, options.file, database.students());
+  for (const auto& [milestone, due] : term.due) find_milestone(milestone);
+  const bool is_first = database.term_text().empty();
+  const Term before = term_in_force(database);
+  if (!is_first && before.name != term.name) {
+    throw UsageError("The database holds the term " + before.name + ", and " + options.file +
+                     " is for " + term.name + "; name another --database for another term.");
+  }
+  const auto rows = database.submissions();
+  require_right_year(rows, term, options.file);
+  const auto now = points_under(rows, before);
+  const auto then = points_under(rows, term);
+  std::string falls;
+  int moved = 0;
+  for (const auto& [whose, points] : now) {
+    const auto found = then.find(whose);
+    const double next = found == then.end() ? 0.0 : found->second;
+    if (next != points) ++moved;
+    if (next >= points) continue;
+    falls += paragraph(
+        "  ", whose + ": " + points_text(next) + " instead of " + points_text(points) + ".");
+  }
+  // The first term file may take points away: late work had no penalty before.
+  if (!falls.empty() && !is_first && !options.allow_lower) {
+    std::cerr << falls;
+    throw UsageError(
+        "With these rules the points above would fall, so nothing was changed; --allow-lower "
+        "changes the rules all the same.");
+  }
+  database.set_term_text(text);
+  print_term(term);
+  std::cout << "In force; the points of " << moved << " students and milestones move.\n";
+  return ExitCode::kPassed;
+}
+
+ExitCode revoke(const Options& options) {
+  ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
+  const SubmissionRow row = attempt_of(options, database);
+  const std::string what =
+      row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
+  if (options.undo) {
+    if (!database.restore(row.id)) throw UsageError(what + " is not revoked.");
+    std::cout << what << " counts again; reason and evidence are kept.\n";
+    return ExitCode::kPassed;
+  }
+  if (options.text.empty()) throw UsageError("A revocation needs a reason: --reason TEXT");
+  if (!row.revoked.empty()) {
+    throw UsageError(what + " is revoked already (" + row.revoked + "); --undo lets it count.");
+  }
+  database.revoke(row.id, printable_line(options.text), printable_line(options.evidence));
+  std::cout << what << " no longer counts, and no plot or rank shows it. --undo lets it count.\n";
+  return ExitCode::kPassed;
+}
+
+ExitCode comment(const Options& options) {
+  if (options.name.empty() == options.finding.empty()) {
+    throw UsageError(
+        "A comment goes to a submission (--student NAME) or to a finding (--finding "
+        "ID, with --place for one place); name one of them.");
+  }
+  ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
+  Comment comment{.milestone = options.milestone,
+                  .finding = options.finding,
+                  .place = options.place,
+                  .text = printable(options.text),
+                  .for_staff = options.for_staff};
+  if (!options.name.empty()) comment.submission = attempt_of(options, database).id;
+  database.add_comment(comment);
+  int reached = 0;
+  for (const SubmissionRow& row : database.submissions("", options.milestone)) {
+    const auto own = database.comments(row);
+    if (!own.empty() && own.back().text == comment.text) ++reached;
+  }
+  std::cout << "Kept; it goes to " << reached << (reached == 1 ? " submission" : " submissions")
+            << (options.for_staff ? ", for staff only" : "") << ".\n";
+  return ExitCode::kPassed;
+}
+
+ExitCode feedback(const Options& options) {
+  const ClassDatabase database(file_of(options), ClassDatabase::Access::kRead);
+  const Term term = term_in_force(database);
+  const fs::path folder =
+      options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
+  int files = 0;
+  for (const SettledAttempt& each : settled(database.submissions("", options.milestone), term)) {
+    if (!each.counts) continue;
+    const fs::path place = each.row.place;
+    // Named as the submission: platforms give it back to its student by this name.
+    fs::path name = place.filename();
+    while (name.has_extension() && name.extension().string().size() <= 4) name = name.stem();
+    write_atomically(folder / each.row.milestone / (name.string() + ".txt"),
+                     feedback_text(each, database));
+    ++files;
+  }
+  std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
+  return ExitCode::kPassed;
+}
+
+void add_attempt(CLI::App& command, Options& options) {
+  command.add_option("--milestone", options.milestone, "m1, m2, …")->required();
+  command.add_option("--attempt", options.attempt, "Its number (default: the last)");
+}
+
+void add_database(CLI::App& command, Options& options) {
+  command.add_option("--database", options.database,
+                     "File of the class (default: build/class/class.db)");
+}
+
+}  // namespace
+
+void add(CLI::App& group, ExitCode& exit_code) {
+  {
+    auto [command, options] = add_command(
+        group, exit_code, "term", "Sets or shows due dates, late days and penalties", set_term);
+    command.add_option("FILE", options.file, "term.json (docs/class.md); without it: show");
+    command.add_flag("--allow-lower", options.allow_lower, "Points may fall by the new rules");
+    add_database(command, options);
+    command.footer("Example:\n  build/bin/grader class term term.json");
+  }
+  {
+    auto [command, options] = add_command(group, exit_code, "revoke",
+                                          "Lets a submission count no longer, or again", revoke);
+    command.add_option("NAME", options.name, "Name, login, number or alias")->required();
+    add_attempt(command, options);
+    command.add_option("--reason", options.text, "A sentence; the student reads it");
+    command.add_option("--evidence", options.evidence, "What shows it, for staff: a file, a page");
+    command.add_flag("--undo", options.undo, "It counts again");
+    add_database(command, options);
+    command.footer(
+        "Example:\n  build/bin/grader class revoke alice --milestone m2 \\\n"
+        "      --reason \"Same file as another submission.\" --evidence similar.json");
+  }
+  {
+    auto [command, options] =
+        add_command(group, exit_code, "comment", "Adds words of yours to submissions", comment);
+    command.add_option("TEXT", options.text, "The comment")->required();
+    add_attempt(command, options);
+    command.add_option("--student", options.name, "To this student's submission");
+    command.add_option("--finding", options.finding, "To all submissions with this finding");
+    command.add_option("--place", options.place,
+                       "Of these only where the finding names this place, such as "
+                       "conv_forward.cu:41");
+    command.add_flag("--staff", options.for_staff, "A private note: no student sees it");
+    add_database(command, options);
+    command.footer(
+        "Example:\n  build/bin/grader class comment --milestone m2 --finding E-outside \\\n"
+        "      \"Compare your guard with the one of the second puzzle.\"");
+  }
+  {
+    auto [command, options] = add_command(
+        group, exit_code, "feedback", "Writes a file for each submission that counts", feedback);
+    command.add_option("--output", options.output, "Folder (default: build/class/feedback)");
+    command.add_option("--milestone", options.milestone, "Only this milestone");
+    add_database(command, options);
+    command.footer("Example:\n  build/bin/grader class feedback --milestone m2 --output feedback");
+  }
+}
+
+}  // namespace convlab::grader::term_commands

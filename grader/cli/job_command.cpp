@@ -1,0 +1,39 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/base/error.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/slurm_job.hpp"
+#include "grader/course/stop_signals.hpp"
+
+namespace convlab::grader::job_command {
+
+namespace {
+
+struct Options {};
+
+ExitCode run(const Options& /*options*/) {
+  std::vector<std::string> words = own_words();
+  words.erase(words.begin(), std::find(words.begin(), words.end(), "job") + 1);
+  if (words.empty()) throw UsageError("Name the program: grader job build/bin/m4 1000 --all");
+  return run_as_slurm_job(words);
+}
+
+}  // namespace
+
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "job", "Runs the COMMAND behind it as a Slurm job", run);
+  command.prefix_command();  // what follows is the program's, options too
+  command.footer(
+      "Shows the place in the queue, then what the program prints. Ctrl-C leaves the\n"
+      "job; the same command finds it again. check and sweep do the same with\n"
+      "--launcher slurm.\n\n"
+      "Examples:\n"
+      "  build/bin/grader job build/bin/m4 10000 --all\n"
+      "  SBATCH_PARTITION=gpu build/bin/grader job build/bin/m3 1000");
+}
+
+}  // namespace convlab::grader::job_command

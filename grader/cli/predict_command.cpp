@@ -1,0 +1,173 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "common/base/unknown_name.hpp"
+#include "common/device/gpu_probe.hpp"
+#include "common/result/result.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/checks/result/check_history.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/scores/score_rules.hpp"
+
+namespace convlab::grader::predict_command {
+
+namespace {
+
+struct Options {
+  std::string milestone;
+  std::string stage;
+  std::string limiter;
+  double loads = -1.0;
+  double inputs = -1.0;
+  double op_ms = -1.0;
+  std::string reason;
+};
+
+// Asks in the terminal until the answer fits; without one the option is required.
+std::string asked(const std::string& question, const std::string& option,
+                  const std::function<bool(const std::string&)>& fits) {
+  if (::isatty(STDIN_FILENO) == 0) {
+    throw UsageError("The prediction needs " + option + ": " + question);
+  }
+  for (std::string line;;) {
+    std::cout << paragraph("", question) << "> " << std::flush;
+    if (!std::getline(std::cin, line)) throw UsageError("No prediction was made.");
+    if (fits(line)) return line;
+  }
+}
+
+double asked_number(double given, const std::string& question, const std::string& option) {
+  if (given >= 0.0) return given;
+  const std::string text = asked(question, option, [](const std::string& line) {
+    char* end = nullptr;
+    return std::strtod(line.c_str(), &end) >= 0.0 && end != line.c_str() && *end == '\0';
+  });
+  return std::strtod(text.c_str(), nullptr);
+}
+
+// The date of the first check that the stage passed, which showed its times; empty if there is
+// none.
+std::string first_measured(const CourseMilestone& milestone, const std::string& stage) {
+  for (const HistoryEntry& entry : read_history(history_file())) {
+    if (entry.milestone != milestone.id) continue;
+    const bool checked = std::ranges::find(entry.stages, stage) != entry.stages.end();
+    const bool failed = std::ranges::any_of(entry.findings, [&](const Finding& each) {
+      return each.stage.empty() || each.stage == stage;
+    });
+    if (checked && !failed) return entry.created;
+  }
+  return {};
+}
+
+void require_stage(const CourseMilestone& milestone, const std::string& stage) {
+  std::vector<std::string> known;
+  for (const ScoreRule& rule : load_score_rules(milestone.folder).items) {
+    if (rule.stage == stage) return;
+    if (known.empty() || known.back() != rule.stage) known.push_back(rule.stage);
+  }
+  throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
+}
+
+void print(const Prediction& slip) {
+  std::cout << "  limit      " << slip.limiter << "\n"
+            << "  loads      " << three_digits(slip.loads) << " for each multiply-add\n";
+  if (slip.inputs > 0.0) {
+    std::cout << "  inputs     each loaded " << three_digits(slip.inputs) << " times\n";
+  }
+  if (slip.op_ms > 0.0) {
+    std::cout << "  op time    " << three_digits(slip.op_ms) << " ms at 1000 images\n";
+  }
+  std::cout << paragraph("  because    ", slip.reason);
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  require_stage(milestone, options.stage);
+  Notebook notebook = read_notebook(milestone);
+  if (const auto known = notebook.predictions.find(options.stage);
+      known != notebook.predictions.end()) {
+    std::cout << "You predicted on " << known->second.made << ":\n";
+    print(known->second);
+    return ExitCode::kPassed;
+  }
+  const std::string measured = first_measured(milestone, options.stage);
+  if (!measured.empty() || notebook.explained.contains(options.stage)) {
+    throw Error(ExitCode::kFallsShort,
+                options.stage + " was measured already" +
+                    (measured.empty() ? "" : " on " + measured) +
+                    "; a prediction is made before. Predict the next stage.");
+  }
+  std::string limits;
+  for (const char* each : kLimiters) limits += (limits.empty() ? "" : ", ") + std::string(each);
+  const auto is_limit = [](const std::string& text) {
+    return std::ranges::find(kLimiters, text) != kLimiters.end();
+  };
+  Prediction slip{.made = utc_now(), .limiter = options.limiter};
+  if (slip.limiter.empty()) {
+    slip.limiter = asked("What will limit it? " + limits, "--limit", is_limit);
+  }
+  slip.loads = asked_number(options.loads,
+                            "How many loads, from global and shared memory together, does it make "
+                            "for each multiply-add of the last convolution?",
+                            "--loads");
+  if (milestone.id == "m1" || answering_gpu()) {
+    slip.op_ms = asked_number(options.op_ms,
+                              "What will the op time of all convolutions be at 1000 images, in "
+                              "milliseconds?",
+                              "--op-ms");
+  } else {
+    slip.inputs = asked_number(options.inputs,
+                               "How often is an element of the input loaded from global memory, on "
+                               "average, in the last convolution?",
+                               "--inputs");
+  }
+  slip.reason = options.reason;
+  if (!slip.reason.empty() && !is_reasoned(slip.reason)) {
+    throw UsageError("A reason is a sentence with a number: what you counted, and from what.");
+  }
+  if (slip.reason.empty()) {
+    slip.reason =
+        asked("Why? In a sentence, with a number that you counted.", "--because", is_reasoned);
+  }
+  notebook.predictions[options.stage] = slip;
+  write_notebook(milestone, notebook);
+  print(slip);
+  std::cout << paragraph("", "Kept. build/bin/grader report " + milestone.id +
+                                 " shows it beside what you measure. Next: build/bin/grader "
+                                 "watch " +
+                                 milestone.id + " --stage " + options.stage);
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "predict", "Notes what you expect of a stage before it is measured", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The stage")->required();
+  command.add_option("--limit", options.limiter, "What will limit it")
+      ->check(CLI::IsMember(std::vector<std::string>(kLimiters.begin(), kLimiters.end())));
+  command.add_option("--loads", options.loads, "Loads for each multiply-add")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--op-ms", options.op_ms, "Op time of all convolutions at 1000 images")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--inputs", options.inputs,
+                  "Without a GPU: how often each input is loaded from global memory")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--because", options.reason, "A sentence with a number");
+  command.footer(
+      "Asks for what is not given. A prediction stays as it is. It gives its points if\n"
+      "its reason argues with a number, right or wrong; `explain` and a GPU measure.\n\n"
+      "Examples:\n"
+      "  build/bin/grader predict m4 --stage fused-gemm\n"
+      "  build/bin/grader answer m4 fused-gemm \"It makes 2.1 loads, because …\"");
+}
+
+}  // namespace convlab::grader::predict_command

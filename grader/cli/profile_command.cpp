@@ -1,0 +1,117 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/cli/counted_stage.hpp"
+#include "grader/course/course.hpp"
+#include "grader/measure/counters.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/profile/profile.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader::profile_command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string milestone;
+  std::string stage;
+  std::string network = kDefaultPreset;
+  std::string solution = "student";
+  fs::path output;
+  int layer = 0;
+  bool json = false;
+};
+
+void print_json(const StageCounts& counts) {
+  nlohmann::ordered_json json = {{"stage", counts.stage.id}, {"shape", to_string(counts.shape)}};
+  for (const Counter& counter : counters()) {
+    const double value = counter.value(counts);
+    json[std::string(counter.id)] =
+        std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+  }
+  std::cout << json.dump(2) << "\n";
+}
+
+// The stage of a milestone that has one file only, without asking its program.
+std::string stage_of(const CourseMilestone& milestone, const Options& options) {
+  if (!options.stage.empty() || milestone.id != "m4") return options.stage;
+  throw UsageError(
+      "m4 has many stages; add --stage and a name (build/bin/grader list shows them).");
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  if (milestone.id == "m1") {
+    throw UsageError(
+        "profile counts the memory requests of CUDA kernels, and m1 has none; "
+        "build/bin/grader explain m1 shows its work and times.");
+  }
+  const bool is_own = options.solution == "student" || options.solution == "reference";
+  if (is_own) require_solution(options.solution);
+  const SubmittedSources submitted =
+      is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
+             : sources_of(options.solution, false);
+  if (!options.output.empty()) require_writable(options.output);
+  const CountedStage stage = counted_stage({.submitted = submitted,
+                                            .stage = options.stage,
+                                            .network = options.network,
+                                            .layer = options.layer});
+  const bool is_counted = !stage.counts.launches.empty();
+  if (is_counted && options.json) {
+    print_json(stage.counts);
+  } else if (is_counted) {
+    const StageInfo& info = stage.counts.stage;
+    const std::string where = counted_where(stage.counts, options.network, stage.layer);
+    std::cout << coloured(info.id, Colour::kStrong) << "  "
+              << display_path(submitted.sources.front()) << "\n"
+              << paragraph("", where) << profile_text(stage.counts, stage.sources);
+    if (!options.output.empty()) {
+      write_atomically(options.output, html_of(profile_page(stage.counts, stage.sources,
+                                                            milestone.id + ", " + info.id, where),
+                                               course_folder() / "grader/report/pages"));
+      std::cout << "\nThe page with your source: " << display_path(options.output) << "\n";
+    }
+  }
+  // JSON stays JSON.
+  if (stage.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*stage.finding);
+  return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "profile",
+                  "Counts what each line of a kernel asks of memory; needs no GPU", run);
+  command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
+  command.add_option("--stage", options.stage, "The stage, if there are several");
+  command
+      .add_option("--solution", options.solution,
+                  "student, reference, or a file with the course's interface")
+      ->capture_default_str();
+  command
+      .add_option("--layer", options.layer,
+                  "The convolution of the network to count in (default: the last)")
+      ->check(CLI::Range(1, 64));
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
+  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
+  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
+  command.footer(
+      "Builds the file so that the emulated device counts, and runs one image. The file\n"
+      "need not be right. docs/profile.md says what each number means.\n\n"
+      "Examples:\n"
+      "  build/bin/grader profile m3\n"
+      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
+}
+
+}  // namespace convlab::grader::profile_command

@@ -1,0 +1,98 @@
+// `grader job` with programs that stand for Slurm's commands: sbatch starts the script, or leaves
+// it in the queue; squeue says what the file `queue` says.
+#include <csignal>
+#include <cstdlib>
+
+#include "common/base/run_process.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+
+using namespace convlab;
+using convlab::testing::contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+class FakeSlurm {
+ public:
+  FakeSlurm() {
+    fs::create_directories(tools());
+    // The last words after the script are its arguments.
+    add("sbatch", "echo \"$@\" >>" + file("sbatch.log") +
+                      "\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\n"
+                      "[ -e " +
+                      file("refuse") +
+                      " ] && { echo 'sbatch: error: no account' >&2; exit 1; }\n"
+                      "echo \"$@\" >" +
+                      file("script") + "\n[ -e " + file("hold") +
+                      " ] || sh \"$@\" </dev/null >/dev/null 2>&1 &\necho 17");
+    add("squeue", "case \"$*\" in *PENDING*) printf '11\\n12\\n17\\n18\\n' ;; *) cat " +
+                      file("queue") + " 2>/dev/null ;; esac");
+  }
+
+  [[nodiscard]] std::string file(const std::string& name) const {
+    return (folder_.path() / name).string();
+  }
+  void add(const std::string& name, const std::string& script) const {
+    write_atomically(tools() / name, "#!/bin/sh\n" + script + "\n");
+    fs::permissions(tools() / name, fs::perms::owner_all);
+  }
+
+  FinishedProcess run(std::vector<std::string> words,
+                      const volatile std::sig_atomic_t* interrupted = nullptr) const {
+    words.insert(words.begin(),
+                 {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout", "--signal=INT",
+                  "--kill-after=30", "6", CONVLAB_BINARY_DIR "/grader", "job"});
+    return run_process({.words = words,
+                        .environment = {"PATH=" + tools().string() + ":" + std::getenv("PATH")},
+                        .interrupted = interrupted});
+  }
+
+ private:
+  [[nodiscard]] fs::path tools() const { return folder_.path() / "tools"; }
+  convlab::testing::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("grader job: the output and the exit code of the job are those of the command") {
+  const FakeSlurm slurm;
+  const std::string marker = slurm.file("a b'c");
+  const FinishedProcess run =
+      slurm.run({"sh", "-c", "echo seen \"$0\"; echo wrong >&2; exit 5", marker});
+  CHECK(run.exit_code == 5);
+  CHECK(run.output == "seen " + marker + "\nwrong\n");
+  CHECK(contains(run.errors, "Submitted as job 17"));
+  CHECK(contains(read_text(slurm.file("sbatch.log")), "--gres=gpu:1"));
+}
+
+TEST_CASE("grader job: Ctrl-C leaves the job, and the same command finds it and its result") {
+  const FakeSlurm slurm;
+  write_atomically(slurm.file("hold"), "");
+  write_atomically(slurm.file("queue"), "PENDING|Resources|2027-02-01T10:00:00\n");
+  const std::vector<std::string> words = {"echo", slurm.file("done")};
+  const FinishedProcess left = slurm.run(words);  // timeout sends SIGINT
+  CHECK(
+      contains(left.errors, "2 jobs before it (Resources), expected to start 2027-02-01T10:00:00"));
+  CHECK(contains(left.errors, "Job 17 goes on; the same command finds it again"));
+  // Meanwhile it runs and leaves the queue.
+  run_process({.words = {"sh", "-c", "sh $(cat " + slurm.file("script") + ")"}});
+  write_atomically(slurm.file("queue"), "");
+  const FinishedProcess found = slurm.run(words);
+  CHECK(found.exit_code == 0);
+  CHECK(contains(found.errors, "This command is job 17 already"));
+  CHECK(found.output == slurm.file("done") + "\n");
+  // The result was fetched: the same command is a new job.
+  fs::remove(slurm.file("hold"));
+  CHECK(contains(slurm.run(words).errors, "Submitted as job 17"));
+}
+
+TEST_CASE("grader job: what Slurm refuses is one sentence") {
+  const FakeSlurm slurm;
+  write_atomically(slurm.file("refuse"), "");
+  const FinishedProcess run = slurm.run({"true"});
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.errors, "sbatch refuses the job: sbatch: error: no account"));
+}

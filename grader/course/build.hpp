@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "grader/checks/result/finding.hpp"
+#include "grader/course/course.hpp"
+
+namespace convlab::grader {
+
+/// How long a build may take; compiling for a GPU on a slow machine takes minutes.
+inline constexpr std::chrono::minutes kBuildLimit{20};
+
+/// Builds the student's program of a milestone, one build of a folder at a time. Without a GPU only
+/// the emulated program is built, once there is one for a GPU.
+/// @return the compiler's message, if it does not build
+/// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
+std::optional<Finding> build_milestone(const CourseMilestone& milestone);
+
+/// Builds the parts that are needed to compile a custom submission; compiles no custom submission.
+/// @throws EnvironmentError if that fails
+void build_custom_submission_parts();
+
+/// The part of a build's output that a person must read: a few lines from the first error on; all
+/// of a short output without an error.
+std::string first_error(const std::string& output);
+
+}  // namespace convlab::grader

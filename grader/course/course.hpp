@@ -1,0 +1,46 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// A milestone as its folder under milestones/ shows it.
+struct CourseMilestone {
+  std::string id;                ///< "m1"
+  std::string title;             ///< from the chapter's heading
+  std::filesystem::path folder;  ///< milestones/m1_cpu_baseline
+};
+
+/// The root of the workbook's tree.
+std::filesystem::path course_folder();
+
+/// The folder above bin/, where this build keeps results and its state.
+std::filesystem::path build_folder();
+
+/// All milestones, in order.
+std::vector<CourseMilestone> milestones();
+
+/// @throws UsageError that lists the known ones
+CourseMilestone find_milestone(const std::string& id);
+
+/// The executable of a solution, "student" or "reference", whether it exists or not.
+std::filesystem::path program_of(const std::string& milestone, const std::string& solution);
+
+/// Whether this tree has the reference solutions; a hand-out leaves them out.
+bool has_reference();
+
+/// @throws UsageError in a hand-out if `solution` is "reference"
+void require_solution(const std::string& solution);
+
+/// The default folder for results of checks.
+std::filesystem::path results_folder();
+
+/// The history of the student's checks; see grader/checks/result/check_history.hpp.
+std::filesystem::path history_file();
+
+/// `file` as seen from the current folder, if that is shorter.
+std::string display_path(const std::filesystem::path& file);
+
+}  // namespace convlab::grader

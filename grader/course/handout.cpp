@@ -1,0 +1,95 @@
+#include "grader/course/handout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <sstream>
+
+#include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/course/sources.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr std::size_t kHashLength = 64;
+
+std::string hash_of(const std::filesystem::path& file) {
+  return describe_files({file}).front().sha256;
+}
+
+// The newest text in the tree's history that has the wanted hash.
+std::optional<std::string> from_history(const HandoutFile& file) {
+  const std::string tree = course_folder().string();
+  const FinishedProcess commits =
+      run_process({.words = {"git", "-C", tree, "log", "--format=%H", "--", file.path}});
+  if (!commits.succeeded()) return std::nullopt;
+  const auto scratch = build_folder() / ("pristine-scratch-" + file.sha256);
+  std::istringstream lines(commits.output);
+  std::optional<std::string> text;
+  for (std::string commit; !text && std::getline(lines, commit);) {
+    const FinishedProcess shown =
+        run_process({.words = {"git", "-C", tree, "show", commit + ":" + file.path}});
+    if (!shown.succeeded()) continue;
+    write_atomically(scratch, shown.output);
+    if (hash_of(scratch) == file.sha256) text = shown.output;
+  }
+  std::error_code ignored;
+  std::filesystem::remove(scratch, ignored);
+  return text;
+}
+
+}  // namespace
+
+std::vector<HandoutFile> handout_files(const CourseMilestone& milestone) {
+  const auto manifest = course_folder() / "milestones" / "handout.sha256";
+  std::istringstream lines(read_text(manifest));
+  const std::string folder = "milestones/" + milestone.folder.filename().string() + "/";
+  std::vector<HandoutFile> files;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() < kHashLength + 3 || line[kHashLength] != ' ') {
+      throw EnvironmentError(manifest.string() + " is damaged: it has the line '" + line +
+                             "' instead of a SHA-256 and a path.");
+    }
+    const std::string path = line.substr(kHashLength + 2);
+    if (path.starts_with(folder)) files.push_back({path, line.substr(0, kHashLength)});
+  }
+  std::ranges::sort(files, {}, &HandoutFile::path);
+  return files;
+}
+
+bool is_as_handed_out(const HandoutFile& file) {
+  const auto place = course_folder() / file.path;
+  return std::filesystem::is_regular_file(place) && hash_of(place) == file.sha256;
+}
+
+bool is_puzzle(const std::string& path) {
+  return path.find("/puzzles/") != std::string::npos || path.find("/repairs/") != std::string::npos;
+}
+
+std::optional<std::string> pristine_text(const HandoutFile& file) {
+  const auto copy = build_folder() / "pristine" / file.path;
+  if (std::filesystem::is_regular_file(copy) && hash_of(copy) == file.sha256) {
+    return read_text(copy);
+  }
+  return from_history(file);
+}
+
+std::filesystem::path keep_backup(const std::filesystem::path& file) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> date{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%d-%H%M%S", &local);
+  const std::string name = file.string() + ".backup-" + date.data();
+  std::filesystem::path backup = name;
+  for (int number = 2; std::filesystem::exists(backup); ++number) {
+    backup = name + "-" + std::to_string(number);
+  }
+  write_atomically(backup, read_text(file));
+  return backup;
+}
+
+}  // namespace convlab::grader

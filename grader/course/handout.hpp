@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/course/course.hpp"
+
+namespace convlab::grader {
+
+/// A file of a milestone as it is handed out.
+struct HandoutFile {
+  std::string path;    ///< from the root of the tree
+  std::string sha256;  ///< of its bytes
+};
+
+/// The hand-out files of a milestone, from milestones/handout.sha256; sorted.
+/// @throws EnvironmentError if that file is missing or damaged
+std::vector<HandoutFile> handout_files(const CourseMilestone& milestone);
+
+/// True if the file is there, byte for byte as handed out.
+bool is_as_handed_out(const HandoutFile& file);
+
+/// Whether a file belongs to a puzzle or is a kernel to repair; checks of a milestone's stages
+/// ignore both.
+bool is_puzzle(const std::string& path);
+
+/// The bytes of a hand-out file with the right SHA-256, from the copy that CMake made when it first
+/// saw the file, or from git's history.
+/// @return nothing if neither has it
+std::optional<std::string> pristine_text(const HandoutFile& file);
+
+/// Copies a file to "conv_forward.cpp.backup-2026-11-21-031507" beside it, with another number
+/// behind it where that is taken. @throws EnvironmentError if it cannot be written
+std::filesystem::path keep_backup(const std::filesystem::path& file);
+
+}  // namespace convlab::grader

@@ -1,0 +1,57 @@
+#include "grader/course/notebook.hpp"
+
+#include <algorithm>
+
+#include "common/base/whole_file.hpp"
+#include "common/result/json_fields.hpp"
+
+namespace convlab::grader {
+
+using convlab::from_json;
+using convlab::to_json;
+
+static void json_fields(JsonFields& fields, Prediction& slip) {
+  fields("made", slip.made, "limiter", slip.limiter, "loads", slip.loads)
+      .optional("inputs", slip.inputs, "op_ms", slip.op_ms)("reason", slip.reason);
+}
+
+static void json_fields(JsonFields& fields, Counted& counted) {
+  fields.optional("loads", counted.loads, "inputs", counted.inputs);
+}
+
+static void json_fields(JsonFields& fields, Repair& repair) {
+  fields("found", repair.found, "seen", repair.seen).optional("named", repair.named);
+}
+
+static void json_fields(JsonFields& fields, Notebook& notebook) {
+  fields.defaulted("puzzles", notebook.puzzles, "answers", notebook.answers, "predictions",
+                   notebook.predictions, "explained", notebook.explained, "repairs",
+                   notebook.repairs);
+}
+
+bool is_reasoned(const std::string& reason) {
+  constexpr std::ptrdiff_t kFewestWords = 8;
+  return std::ranges::count(reason, ' ') + 1 >= kFewestWords &&
+         reason.find_first_of("0123456789") != std::string::npos;
+}
+
+std::filesystem::path notebook_file(const CourseMilestone& milestone) {
+  return build_folder() / "notebook" / (milestone.id + ".json");
+}
+
+Notebook read_notebook(const CourseMilestone& milestone) {
+  const auto file = notebook_file(milestone);
+  if (!std::filesystem::exists(file)) return {};
+  try {
+    return Json::parse(read_text(file)).get<Notebook>();
+  } catch (const Json::exception& error) {
+    throw EnvironmentError(file.string() + " is damaged (" + error.what() +
+                           "); remove it, or take yours with grader restore.");
+  }
+}
+
+void write_notebook(const CourseMilestone& milestone, const Notebook& notebook) {
+  write_atomically(notebook_file(milestone), Json(notebook).dump(1) + "\n");
+}
+
+}  // namespace convlab::grader

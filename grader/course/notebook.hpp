@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "grader/course/puzzles.hpp"
+
+namespace convlab::grader {
+
+/// What a student expected of a stage before the first measurement.
+struct Prediction {
+  std::string made{};     ///< UTC
+  std::string limiter{};  ///< one of kLimiters
+  double loads = 0.0;     ///< of a thread from global and shared memory, for each multiply-add
+  double inputs = 0.0;    ///< how often an element of the input is loaded from global memory
+  double op_ms = 0.0;     ///< of all convolutions at 1000 images; 0: none, there is no GPU
+  std::string reason{};
+};
+
+inline constexpr std::array kLimiters = {"memory", "shared-memory", "arithmetic", "latency",
+                                         "launches"};
+
+/// Whether the reason argues: a sentence with a number. Its points do not depend on being right.
+bool is_reasoned(const std::string& reason);
+
+/// What `explain` counted in a stage, as Prediction has it.
+struct Counted {
+  double loads = 0.0;
+  double inputs = 0.0;
+};
+
+/// A broken kernel of repairs/: what its check found, and the cause that the student named before
+/// mending it. Both are ids of findings.
+struct Repair {
+  std::string found{};
+  std::string seen{};
+  std::string named{};
+};
+
+/// What a student did in a milestone that no check repeats. `grader submit` packs it, so that it
+/// survives a new clone.
+struct Notebook {
+  SolvedFiles puzzles{};
+  /// By the chapter's question, "3", or the stage, whose measurement differs from its prediction.
+  std::map<std::string, std::string> answers{};
+  std::map<std::string, Prediction> predictions{};  ///< by stage
+  std::map<std::string, Repair> repairs{};          ///< by stage
+  std::map<std::string, Counted> explained{};       ///< stages whose `explain` was read
+};
+
+/// build/notebook/m4.json.
+std::filesystem::path notebook_file(const CourseMilestone& milestone);
+
+/// Empty if there is none yet. @throws EnvironmentError if the file is damaged
+Notebook read_notebook(const CourseMilestone& milestone);
+
+/// @throws EnvironmentError if it cannot be written
+void write_notebook(const CourseMilestone& milestone, const Notebook& notebook);
+
+}  // namespace convlab::grader

@@ -1,0 +1,269 @@
+#include "grader/course/progress.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "common/base/enum_name.hpp"
+#include "common/base/error.hpp"
+#include "common/program/arguments.hpp"
+#include "grader/course/handout.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// Every result that checks left in their usual folder, oldest first.
+std::vector<CheckResult> earlier_results() {
+  std::vector<CheckResult> results;
+  std::error_code no_folder;
+  for (const auto& entry : std::filesystem::directory_iterator(results_folder(), no_folder)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      results.push_back(read_check_result(entry.path()));
+    } catch (const EnvironmentError&) {
+      continue;  // another file, which was not requested by name
+    }
+  }
+  std::ranges::stable_sort(results, [](const CheckResult& a, const CheckResult& b) {
+    return a.result.created < b.result.created;
+  });
+  return results;
+}
+
+std::string date_of(const CheckResult& result) {
+  constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
+  return result.result.created.substr(0, kDate);
+}
+
+// The finding that ended a check before any stage ran, mostly "E-build"; else empty.
+std::string finding_before_stages(const CheckResult& result) {
+  for (const Finding& finding : result.findings) {
+    if (finding.stage.empty()) return finding.id;
+  }
+  return {};
+}
+
+// Takes the check's result for the stage; false if the check did not include it.
+bool take_over(const CheckResult& result, Progress& progress) {
+  std::string found = finding_before_stages(result);
+  bool ran = !found.empty();
+  bool passed = true;
+  std::vector<int> batches;
+  for (const CaseResult& test : result.cases) {
+    if (test.stage != progress.stage.id) continue;
+    ran = true;
+    passed = passed && test.verdict == Verdict::kPassed;
+  }
+  for (const RunResult& run : result.result.runs) {
+    if (run.stage.id != progress.stage.id) continue;
+    if (run.verdict == Verdict::kPassed) batches.push_back(run.batch);
+    passed = passed && run.verdict == Verdict::kPassed;
+  }
+  if (!ran) return false;
+  for (const Finding& finding : result.findings) {
+    if (finding.stage == progress.stage.id) found = finding.id;
+  }
+  progress.state = passed && found.empty() ? State::kPassed : State::kFailed;
+  progress.batches = std::move(batches);
+  progress.date = date_of(result);
+  progress.finding = std::move(found);
+  return true;
+}
+
+std::string stage_of(const std::filesystem::path& file) {
+  std::string stem = file.stem().string();
+  std::ranges::replace(stem, '_', '-');
+  return stem;
+}
+
+// If a milestone has several files, a stage is in the one with its name.
+bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stage) {
+  const auto is_of_stage = [&](const HandoutFile& file) {
+    return files.size() == 1 || stage_of(file.path) == stage;
+  };
+  const auto file = std::ranges::find_if(files, is_of_stage);
+  return file != files.end() && is_as_handed_out(*file);
+}
+
+std::vector<HandoutFile> stage_files(const CourseMilestone& milestone) {
+  std::vector<HandoutFile> files = handout_files(milestone);
+  std::erase_if(files, [](const HandoutFile& file) { return is_puzzle(file.path); });
+  return files;
+}
+
+// Whether a file of the stage has changed since a check. If each stage has a file with its name,
+// the other stages' files do not matter.
+bool has_changed(const std::vector<SourceFile>& then, const std::vector<SourceFile>& now,
+                 const std::vector<StageInfo>& stages, const StageInfo& stage) {
+  const auto matters = [&](const SourceFile& file) {
+    if (is_puzzle(file.path)) return false;
+    const std::string id = stage_of(file.path);
+    return id == stage.id ||
+           std::ranges::none_of(stages, [&](const StageInfo& each) { return each.id == id; });
+  };
+  const auto chosen = [&](std::vector<SourceFile> files) {
+    std::erase_if(files, [&](const SourceFile& file) { return !matters(file); });
+    return files;
+  };
+  return chosen(then) != chosen(now);
+}
+
+// The stages that checks have seen, for a tree whose program was not built: a check builds the
+// files that it checks in a box, not build/bin/m2.
+std::vector<StageInfo> checked_stages(const std::vector<CheckResult>& results) {
+  std::vector<StageInfo> stages;
+  const auto add = [&](const StageInfo& stage) {
+    const auto known = std::ranges::find(stages, stage.id, &StageInfo::id);
+    if (known == stages.end()) {
+      stages.push_back(stage);
+    } else if (known->title.empty()) {
+      *known = stage;
+    }
+  };
+  for (const CheckResult& result : results) {
+    for (const CaseResult& test : result.cases) add({.id = test.stage});
+    for (const RunResult& run : result.result.runs) add(run.stage);
+  }
+  return stages;
+}
+
+// Why a milestone has no program.
+std::string missing_program(const std::vector<CheckResult>& results) {
+  if (results.empty() || finding_before_stages(results.back()).empty()) {
+    return "not checked yet";
+  }
+  return "not built: the last check (" + date_of(results.back()) + ") found " +
+         finding_before_stages(results.back());
+}
+
+}  // namespace
+
+const char* to_string(State state) {
+  return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
+}
+
+bool is_whole(const Progress& progress) {
+  constexpr int kWholeBatch = 1000;
+  return progress.state == State::kPassed &&
+         std::ranges::any_of(progress.batches, [](int batch) { return batch >= kWholeBatch; });
+}
+
+Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution) {
+  std::vector<CheckResult> results = earlier_results();
+  std::erase_if(results, [&](const CheckResult& each) {
+    return each.result.milestone != milestone.id || each.result.solution != solution;
+  });
+  Chapter chapter{.milestone = milestone};
+  const auto program = program_of(milestone.id, solution);
+  std::vector<StageInfo> stages = checked_stages(results);
+  if (std::filesystem::exists(program)) {
+    Submission submission(program);
+    if (submission.list_stages(stages)) {
+      chapter.problem = display_path(program) + " does not answer; build it again";
+      return chapter;
+    }
+  } else if (stages.empty()) {
+    chapter.problem =
+        solution == "student" ? missing_program(results) : "no reference solution here";
+    return chapter;
+  }
+  const auto sources = describe_files(source_files(milestone));
+  const bool is_students = solution == "student";
+  for (const StageInfo& stage : stages) {
+    Progress progress{.stage = stage};
+    for (const CheckResult& result : results) {
+      if (!take_over(result, progress)) continue;
+      progress.changed = is_students && has_changed(result.sources, sources, stages, stage);
+      progress.check = result;
+    }
+    if (is_students && is_untouched(stage_files(milestone), stage.id)) {
+      progress = {.stage = stage, .state = State::kHandedOut};
+    }
+    chapter.stages.push_back(std::move(progress));
+  }
+  return chapter;
+}
+
+Progress progress_of(const Chapter& chapter, const std::string& stage) {
+  const auto own =
+      std::ranges::find(chapter.stages, stage, [](const Progress& each) { return each.stage.id; });
+  if (own != chapter.stages.end()) return *own;
+  const bool untouched = is_untouched(stage_files(chapter.milestone), stage);
+  return {.stage = {.id = stage}, .state = untouched ? State::kHandedOut : State::kUnchecked};
+}
+
+std::string untried_text(const CheckResult& check) {
+  std::map<std::string, int> largest_of;  // by stage
+  for (const RunResult& run : check.result.runs) {
+    int& largest = largest_of[run.stage.id];
+    largest = std::max(largest, run.batch);
+  }
+  int largest = kMaxBatch;
+  for (const auto& [stage, batch] : largest_of) largest = std::min(largest, batch);
+  const bool emulated =
+      !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
+  const int whole = emulated ? 1000 : kMaxBatch;
+  if (largest >= whole) return {};
+  return "Up to batch " + std::to_string(largest) + " only; a whole check goes to " +
+         std::to_string(whole) + ".";
+}
+
+CheckResult combined_result(const Chapter& chapter) {
+  const std::string& id = chapter.milestone.id;
+  std::optional<CheckResult> all;
+  for (const Progress& progress : chapter.stages) {
+    const std::string& stage = progress.stage.id;
+    if (progress.state == State::kHandedOut) continue;
+    const std::string next = " Next: build/bin/grader check " + id +
+                             (chapter.stages.size() > 1 ? " --stage " + stage : "");
+    if (progress.state == State::kUnchecked) {
+      throw Error(ExitCode::kFallsShort, "Stage " + stage + " was not checked yet." + next);
+    }
+    if (progress.changed) {
+      throw Error(ExitCode::kFallsShort,
+                  "The file of stage " + stage + " is not the one that was last checked." + next);
+    }
+    const CheckResult& check = progress.check;
+    if (!all) {
+      all = check;
+      all->cases.clear();
+      all->findings.clear();
+      all->warnings.clear();
+      all->result.runs.clear();
+      all->result.verdict = Verdict::kPassed;
+    }
+    const auto is_own = [&](const std::string& of) { return of == stage || of.empty(); };
+    for (const CaseResult& each : check.cases) {
+      if (each.stage == stage) all->cases.push_back(each);
+    }
+    for (const RunResult& each : check.result.runs) {
+      if (each.stage.id == stage) all->result.runs.push_back(each);
+    }
+    for (const Finding& each : check.findings) {
+      if (is_own(each.stage)) all->findings.push_back(each);
+    }
+    for (const Finding& each : check.warnings) {
+      if (is_own(each.stage)) all->warnings.push_back(each);
+    }
+    if (progress.state != State::kPassed) all->result.verdict = Verdict::kFailed;
+    all->result.created = std::max(all->result.created, check.result.created);
+    if (!all->score || !check.score) continue;
+    for (ScoreItem& item : all->score->items) {
+      for (const ScoreItem& each : check.score->items) {
+        const bool same = each.stage == item.stage && each.item == item.item &&
+                          each.batch == item.batch && each.stage == stage;
+        if (same) item = each;
+      }
+    }
+  }
+  if (!all) {
+    throw Error(ExitCode::kFallsShort,
+                "Nothing of " + id + " was checked yet. Next: build/bin/grader check " + id);
+  }
+  return *all;
+}
+
+}  // namespace convlab::grader

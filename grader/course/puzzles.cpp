@@ -1,0 +1,181 @@
+#include "grader/course/puzzles.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/device/gpu_probe.hpp"
+#include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/checks/device_analysis.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/handout.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// How a puzzle is checked: a convolution with kernel 1 is a scaled copy or a matrix product, one
+/// whose filters have a single row has one dimension.
+struct PuzzleCheck {
+  std::vector<ElementCase> cases{};
+  bool leaks = false;  ///< the puzzle allocates, so it must free
+};
+
+PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
+  const auto file = milestone.folder / puzzle.folder / "cases.json";
+  const std::string& stage = puzzle.stage;
+  try {
+    const auto json = nlohmann::ordered_json::parse(read_text(file)).at(stage);
+    PuzzleCheck check{.leaks = json.value("leaks", false)};
+    for (const auto& [name, sizes] : json.at("cases").items()) {
+      const auto at = [&, &list = sizes](int i) { return list.at(i).template get<int>(); };
+      ElementCase test{name, {at(0), at(1), at(2), at(3), at(4), at(5), at(6)}, true};
+      test.one_row = json.value("one_row", false);
+      check.cases.push_back(test);
+    }
+    return check;
+  } catch (const nlohmann::json::exception& error) {
+    throw EnvironmentError(file.string() + " does not say how to check the puzzle '" + stage +
+                           "': " + error.what());
+  }
+}
+
+// The number before the name: 10 of "10_ldmatrix"; 0 if there is none.
+int number_of(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  int number = 0;
+  std::from_chars(name.data(), name.data() + name.size(), number);
+  return number;
+}
+
+std::string title_in(const std::string& text) {
+  const std::string key = ".title = \"";
+  const auto begin = text.find(key);
+  if (begin == std::string::npos) return {};
+  const auto from = begin + key.size();
+  return text.substr(from, text.find('"', from) - from);
+}
+
+std::vector<SourceFile> described(const std::vector<Puzzle>& puzzles) {
+  std::vector<std::filesystem::path> files;
+  for (const Puzzle& puzzle : puzzles) files.push_back(puzzle.file);
+  return describe_files(files);
+}
+
+std::optional<Finding> check_program(const std::filesystem::path& program, const Puzzle& puzzle,
+                                     const PuzzleCheck& check) {
+  constexpr std::uint64_t kSeed = 11;
+  Submission submission(program);
+  std::vector<StageInfo> stages;
+  if (submission.list_stages(stages) || stages.empty()) {
+    return finding("E-no-program", "The puzzle " + puzzle.file.filename().string() +
+                                       " was built, but it registers no stage.");
+  }
+  submission.set_sources(SourceText({puzzle.file}));
+  const StageInfo& stage = stages.front();
+  for (const ElementCase& test : check.cases) {
+    if (auto found = run_case(submission, stage, test, kSeed).finding) return found;
+  }
+  // A missing barrier or a missing wait may show in another order only.
+  if (auto found = check_order(submission, stage, {.repeated = check.cases}, kSeed)) return found;
+  if (!check.leaks) return std::nullopt;
+  return check_leaks(submission, stage, check.cases.front().shape, kSeed);
+}
+
+std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle) {
+  const PuzzleCheck check = check_of(milestone, puzzle);
+  const CustomSubmission built = build_custom_submissions(
+      {.folder = puzzle.file.parent_path(), .sources = {puzzle.file}, .headers = {}}, false,
+      build_folder());
+  if (built.finding) return built.finding;
+  if (auto found = check_program(built.program, puzzle, check)) return found;
+  if (!answering_gpu() || !built.build_emulated) return std::nullopt;
+  // It ran on the GPU, which forgives much.
+  const EmulatedProgram emulated = built.build_emulated(false);
+  if (emulated.program.empty()) return std::nullopt;
+  return check_program(emulated.program, puzzle, check);
+}
+
+}  // namespace
+
+std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::string& folder) {
+  std::vector<Puzzle> puzzles;
+  const auto place = milestone.folder / folder;
+  if (!std::filesystem::is_directory(place)) return puzzles;
+  const auto cases = nlohmann::json::parse(read_text(place / "cases.json"), nullptr, false);
+  for (const auto& entry : std::filesystem::directory_iterator(place)) {
+    const auto& file = entry.path();
+    if (file.extension() != ".cu" || number_of(file) == 0) continue;
+    std::string stage = file.stem().string();
+    stage.erase(0, stage.find('_') + 1);
+    std::ranges::replace(stage, '_', '-');
+    const auto own = cases.find(stage);
+    puzzles.push_back({file, stage, title_in(read_text(file)), folder,
+                       own == cases.end() ? "" : own->value("before", "")});
+  }
+  std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
+  return puzzles;
+}
+
+SolvedFiles known_solved(const CourseMilestone& milestone) {
+  SolvedFiles solved = read_notebook(milestone).puzzles;
+  const std::vector<Puzzle> puzzles = puzzles_of(milestone);
+  const std::vector<SourceFile> now = described(puzzles);
+  for (std::size_t i = 0; i < puzzles.size(); ++i) {
+    const auto known = solved.find(puzzles[i].stage);
+    if (known != solved.end() && known->second != now[i].sha256) solved.erase(known);
+  }
+  return solved;
+}
+
+void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved) {
+  Notebook notebook = read_notebook(milestone);
+  notebook.puzzles = known_solved(milestone);
+  for (const auto& [stage, hash] : solved) notebook.puzzles[stage] = hash;
+  write_notebook(milestone, notebook);
+}
+
+PuzzleWalk walk_puzzles(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
+                        const SolvedFiles& known,
+                        const std::function<void(const Puzzle&)>& announce, bool checks_all) {
+  const std::vector<SourceFile> files = described(puzzles);
+  const std::vector<HandoutFile> handed_out = handout_files(milestone);
+  PuzzleWalk walk{.all = static_cast<int>(puzzles.size())};
+  bool parts_built = false;
+  for (std::size_t i = 0; i < puzzles.size(); ++i) {
+    const Puzzle& puzzle = puzzles[i];
+    const std::string& hash = files[i].sha256;
+    const auto solved = known.find(puzzle.stage);
+    const bool is_fresh = std::ranges::any_of(
+        handed_out, [&](const HandoutFile& each) { return each.sha256 == hash; });
+    std::optional<Finding> found;
+    if (solved != known.end() && solved->second == hash) {
+      walk.solved[puzzle.stage] = hash;
+      continue;
+    }
+    if (!is_fresh || checks_all) {
+      announce(puzzle);
+      if (!parts_built) build_custom_submission_parts();
+      parts_built = true;
+      found = check_puzzle(milestone, puzzle);
+      if (!found) {
+        walk.solved[puzzle.stage] = hash;
+        continue;
+      }
+    }
+    if (!walk.waits.file.empty()) continue;
+    walk.waits = puzzle;
+    walk.finding = found;
+  }
+  return walk;
+}
+
+}  // namespace convlab::grader

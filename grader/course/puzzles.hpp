@@ -1,0 +1,59 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/checks/result/finding.hpp"
+#include "grader/course/course.hpp"
+
+namespace convlab::grader {
+
+/// A small exercise with one idea, milestones/…/puzzles/3_copy_back.cu. It registers one stage.
+/// puzzles/cases.json lists the convolutions that it must compute.
+struct Puzzle {
+  std::filesystem::path file{};
+  std::string stage{};   ///< by the name of the file, "copy-back"
+  std::string title{};   ///< of the stage, as the file says it
+  std::string folder{};  ///< "puzzles" or "repairs"
+  std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
+};
+
+/// Stage and SHA-256 of the file of each solved puzzle.
+using SolvedFiles = std::map<std::string, std::string>;
+
+/// A student's progress with the puzzles of a milestone. scores.json gives their points.
+struct PuzzleWalk {
+  SolvedFiles solved{};
+  int all = 0;
+  Puzzle waits{};                    ///< the first that is not solved; no file if all are
+  std::optional<Finding> finding{};  ///< of that one; none if it is as handed out
+};
+
+/// The puzzles of a milestone in their order.
+/// @param folder  "repairs": its broken kernels, which are checked in the same way
+std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone,
+                               const std::string& folder = "puzzles");
+
+/// The puzzles that a check in this build folder found solved and that have not changed since.
+SolvedFiles known_solved(const CourseMilestone& milestone);
+
+/// Remembers them for known_solved.
+void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved);
+
+/// Builds and checks each of these puzzles that is neither known as solved nor as handed out.
+/// @param milestone   names puzzles/cases.json and the hand-out files
+/// @param puzzles     of which the files may lie anywhere
+/// @param known       puzzles that need no check
+/// @param announce    gets the file before it is built
+/// @param checks_all  also those as handed out
+/// @throws EnvironmentError if cases.json lacks a puzzle
+PuzzleWalk walk_puzzles(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
+                        const SolvedFiles& known,
+                        const std::function<void(const Puzzle&)>& announce,
+                        bool checks_all = false);
+
+}  // namespace convlab::grader

@@ -1,0 +1,234 @@
+#include "grader/course/slurm_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "common/base/printable.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/stop_signals.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kAnswer{60};  // for a command of Slurm
+
+FinishedProcess slurm(std::vector<std::string> words) {
+  const std::string program = words.front();
+  FinishedProcess run = run_process({.words = std::move(words), .time_limit = kAnswer});
+  if (run.exit_code == kNoSuchProgram) {
+    throw EnvironmentError("There is no " + program +
+                           ": run this on a machine of the cluster where Slurm's commands are "
+                           "(docs/setup.md shows how to do it over ssh), or leave --launcher out.");
+  }
+  return run;
+}
+
+/// A job on its way through the queue.
+class Job {
+ public:
+  Job(const std::vector<std::string>& words, fs::path folder)
+      : words_(words), folder_(std::move(folder)) {}
+
+  int run() {
+    if (fs::exists(folder_ / "job")) {
+      id_ = trimmed_end(read_text(folder_ / "job"));
+      std::cerr << "This command is job " << id_ << " already.\n";
+    } else {
+      submit();
+    }
+    while (true) {
+      const bool is_queued = show_state();
+      // Read after the queue: a job that left it has written all.
+      show_output();
+      if (fs::exists(folder_ / "exit")) return end();
+      if (!is_queued && ++missing_ > kPatience) lost();
+      for (int i = 0; i < 10 && stop_asked == 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      if (stop_asked != 0) {
+        say("");
+        std::cerr << "Job " << id_ << " goes on; the same command finds it again. To end it: "
+                  << "scancel " << id_ << "\n";
+        return static_cast<int>(ExitCode::kInterrupted);
+      }
+    }
+  }
+
+ private:
+  // Looks at the queue after which a job without a result is lost: its last files may need a moment
+  // to appear on a network disk.
+  static constexpr int kPatience = 15;
+
+  void submit() {
+    fs::remove_all(folder_);
+    // Every word is an argument of the script, so that no shell reads it.
+    write_atomically(folder_ / "job.sh",
+                     "#!/bin/sh\n"
+                     "folder=$1\nshift\n"
+                     "\"$@\" >\"$folder/output\" 2>&1\n"
+                     "echo $? >\"$folder/exit.new\"\nmv \"$folder/exit.new\" \"$folder/exit\"\n");
+    std::vector<std::string> words = {"sbatch",
+                                      "--parsable",
+                                      "--no-requeue",
+                                      "--job-name=convlab",
+                                      "--chdir=" + fs::current_path().string(),
+                                      "--output=" + (folder_ / "slurm.log").string()};
+    if (std::getenv("SBATCH_GRES") == nullptr) words.emplace_back("--gres=gpu:1");
+    words.push_back((folder_ / "job.sh").string());
+    words.push_back(folder_.string());
+    words.insert(words.end(), words_.begin(), words_.end());
+    const FinishedProcess run = slurm(words);
+    if (!run.succeeded()) {
+      throw EnvironmentError("sbatch refuses the job: " + printable_line(trimmed_end(run.errors)) +
+                             ". SBATCH_PARTITION, SBATCH_ACCOUNT and SBATCH_GRES say what it asks "
+                             "for.");
+    }
+    const std::string answer = trimmed_end(run.output);
+    id_ = answer.substr(0, answer.find(';'));  // "17;cluster"
+    write_atomically(folder_ / "job", id_ + "\n");
+    std::cerr << "Submitted as job " << id_ << "; Ctrl-C leaves it in the queue.\n";
+  }
+
+  // False if the queue does not have it.
+  bool show_state() {
+    const FinishedProcess run =
+        slurm({"squeue", "--jobs=" + id_, "--noheader", "--format=%T|%r|%S"});
+    std::istringstream fields(trimmed_end(run.output));
+    std::string state;
+    std::string reason;
+    std::string start;
+    std::getline(fields, state, '|');
+    std::getline(fields, reason, '|');
+    std::getline(fields, start, '|');
+    if (!run.succeeded() || state.empty()) return false;
+    missing_ = 0;
+    if (state != "PENDING") {
+      say(state == "RUNNING" ? "running" : "the job is " + state);
+      return true;
+    }
+    std::string text = "waiting";
+    if (const int before = jobs_before(); before >= 0) {
+      text += before == 0 ? ", the next one"
+                          : ", " + std::to_string(before) +
+                                (before == 1 ? " job before it" : " jobs before it");
+    }
+    text += " (" + reason + ")";
+    if (!start.empty() && start != "N/A") text += ", expected to start " + start;
+    say(text);
+    return true;
+  }
+
+  // Waiting jobs that Slurm will start earlier, as far as this user may see them; −1 if unknown.
+  [[nodiscard]] int jobs_before() const {
+    const FinishedProcess run = slurm(
+        {"squeue", "--states=PENDING", "--noheader", "--array", "--sort=-p,i", "--format=%i"});
+    std::istringstream lines(run.output);
+    int before = 0;
+    for (std::string line; std::getline(lines, line); ++before) {
+      if (trimmed_end(line) == id_) return before;
+    }
+    return -1;
+  }
+
+  // What the command has printed since the last look.
+  void show_output() {
+    std::ifstream file(folder_ / "output");
+    if (!file.seekg(shown_)) return;
+    std::array<char, 4096> piece{};
+    while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+      say("");
+      std::cout.write(piece.data(), file.gcount());
+      shown_ += file.gcount();
+    }
+    std::cout << std::flush;
+  }
+
+  // One line on a terminal, rewritten; elsewhere a line for each change.
+  void say(const std::string& text) {
+    if (text == said_) return;
+    said_ = text;
+    const bool terminal = ::isatty(STDERR_FILENO) == 1;
+    const std::string line = text.empty() ? "" : "job " + id_ + ": " + printable_line(text);
+    if (terminal) {
+      std::cerr << "\r\x1b[K" << line << std::flush;
+    } else if (!line.empty()) {
+      std::cerr << line << "\n";
+    }
+  }
+
+  int end() {
+    show_output();
+    say("");
+    const std::string text = trimmed_end(read_text(folder_ / "exit"));
+    fs::remove_all(folder_);
+    return std::atoi(text.c_str());
+  }
+
+  [[noreturn]] void lost() {
+    say("");
+    const fs::path log = folder_ / "slurm.log";
+    const std::string words = fs::exists(log) ? printable_line(trimmed_end(read_text(log))) : "";
+    fs::remove_all(folder_);
+    throw EnvironmentError("Slurm ended job " + id_ + " without a result" +
+                           (words.empty() ? "" : " (" + words + ")") +
+                           "; the same command submits it again, SBATCH_TIMELIMIT gives it more "
+                           "time.");
+  }
+
+  const std::vector<std::string>& words_;
+  fs::path folder_;
+  std::string id_;
+  std::string said_;
+  std::streamoff shown_ = 0;
+  int missing_ = 0;
+};
+
+}  // namespace
+
+ExitCode run_as_slurm_job(const std::vector<std::string>& words) {
+  stop_on_signals();
+  std::string all;
+  for (const std::string& word : words) all += word + '\0';
+  const std::string name = std::to_string(std::hash<std::string>()(all));
+  const fs::path folder = fs::absolute(build_folder()) / "slurm" / name;
+  return static_cast<ExitCode>(Job(words, folder).run());
+}
+
+std::vector<std::string> own_words() {
+  std::vector<std::string> words;
+  std::istringstream line(read_text("/proc/self/cmdline"));
+  for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
+  words.front() = fs::read_symlink("/proc/self/exe").string();
+  return words;
+}
+
+std::vector<std::string> own_words_without_launcher() {
+  std::vector<std::string> words = own_words();
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (*word == "--launcher=slurm") {
+      words.erase(word);
+      break;
+    }
+    if (*word == "--launcher") {
+      words.erase(word, word + 2);
+      break;
+    }
+  }
+  return words;
+}
+
+}  // namespace convlab::grader

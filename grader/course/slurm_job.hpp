@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/error.hpp"
+
+namespace convlab::grader {
+
+/// Runs a command as a Slurm job, for students whose own machine has no GPU: submits it, shows its
+/// place in the queue, then its output, and returns its exit code. Slurm's own variables choose the
+/// partition, the time and the account (SBATCH_PARTITION, SBATCH_TIMELIMIT, SBATCH_ACCOUNT); a GPU
+/// is asked for unless SBATCH_GRES says something else.
+///
+/// Ctrl-C leaves the job in the queue. The same command finds it again, also when it has ended: its
+/// folder below build/slurm, which the node must see, too, is named after the command.
+///
+/// @param words  the program and its arguments, run in the current folder
+/// @return the exit code of the command; kInterrupted if it was left (stop_signals.hpp)
+/// @throws EnvironmentError if Slurm is missing or refuses the job, or if the job ended without a
+///   result; then the same command submits it again
+ExitCode run_as_slurm_job(const std::vector<std::string>& words);
+
+/// The words of this process's own command line, the program by its full path.
+std::vector<std::string> own_words();
+/// The same without `--launcher slurm`.
+std::vector<std::string> own_words_without_launcher();
+
+}  // namespace convlab::grader

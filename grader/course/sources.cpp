@@ -1,0 +1,45 @@
+#include "grader/course/sources.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
+
+namespace convlab::grader {
+
+std::vector<std::filesystem::path> source_files(const CourseMilestone& milestone) {
+  constexpr std::array kExtensions = {".cpp", ".cu", ".cuh", ".h", ".hpp"};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(milestone.folder)) {
+    const std::string extension = entry.path().extension().string();
+    const bool is_source = std::ranges::find(kExtensions, extension) != kExtensions.end();
+    if (entry.is_regular_file() && is_source) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<SourceFile> describe_files(const std::vector<std::filesystem::path>& files) {
+  if (files.empty()) return {};
+  // "\HASH  NAME" where the name had to be escaped, "HASH  NAME" otherwise, in the same order.
+  std::vector<std::string> words = {"sha256sum", "--"};
+  for (const auto& file : files) words.push_back(file.string());
+  const FinishedProcess run = run_process({.words = words});
+  if (!run.succeeded()) {
+    throw EnvironmentError("The sources cannot be read: " + trimmed_end(run.errors) + ".");
+  }
+  std::vector<SourceFile> described;
+  std::istringstream lines(run.output);
+  std::string line;
+  for (const auto& file : files) {
+    std::getline(lines, line);
+    if (line.starts_with('\\')) line.erase(0, 1);
+    described.push_back({.path = file.lexically_relative(course_folder()).generic_string(),
+                         .sha256 = line.substr(0, line.find(' '))});
+  }
+  return described;
+}
+
+}  // namespace convlab::grader

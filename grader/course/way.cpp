@@ -1,0 +1,287 @@
+#include "grader/course/way.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/stage/stage.hpp"
+#include "grader/course/handout.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/scores/score_rules.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+const std::string kGrader = "build/bin/grader ";
+
+/// The stages of a milestone by its points, and how far the student is with each.
+struct Stages {
+  std::vector<std::string> required{};
+  std::optional<ScoreChoice> choice{};
+  std::map<std::string, double> points{};
+  std::set<std::string> predicted{};  ///< with points for a prediction
+  std::map<std::string, Progress> progress{};
+
+  [[nodiscard]] bool passed(const std::string& stage) const {
+    const Progress& found = progress.at(stage);
+    return is_whole(found) && !found.changed;
+  }
+  [[nodiscard]] bool begun(const std::string& stage) const {
+    return progress.at(stage).state != State::kHandedOut;
+  }
+};
+
+Stages stages_of(const CourseMilestone& milestone) {
+  Stages stages;
+  const ScoreRules rules = load_score_rules(milestone.folder);
+  const Chapter chapter = chapter_of(milestone, "student");
+  stages.choice = rules.choice;
+  for (const ScoreRule& rule : rules.items) {
+    stages.points[rule.stage] += rule.points;
+    if (rule.what == ScoreRule::What::kPrediction) stages.predicted.insert(rule.stage);
+    if (!stages.progress.emplace(rule.stage, progress_of(chapter, rule.stage)).second) continue;
+    const bool free = rules.choice && std::ranges::find(rules.choice->stages, rule.stage) !=
+                                          rules.choice->stages.end();
+    if (!free) stages.required.push_back(rule.stage);
+  }
+  return stages;
+}
+
+// The stages that these were made from, without themselves.
+std::set<std::string> ancestors_of(const std::set<std::string>& passed) {
+  std::set<std::string> known;
+  for (const std::string& stage : passed) {
+    std::string from = ladder_stage(stage.c_str(), "").baseline;
+    while (!from.empty() && known.insert(from).second) {
+      from = ladder_stage(from.c_str(), "").baseline;
+    }
+  }
+  return known;
+}
+
+// The stages of the student's choice to go on with, the best first: one that was begun, then those
+// whose baseline is done. None if those that passed give as many points as count.
+std::vector<std::string> proposed(const Stages& stages, const std::set<std::string>& done) {
+  std::vector<std::string> begun;
+  std::vector<std::string> ready;
+  if (!stages.choice) return {};
+  double points = 0.0;
+  for (const std::string& stage : stages.choice->stages) {
+    const std::string baseline = ladder_stage(stage.c_str(), "").baseline;
+    const bool waits = stages.progress.contains(baseline) && !done.contains(baseline);
+    if (stages.passed(stage)) {
+      points += stages.points.at(stage);
+    } else if (stages.begun(stage)) {
+      begun.push_back(stage);
+    } else if (!waits && !done.contains(stage)) {
+      ready.push_back(stage);
+    }
+  }
+  if (points >= stages.choice->most) return {};
+  begun.insert(begun.end(), ready.begin(), ready.end());
+  return begun;
+}
+
+std::string file_of(const CourseMilestone& milestone, const std::string& stage) {
+  std::string name = stage;
+  std::ranges::replace(name, '-', '_');
+  for (const char* extension : {".cu", ".cpp"}) {
+    for (const auto& file : {milestone.folder / "stages" / (name + extension),
+                             milestone.folder / (std::string("conv_forward") + extension)}) {
+      if (std::filesystem::exists(file)) return display_path(file);
+    }
+  }
+  return display_path(milestone.folder);
+}
+
+Step stage_step(const CourseMilestone& milestone, const Stages& stages, const std::string& stage) {
+  const Progress& progress = stages.progress.at(stage);
+  const std::string file = file_of(milestone, stage);
+  const std::string words = milestone.id + (stages.progress.size() > 1 ? " --stage " + stage : "");
+  Step step{.milestone = milestone.id,
+            .kind = Step::Kind::kStage,
+            .name = stage,
+            .done = stages.passed(stage),
+            .fresh = progress.state == State::kHandedOut,
+            .what = "the stage " + stage + ". ",
+            .command = kGrader + "watch " + words};
+  if (progress.state == State::kHandedOut) {
+    step.what += "Read " + display_path(milestone.folder / "README.md") + ", fill in " + file +
+                 "; watch checks it whenever you save.";
+  } else if (progress.state == State::kUnchecked || progress.changed) {
+    step.what += file + " was not checked as it is now.";
+  } else if (progress.state == State::kFailed) {
+    step.what += "The last check of " + file + " found " + progress.finding + ".";
+    step.else_ = "stuck: " + kGrader + "hint " + words;
+  } else {
+    step.tried = true;
+    step.what += "It passes with few images. Now the whole check, with 1000 or more.";
+    step.command = kGrader + "check " + words;
+  }
+  return step;
+}
+
+void add_puzzles(const CourseMilestone& milestone, const Stages& stages, const std::string& stage,
+                 bool skipped, std::vector<Step>& steps) {
+  const SolvedFiles solved = known_solved(milestone);
+  const auto files = handout_files(milestone);
+  for (const Puzzle& puzzle : puzzles_of(milestone)) {
+    const bool is_first = !stages.required.empty() && stage == stages.required.front();
+    if (puzzle.before.empty() ? !is_first : puzzle.before != stage) continue;
+    const std::string path = puzzle.file.lexically_relative(course_folder()).generic_string();
+    const auto file = std::ranges::find(files, path, &HandoutFile::path);
+    steps.push_back({.milestone = milestone.id,
+                     .kind = Step::Kind::kPuzzle,
+                     .name = puzzle.stage,
+                     .done = skipped || stages.begun(stage) || solved.contains(puzzle.stage),
+                     .fresh = file != files.end() && is_as_handed_out(*file),
+                     .what = "the puzzle " + puzzle.stage + ": " + puzzle.title +
+                             ". A few lines in " + display_path(puzzle.file) + ".",
+                     .command = kGrader + "watch " + milestone.id + " --stage " + puzzle.stage,
+                     .else_ = "You know this? Begin with " + file_of(milestone, stage) +
+                              "; then the puzzles before it are no longer asked for."});
+  }
+}
+
+void add_questions(const CourseMilestone& milestone, bool skipped, std::vector<Step>& steps) {
+  const Notebook notebook = read_notebook(milestone);
+  for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
+    steps.push_back({.milestone = milestone.id,
+                     .kind = Step::Kind::kQuestion,
+                     .name = each.number,
+                     .done = skipped || notebook.answers.contains(each.number),
+                     .what = "question " + each.number + " of the chapter of " + milestone.id +
+                             ". " + each.text,
+                     .command = kGrader + "answer " + milestone.id + " " + each.number + " \"…\""});
+  }
+}
+
+// Steps that are left out count as done.
+MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
+                    const std::set<std::string>& covered) {
+  MilestoneWay way{.milestone = milestone};
+  std::set<std::string> done = covered;
+  std::string passed;
+  for (const auto& [stage, progress] : stages.progress) {
+    if (!stages.passed(stage)) continue;
+    done.insert(stage);
+    passed = stage;
+  }
+  const auto predictions = read_notebook(milestone).predictions;
+  std::vector<std::string> order = stages.required;
+  const std::vector<std::string> next = proposed(stages, done);
+  if (!next.empty()) order.push_back(next.front());
+  for (const std::string& stage : order) {
+    add_puzzles(milestone, stages, stage, done.contains(stage), way.steps);
+    if (stages.predicted.contains(stage)) {
+      const std::string words = milestone.id + " --stage " + stage;
+      way.steps.push_back({.milestone = milestone.id,
+                           .kind = Step::Kind::kPrediction,
+                           .name = stage,
+                           .done = done.contains(stage) || predictions.contains(stage),
+                           .what = "a prediction for " + stage +
+                                   ", before you write it: what limits it, how many loads, how "
+                                   "fast. A reasoned one gives a point, right or wrong.",
+                           .command = kGrader + "predict " + words});
+    }
+    Step step = stage_step(milestone, stages, stage);
+    step.done = done.contains(stage);
+    if (!step.done && !next.empty() && stage == next.front()) {
+      step.what += " You choose: stages of your choice count up to " +
+                   std::to_string(static_cast<int>(stages.choice->most)) + " points.";
+      for (std::size_t i = 1; i < std::min<std::size_t>(next.size(), 4); ++i) {
+        step.else_ += (i == 1 ? "or take the stage " : ", ") + next[i];
+      }
+    } else if (!step.done && stages.choice && step.else_.empty()) {
+      step.else_ =
+          "In a hurry? A stage that passes counts for the stages it was made from: "
+          "per-layer for register-tiled, fused-gemm and im2col-gemm. Their points you "
+          "get only for their own files.";
+    }
+    way.steps.push_back(std::move(step));
+  }
+  if (!passed.empty()) {
+    const bool many = stages.progress.size() > 1;
+    way.steps.push_back(
+        {.milestone = milestone.id,
+         .kind = Step::Kind::kExplain,
+         .name = passed,
+         .done = !read_notebook(milestone).explained.empty(),
+         .what = "a look at what your kernel does: counts, a picture of its "
+                 "accesses and a short quiz.",
+         .command = kGrader + "explain " + milestone.id + (many ? " --stage " + passed : "")});
+  }
+  add_questions(milestone, passed.empty() && std::ranges::all_of(way.steps, &Step::done),
+                way.steps);
+  return way;
+}
+
+}  // namespace
+
+std::vector<MilestoneWay> way_through() {
+  std::vector<std::pair<CourseMilestone, Stages>> all;
+  std::set<std::string> passed;
+  for (const CourseMilestone& milestone : milestones()) {
+    all.emplace_back(milestone, stages_of(milestone));
+    for (const auto& [stage, progress] : all.back().second.progress) {
+      if (all.back().second.passed(stage)) passed.insert(stage);
+    }
+  }
+  const std::set<std::string> covered = ancestors_of(passed);
+  std::vector<MilestoneWay> way;
+  for (const auto& [milestone, stages] : all) {
+    // The first stage of m1 has the same id, but no kernel was made from it.
+    way.push_back(way_of(milestone, stages, milestone.id == "m1" ? decltype(covered){} : covered));
+  }
+  return way;
+}
+
+std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work) {
+  for (const MilestoneWay& milestone : way) {
+    for (const Step& step : milestone.steps) {
+      const bool is_work = step.kind == Step::Kind::kPuzzle || step.kind == Step::Kind::kStage;
+      if (!step.done && (is_work || !work)) return step;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string lead_text(const Step& step) {
+  std::string text = paragraph("Next: ", step.what) + "        " + step.command + "\n";
+  if (!step.else_.empty()) text += paragraph("      ", step.else_);
+  return text;
+}
+
+std::vector<ChapterQuestion> chapter_questions(const std::string& chapter) {
+  std::vector<ChapterQuestion> questions;
+  std::istringstream lines(chapter);
+  bool in_section = false;
+  bool open = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## ")) in_section = line.ends_with("Questions");
+    if (!in_section) continue;
+    // "3. [count] Why?" or "**3. [count]** Why?", up to an empty line, an answer or the next one.
+    std::erase(line, '*');
+    const auto dot = line.find_first_not_of("0123456789");
+    if (dot != 0 && line.compare(std::min(dot, line.size()), 3, ". [") == 0) {
+      const auto end = line.find("] ");
+      questions.push_back({line.substr(0, dot), line.substr(dot + 3, end - dot - 3), ""});
+      line = line.substr(std::min(line.size(), end + 2));
+      open = true;
+    }
+    open = open && !line.empty() && !line.starts_with("<");
+    if (!open) continue;
+    std::string& text = questions.back().text;
+    text +=
+        (text.empty() ? "" : " ") + line.substr(std::min(line.size(), line.find_first_not_of(' ')));
+  }
+  return questions;
+}
+
+}  // namespace convlab::grader

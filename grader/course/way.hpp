@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/course/course.hpp"
+
+namespace convlab::grader {
+
+/// One thing to do in a milestone.
+struct Step {
+  enum class Kind {
+    kPuzzle,
+    kPrediction,
+    kStage,
+    kExplain,   ///< read what a stage that has passed does
+    kQuestion,  ///< of the chapter
+  };
+  std::string milestone{};
+  Kind kind = Kind::kPuzzle;
+  std::string name{};  ///< of the puzzle or the stage; the number of the question
+  bool done = false;
+  bool fresh = false;  ///< a file as it was handed out
+  bool tried = false;  ///< a stage that passes with few images: the whole check is left
+  std::string what{};  ///< what it is and what to do, in sentences
+  std::string command{};
+  std::string else_{};  ///< what may be done instead; may be empty
+};
+
+/// The steps of a milestone in their order: each stage after the puzzles that prepare for it, then
+/// a look at what the stages do, then the chapter's questions. Where a student chooses among
+/// stages, one is proposed until those that passed give as many points as count.
+struct MilestoneWay {
+  CourseMilestone milestone{};
+  std::vector<Step> steps{};
+};
+
+/// The whole course. A stage that has passed counts for the stages that it was made from (its
+/// baseline, the baseline of this one, and so on): nobody has to take every step.
+std::vector<MilestoneWay> way_through();
+
+/// The first step that is not done; of puzzles and stages only, if `work`. None: all is done.
+std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work = false);
+
+/// "Next: the puzzle …", with the command.
+std::string lead_text(const Step& step);
+
+/// A question of a chapter, from its section "Questions".
+struct ChapterQuestion {
+  std::string number{};  ///< "3"
+  std::string needs{};   ///< "count", "emulated" or "GPU"
+  std::string text{};
+};
+
+std::vector<ChapterQuestion> chapter_questions(const std::string& chapter);
+
+}  // namespace convlab::grader

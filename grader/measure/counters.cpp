@@ -1,0 +1,155 @@
+#include "grader/measure/counters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr double kSector = 32.0;
+constexpr double kLanes = 32.0;
+
+/// Sums over the accesses that count.
+struct Sum {
+  double requests = 0.0;
+  double lanes = 0.0;
+  double parts = 0.0;
+  double needed = 0.0;
+  double conflicts = 0.0;
+};
+
+template <class Counts>
+Sum sum_of(const StageCounts& stage, const Counts& counts) {
+  Sum sum;
+  for (const AccessNote& note : stage.counted.accesses) {
+    if (!counts(note)) continue;
+    sum.requests += static_cast<double>(note.requests);
+    sum.lanes += static_cast<double>(note.lanes);
+    sum.parts += static_cast<double>(note.parts);
+    sum.needed += std::min(static_cast<double>(note.parts),  // fewer if lanes share an address
+                           needed_sectors(note) * static_cast<double>(note.requests));
+    sum.conflicts += static_cast<double>(note.conflicts);
+  }
+  return sum;
+}
+
+bool is_global(const AccessNote& note) {
+  return note.space == "global";
+}
+bool is_shared(const AccessNote& note) {
+  return note.space == "shared";
+}
+bool is_load(const AccessNote& note) {
+  return !note.writes && note.space != "constant";
+}
+
+double ratio(double part, double of) {
+  return of > 0.0 ? part / of : std::numeric_limits<double>::quiet_NaN();
+}
+
+double products(const StageCounts& stage) {
+  return static_cast<double>(stage.shape.multiply_adds());
+}
+
+double global_loads_per_product(const StageCounts& stage) {
+  const auto counts = [](const AccessNote& note) { return is_load(note) && is_global(note); };
+  return ratio(sum_of(stage, counts).lanes, products(stage));
+}
+
+double sectors_over_needed(const StageCounts& stage) {
+  const Sum sum = sum_of(stage, is_global);
+  return ratio(sum.parts, sum.needed);
+}
+
+double bytes_over_least(const StageCounts& stage) {
+  const ConvShape& shape = stage.shape;
+  const auto least =
+      static_cast<double>(shape.input_size() + shape.weights_size() + shape.output_size()) *
+      sizeof(float);
+  return ratio(sum_of(stage, is_global).parts * kSector, least);
+}
+
+double conflicts_per_request(const StageCounts& stage) {
+  const Sum sum = sum_of(stage, is_shared);
+  return ratio(sum.conflicts, sum.requests);
+}
+
+double active_lanes(const StageCounts& stage) {
+  const Sum sum = sum_of(stage, [](const AccessNote& note) { return note.bytes > 0; });
+  return ratio(sum.lanes, sum.requests * kLanes);
+}
+
+double tensor_share(const StageCounts& stage) {
+  double made = 0.0;
+  for (const ProductNote& note : stage.counted.products) {
+    made += static_cast<double>(note.multiply_adds);
+  }
+  return std::min(1.0, ratio(made, products(stage)));
+}
+
+constexpr std::int64_t kKiB = 1024;
+
+constexpr MultiprocessorLimits kLimits[] = {
+    {"T4 (7.5)", 1024, 16, 64 * kKiB, 0},
+    {"A100 (8.0)", 2048, 32, 164 * kKiB, kKiB},
+    {"A40, RTX 3060 (8.6)", 1536, 16, 100 * kKiB, kKiB},
+    {"L4, L40S, RTX 4090 (8.9)", 1536, 24, 100 * kKiB, kKiB},
+    {"H100, H200 (9.0)", 2048, 32, 228 * kKiB, kKiB},
+};
+
+}  // namespace
+
+const std::vector<Counter>& counters() {
+  static const std::vector<Counter> all = {
+      {"loads-per-product", "loads for each multiply-add", false, loads_per_product},
+      {"global-loads-per-product", "of these, from global memory", false, global_loads_per_product},
+      {"bytes-over-least", "global bytes moved, over the least", false, bytes_over_least},
+      {"sectors-over-needed", "sectors moved, over those needed", false, sectors_over_needed},
+      {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
+      {"active-lanes", "lanes active in a request", true, active_lanes},
+      {"tensor-share", "multiply-adds on tensor cores", true, tensor_share}};
+  return all;
+}
+
+const Counter* find_counter(std::string_view id) {
+  const auto found = std::ranges::find(counters(), id, &Counter::id);
+  return found == counters().end() ? nullptr : &*found;
+}
+
+std::int64_t shared_bytes_of(const KernelCounts& kernel) {
+  std::map<std::string, std::int64_t> arrays;
+  for (const AccessNote& note : kernel.accesses) {
+    if (note.space == "shared") arrays[note.memory.variable] = note.memory.bytes;
+  }
+  std::int64_t sum = 0;
+  for (const auto& [name, bytes] : arrays) sum += bytes;
+  return sum;
+}
+
+std::vector<Occupancy> occupancy_of(const KernelCounts& kernel) {
+  const auto& block = kernel.launch.block;
+  const int threads = static_cast<int>(block[0] * block[1] * block[2]);
+  constexpr int kWarp = 32;
+  const int held = std::max(1, (threads + kWarp - 1) / kWarp * kWarp);
+  const std::int64_t shared = shared_bytes_of(kernel);
+  std::vector<Occupancy> all;
+  for (const MultiprocessorLimits& limits : kLimits) {
+    Occupancy occupancy{.limits = limits, .blocks = limits.blocks, .limited_by = "blocks"};
+    const auto limit = [&](std::int64_t blocks, std::string_view by) {
+      if (blocks >= occupancy.blocks) return;
+      occupancy.blocks = static_cast<int>(blocks);
+      occupancy.limited_by = by;
+    };
+    limit(limits.threads / held, "threads");
+    if (shared > 0) limit(limits.shared_bytes / (shared + limits.reserved_bytes), "shared memory");
+    occupancy.share = static_cast<double>(occupancy.blocks) * held / limits.threads;
+    if (occupancy.share >= 1.0) occupancy.limited_by = "threads";
+    all.push_back(occupancy);
+  }
+  return all;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "grader/checks/graded_network.hpp"
+#include "grader/checks/result/score.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+/// A speed to measure: a stage and its reference at one batch.
+struct SpeedRequest {
+  StageInfo stage{};
+  int batch = 0;
+  std::filesystem::path program{};  ///< the reference solution's
+  std::string reference{};          ///< its stage
+  int rounds = 1;                   ///< at most
+  /// Whether more samples would change nothing; asked after each round.
+  std::function<bool(const SpeedMeasure&)> is_settled{};
+};
+
+/// Times a stage that passed its check and the reference in turns: after each timed (and compared)
+/// call of the submission the reference is called with the same numbers.
+/// @param network  loaded, with images for the batch
+SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
+                           const GradedNetwork& network, const Announce& announce);
+
+}  // namespace convlab::grader

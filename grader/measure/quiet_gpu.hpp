@@ -1,0 +1,12 @@
+#pragma once
+
+#include "grader/checks/network_check.hpp"
+
+namespace convlab::grader {
+
+/// Waits, two minutes at most, until the GPU is idle and no longer slowed down by heat, as
+/// `nvidia-smi` reports it, and announces what it waits for. Only the first call of a process
+/// waits, and on a machine without `nvidia-smi` none.
+void wait_for_quiet_gpu(const Announce& announce);
+
+}  // namespace convlab::grader

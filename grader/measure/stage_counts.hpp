@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/access_notes.hpp"
+#include "common/stage/stage.hpp"
+#include "grader/checks/result/finding.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+/// The counts of one convolution of one image on the emulated device.
+struct StageCounts {
+  StageInfo stage{};
+  ConvShape shape{};
+  std::vector<DeviceLaunch> launches{};        ///< for one image
+  std::vector<DeviceLaunch> launches_of_10{};  ///< the same convolution with ten images
+  AccessNotes counted{};
+};
+
+/// Counts one run of a stage of a program that was built to be traced; the same without the search
+/// for races and without launches_of_10.
+std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
+                                      const ConvShape& layer, StageCounts& counts);
+
+/// Runs the stage of a program that was built to be traced (CustomSubmissionTarget::traced),
+/// counting.
+/// @param layer  of the network; its batch does not matter
+/// @return a finding if its threads race, or if it gives no output; without counts in that case
+std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
+                                   const ConvShape& layer, StageCounts& counts);
+
+/// One kernel of a stage, as it was launched, with the requests of its warps.
+struct KernelCounts {
+  DeviceLaunch launch{};
+  std::int64_t blocks = 0;           ///< of its first launch
+  std::int64_t launched_blocks = 0;  ///< of all launches, whose requests and barriers are counted
+  std::int64_t threads = 0;
+  std::vector<AccessNote> accesses{};
+  std::vector<BarrierNote> barriers{};
+  std::int64_t storing = 0;         ///< threads that store an element of the output
+  std::int64_t outputs_of_one = 0;  ///< elements of the output that one of them stores
+};
+
+/// The kernels in the order of their launches; each of them once.
+std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText& sources);
+
+/// The student's name of the array: the kernel's parameter or the variable; "memory" if unknown.
+std::string array_name(const AccessNote& note, const SourceText& sources);
+
+/// "input", "weights" or "output": the convolution's array with this size; empty if there is none.
+std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources);
+
+/// Loads of the input from global memory, per element of the input.
+double loads_per_input(const StageCounts& counts, const SourceText& sources);
+
+/// Loads from shared memory, per multiply-add of the convolution.
+double shared_loads_per_product(const StageCounts& counts);
+
+/// Loads of threads from global and shared memory, per multiply-add of the convolution.
+double loads_per_product(const StageCounts& counts);
+
+/// Sectors that the lanes of an average request need at least, if they lie side by side.
+double needed_sectors(const AccessNote& note);
+
+/// Parts of an average request.
+double average_parts(const AccessNote& note);
+
+/// The size of a launch at another batch, if each dimension is a multiple of the batch or does not
+/// depend on it.
+std::optional<std::array<std::int64_t, 3>> grid_at(const StageCounts& counts,
+                                                   const KernelCounts& kernel, int batch);
+
+}  // namespace convlab::grader

@@ -1,0 +1,74 @@
+#include <cmath>
+
+#include "common/base/testing/catch.hpp"
+#include "common/data/random.hpp"
+#include "grader/measure/speed.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+
+namespace {
+
+// `count` pairs around 10 ms and 10 ms / speed; `noise` of 0.1 moves a sample by up to 10 %.
+SpeedMeasure measured(double speed, double noise, std::size_t count) {
+  Random random(42);
+  const auto noisy = [&](double value) {
+    return value * (1.0 + noise * (2.0 * random.uniform() - 1.0));
+  };
+  SpeedMeasure measure{.yours_ms = {{}, {}}, .reference_ms = {{}, {}}, .rounds = 1};
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    for (std::size_t i = 0; i < count; ++i) {
+      measure.reference_ms[layer].push_back(noisy(10.0));
+      measure.yours_ms[layer].push_back(noisy(10.0 / speed));
+    }
+  }
+  estimate_speed(measure);
+  return measure;
+}
+
+}  // namespace
+
+TEST_CASE("speed: the ratio of the sums of medians, and bounds around it") {
+  SpeedMeasure measure{.yours_ms = {{2, 2, 50}, {8, 8, 8}},
+                       .reference_ms = {{1, 1, 1}, {4, 4, 99}}};
+  estimate_speed(measure);
+  CHECK(measure.speed == Approx(0.5));
+  CHECK(measure.low <= 0.5);
+  CHECK(measure.high >= 0.5);
+  SpeedMeasure again = measure;
+  estimate_speed(again);
+  CHECK(again == measure);
+}
+
+TEST_CASE("speed: exact samples leave no doubt") {
+  const SpeedMeasure measure = measured(0.8, 0.0, 5);
+  CHECK(measure.low == Approx(0.8));
+  CHECK(measure.high == Approx(0.8));
+}
+
+TEST_CASE("speed: more samples, narrower bounds") {
+  const SpeedMeasure few = measured(1.0, 0.2, 4);
+  const SpeedMeasure many = measured(1.0, 0.2, 100);
+  CHECK(many.high - many.low < (few.high - few.low) / 2.0);
+}
+
+TEST_CASE("speed: bounds from few pairs hold the truth as often as they say") {
+  Random random(7);
+  for (const std::size_t pairs : {3U, 4U, 5U, 6U, 10U}) {
+    CAPTURE(pairs);
+    constexpr int kTrials = 400;
+    int held = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      SpeedMeasure measure{.yours_ms = {{}}, .reference_ms = {{}}};
+      for (std::size_t i = 0; i < pairs; ++i) {
+        // Usually a little slower than the best time, sometimes much slower: the same for both.
+        const auto time = [&] { return 10.0 - std::log(1.0 - random.uniform()); };
+        measure.yours_ms[0].push_back(time());
+        measure.reference_ms[0].push_back(time());
+      }
+      estimate_speed(measure);
+      held += measure.low <= 1.0 && 1.0 <= measure.high ? 1 : 0;
+    }
+    CHECK(held >= kTrials * 92 / 100);
+  }
+}

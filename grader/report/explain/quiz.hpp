@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/measure/stage_counts.hpp"
+
+namespace convlab::grader {
+
+/// A question with an answer that was counted in the student's own program.
+struct Question {
+  std::string text{};
+  std::string source{};                ///< the quoted lines of the question, or empty
+  std::vector<std::string> choices{};  ///< a, b, …; none: the answer is a whole number
+  std::int64_t answer = 0;             ///< the number, or the choice from 0
+  std::string why{};                   ///< how the answer follows from the counts
+};
+
+/// Two or three questions about a stage on a device.
+std::vector<Question> questions_of(const StageCounts& facts, const SourceText& sources);
+
+/// The same about a stage on the CPU.
+/// @param layers  the convolutions of the network, one image each
+std::vector<Question> questions_of(const std::vector<ConvShape>& layers);
+
+/// Whether a text answers the question: "a" or "A)" of choices, "1 152", "1,152" or "1152".
+/// @return nothing if it is not an answer to this kind of question
+std::optional<bool> is_right(const Question& question, const std::string& text);
+
+/// The answer as a person would write it: "b", "1 152".
+std::string answer_text(const Question& question);
+
+}  // namespace convlab::grader

@@ -1,0 +1,123 @@
+#include <fstream>
+
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "grader/report/explain/quiz.hpp"
+#include "grader/report/explain/walk.hpp"
+#include "grader/report/numbers.hpp"
+
+namespace convlab::grader {
+namespace {
+
+// One kernel as a student may write it; the facts below are its counts.
+SourceText sources(const std::filesystem::path& folder) {
+  const auto file = folder / "conv.cu";
+  std::ofstream(file) << "__global__ void conv(const float* in, float* out) {\n"
+                         "  __shared__ float tile[484];\n"
+                         "  tile[threadIdx.x] = in[threadIdx.x];\n"
+                         "  __syncthreads();\n"
+                         "  out[threadIdx.x] = tile[0];\n"
+                         "  __syncthreads();\n"
+                         "}\n"
+                         "void go() { conv<<<grid, block>>>(in, out); }\n";
+  return SourceText({file});
+}
+
+StageCounts facts() {
+  StageCounts facts{.shape = {1, 2, 1, 20, 20, 5, 1}};  // 400 inputs, 512 outputs
+  facts.launches = {
+      {.kernel = "conv", .file = "conv.cu", .line = 8, .grid = {1, 2, 1}, .block = {16, 16, 2}}};
+  facts.launches_of_10 = facts.launches;
+  facts.launches_of_10[0].grid[2] = 10;
+  const FaultMemory input{.argument = 1, .bytes = 1600};
+  const FaultMemory output{.argument = 2, .bytes = 2048};
+  facts.counted.accesses = {{.kernel = "conv",
+                             .file = "conv.cu",
+                             .line = 3,
+                             .space = "global",
+                             .memory = input,
+                             .bytes = 4,
+                             .requests = 100,
+                             .lanes = 3200,
+                             .parts = 520,
+                             .least = 4,
+                             .most = 6,
+                             .threads = 1024,
+                             .most_by_one = 4},
+                            {.kernel = "conv",
+                             .file = "conv.cu",
+                             .line = 5,
+                             .space = "global",
+                             .memory = output,
+                             .writes = true,
+                             .bytes = 4,
+                             .requests = 16,
+                             .lanes = 512,
+                             .parts = 512,
+                             .least = 32,
+                             .most = 32,
+                             .threads = 512,
+                             .most_by_one = 1}};
+  facts.counted.barriers = {{.kernel = "conv", .file = "conv.cu", .line = 4, .times = 2},
+                            {.kernel = "conv",
+                             .file = "conv.cu",
+                             .line = 4,
+                             .variable = "tile",
+                             .before = 3,
+                             .before_writes = true,
+                             .behind = 5,
+                             .elements = 9},
+                            {.kernel = "conv", .file = "conv.cu", .line = 6, .times = 2}};
+  return facts;
+}
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST_CASE("explain: the walk says what each line, each barrier and each thread does") {
+  const testing::TemporaryFolder folder;
+  const std::string text = walk_text(facts(), sources(folder.path()));
+  CHECK(has(text, "4 to 6 sectors, 5.2 on average"));
+  CHECK(has(text, "Not coalesced"));
+  CHECK(has(text, "Line 3 writes `tile`"));
+  CHECK(has(text, "does not need it"));
+  CHECK(has(text, "512 of " + grouped(1024) + " threads store"));
+}
+
+TEST_CASE("explain: what comes next names the program's own numbers") {
+  const testing::TemporaryFolder folder;
+  const std::string text = next_text("m2", facts(), sources(folder.path()));
+  // 3200 loads of 400 inputs; a block of 16 × 16 with a kernel of 5 reads 20 × 20 places.
+  CHECK(has(text, "comes 8 times"));
+  CHECK(has(text, grouped(6400) + " inputs, of which 400"));
+}
+
+TEST_CASE("explain: answers follow from what was counted") {
+  const testing::TemporaryFolder folder;
+  const auto questions = questions_of(facts(), sources(folder.path()));
+  REQUIRE(questions.size() == 3);
+  CHECK(answer_text(questions[0]) == "a");    // the barrier separates a write from a read
+  CHECK(answer_text(questions[1]) == "6");    // sectors
+  CHECK(answer_text(questions[2]) == "512");  // threads without an output
+  CHECK(is_right(questions[0], " A) ") == true);
+  CHECK(is_right(questions[0], "b") == false);
+  CHECK_FALSE(is_right(questions[0], "d").has_value());
+  CHECK_FALSE(is_right(questions[1], "six").has_value());
+  CHECK(is_right(questions[2], "512") == true);
+  CHECK(is_right(questions[2], grouped(1024)) == false);
+}
+
+TEST_CASE("explain: a grid that grows with the batch is known at other batches") {
+  const testing::TemporaryFolder folder;
+  StageCounts own = facts();
+  const SourceText text = sources(folder.path());
+  const auto kernel = kernels_of(own, text).front();
+  REQUIRE(grid_at(own, kernel, 100).has_value());
+  CHECK(*grid_at(own, kernel, 100) == std::array<std::int64_t, 3>{1, 2, 100});
+  own.launches_of_10[0].grid[2] = 7;  // neither the same nor ten times as many
+  CHECK_FALSE(grid_at(own, kernel, 100).has_value());
+}
+
+}  // namespace
+}  // namespace convlab::grader

@@ -1,0 +1,236 @@
+#include "grader/report/explain/walk.hpp"
+
+#include <map>
+
+#include "common/serve/fault_words.hpp"
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/report/numbers.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+std::string quoted(const std::string& name) {
+  return "`" + name + "`";
+}
+
+std::string count_of(std::int64_t number, const std::string& what) {
+  return grouped(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+// "4 to 6", "4".
+std::string range_text(const AccessNote& note) {
+  const std::string least = std::to_string(note.least);
+  return note.least == note.most ? least : least + " to " + std::to_string(note.most);
+}
+
+std::string global_text(const AccessNote& note, const std::string& name) {
+  const double lanes = static_cast<double>(note.lanes) / static_cast<double>(note.requests);
+  const double average = average_parts(note);
+  const double needed = needed_sectors(note);
+  std::string text = quoted(name) + ": one " + (note.writes ? "store" : "load") +
+                     " of a warp touches " + range_text(note) +
+                     (note.most == 1 ? " sector" : " sectors");
+  if (note.least != note.most) text += ", " + short_number(average) + " on average";
+  text += "; " + short_number(lanes) + " lanes with " + std::to_string(note.bytes) +
+          " bytes side by side need " + short_number(needed) + ". ";
+  constexpr double kStillGood = 1.6;  // a row may begin inside a sector
+  if (note.most == 1 && lanes * note.bytes > 32.0) {
+    return text + "All lanes read the same address: one sector serves the warp.";
+  }
+  if (average <= kStillGood * needed) return text + "Coalesced.";
+  if (average >= 0.9 * lanes) {
+    return text + "Not coalesced: nearly every lane needs a sector of its own.";
+  }
+  return text + "Coalesced in part: " + short_number(average / needed) +
+         " times as many as needed.";
+}
+
+std::string access_text(const AccessNote& note, const std::string& name) {
+  if (note.space == "global") return global_text(note, name);
+  const std::string action = std::string(note.writes ? "store" : "load") + " of a warp";
+  const double average = average_parts(note);
+  if (note.space == "constant") {
+    return quoted(name) + " in constant memory: one " + action + " asks for " + range_text(note) +
+           (note.most == 1 ? " word: one read serves the warp."
+                           : " different words, which are read one after the other.");
+  }
+  return quoted(name) + " in shared memory: one " + action + " takes " + range_text(note) +
+         (note.most == 1
+              ? " pass: no bank conflict."
+              : " passes" +
+                    (note.least == note.most ? std::string()
+                                             : ", " + short_number(average) + " on average") +
+                    ": several lanes use one bank, at different words.");
+}
+
+std::string lines_text(const KernelCounts& kernel, const SourceText& sources) {
+  std::string text;
+  const AccessNote* last = nullptr;
+  for (const AccessNote& note : kernel.accesses) {
+    if (last == nullptr || last->line != note.line || last->file != note.file) {
+      text += sources.quoted_line(note.file, note.line);
+    }
+    text += paragraph("      ", access_text(note, array_name(note, sources)));
+    last = &note;
+  }
+  return text;
+}
+
+std::string need_text(const BarrierNote& note) {
+  const std::string before = std::to_string(note.before);
+  const std::string behind = std::to_string(note.behind);
+  const std::string name = quoted(note.variable == "dynamic" ? "shared memory" : note.variable);
+  const std::string times = " (" + count_of(note.elements, "time") + ").";
+  if (note.before_writes && !note.behind_writes) {
+    return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
+           " of another thread reads it" + times;
+  }
+  if (!note.before_writes) {
+    return "Line " + before + " reads " + name + ", and after the barrier line " + behind +
+           " of another thread overwrites it" + times;
+  }
+  return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
+         " of another thread writes the same element" + times;
+}
+
+std::string barriers_text(const KernelCounts& kernel, const SourceText& sources) {
+  std::string text;
+  for (const BarrierNote& barrier : kernel.barriers) {
+    if (barrier.times == 0) continue;
+    text += sources.quoted_line(barrier.file, barrier.line);
+    std::string needs;
+    for (const BarrierNote& note : kernel.barriers) {
+      if (note.before == 0 || note.line != barrier.line || note.file != barrier.file) continue;
+      BarrierNote named = note;
+      if (named.variable == "dynamic") named.variable = sources.dynamic_shared(note.kernel);
+      needs += paragraph("      ", need_text(named));
+    }
+    text += needs.empty() ? paragraph("      ",
+                                      "No thread uses after it what another thread used just "
+                                      "before it, so this convolution does not need it.")
+                          : needs;
+  }
+  return text;
+}
+
+std::string thread_text(const KernelCounts& kernel, const SourceText& sources) {
+  std::map<std::string, std::int64_t> loads;
+  for (const AccessNote& note : kernel.accesses) {
+    if (!note.writes) loads[array_name(note, sources)] += note.most_by_one;
+  }
+  std::string list;
+  for (const auto& [name, count] : loads) {
+    list += (list.empty() ? "" : ", ") + grouped(count) + " of " + quoted(name);
+  }
+  std::string text;
+  if (kernel.storing > 0) {
+    text = grouped(kernel.storing) + " of " + grouped(kernel.threads) + " threads store " +
+           (kernel.outputs_of_one == 1 ? "one output"
+                                       : "up to " + count_of(kernel.outputs_of_one, "output")) +
+           (kernel.storing < kernel.threads
+                ? "; " + grouped(kernel.threads - kernel.storing) + " have none. "
+                : ". ");
+  }
+  if (!list.empty()) text += "The busiest thread loads " + list + ".";
+  return text;
+}
+
+}  // namespace
+
+std::string walk_text(const StageCounts& facts, const SourceText& sources) {
+  std::string text =
+      paragraph("", "Counted on the emulated device, in a convolution of one image: " +
+                        to_string(facts.shape) + ".");
+  for (const KernelCounts& kernel : kernels_of(facts, sources)) {
+    text += "\n" + coloured("kernel " + kernel.launch.kernel, Colour::kStrong) + "\n";
+    text += sources.quoted_line(kernel.launch.file, kernel.launch.line);
+    text += paragraph("  launch   ", launch_text(kernel.launch.grid, kernel.launch.block) + ": " +
+                                         count_of(kernel.blocks, "block") + ", " +
+                                         count_of(kernel.threads, "thread") + ".");
+    if (const std::string own = thread_text(kernel, sources); !own.empty()) {
+      text += paragraph("  threads  ", own);
+    }
+    if (!kernel.accesses.empty()) text += "  memory\n" + lines_text(kernel, sources);
+    const std::string barriers = barriers_text(kernel, sources);
+    if (!barriers.empty()) text += "  barriers\n" + barriers;
+  }
+  return text;
+}
+
+std::string next_text(const std::string& milestone, const StageCounts& facts,
+                      const SourceText& sources) {
+  const ConvShape& shape = facts.shape;
+  const double loads = loads_per_input(facts, sources);
+  const std::string each = "Each element of the input comes " + short_number(loads) +
+                           " times from global memory in this convolution.";
+  if (milestone == "m2") {
+    std::string text = each;
+    for (const KernelCounts& kernel : kernels_of(facts, sources)) {
+      const auto& block = kernel.launch.block;
+      if (kernel.storing == 0 || block[0] < 2 || block[1] < 2) continue;
+      const auto edge = [&](unsigned outputs) {
+        return std::int64_t{(static_cast<int>(outputs) - 1) * shape.stride + shape.kernel};
+      };
+      const std::int64_t window = std::int64_t{shape.kernel} * shape.kernel;
+      const std::int64_t all = std::int64_t{block[0]} * block[1] * window;
+      const std::int64_t tile = edge(block[0]) * edge(block[1]);
+      text += " For one channel a block of " + std::to_string(block[0]) + " × " +
+              std::to_string(block[1]) + " outputs needs " + grouped(all) + " inputs, of which " +
+              grouped(tile) + " are different.";
+      break;
+    }
+    return text +
+           " Milestone 3 loads each of them once into shared memory, where all threads of "
+           "the block read it.";
+  }
+  if (milestone == "m3") {
+    return each + " Shared memory is loaded " + short_number(shared_loads_per_product(facts)) +
+           " times for each multiply-add. Milestone 4 lets a thread compute many outputs: a tile "
+           "of 8 × 8 outputs in registers takes 16 loads for 64 multiply-adds, 0.25 for each; "
+           "tensor cores multiply whole tiles.";
+  }
+  return each + " Shared memory is loaded " + short_number(shared_loads_per_product(facts)) +
+         " times for each multiply-add. Compare these two numbers with those of your next stage.";
+}
+
+std::string walk_text(const CheckResult& check, const std::string& stage,
+                      const std::vector<ConvShape>& layers) {
+  std::string text =
+      paragraph("", "A stage on the CPU has no kernel. These numbers come from its last check.");
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const ConvShape& layer = layers[i];
+    text += "\n" + coloured("convolution " + std::to_string(i + 1), Colour::kStrong) + "  " +
+            to_string(layer) + "\n";
+    text += paragraph("  work     ", grouped(layer.output_size()) + " outputs of " +
+                                         count_of(layer.taps(), "multiply-add") + " each: " +
+                                         grouped(layer.multiply_adds()) + " for an image.");
+    for (const RunResult& run : check.result.runs) {
+      if (run.stage.id != stage || i >= run.layers.size() || run.layers[i].op_ms.empty()) continue;
+      const double ms = spread_of(run.layers[i].op_ms).median;
+      const double per_second = static_cast<double>(layer.multiply_adds()) * run.batch / ms * 1e3;
+      text += paragraph("  speed    ",
+                        "batch " + std::to_string(run.batch) + ": " + three_digits(ms) + " ms, " +
+                            three_digits(per_second * 1e-9) + " billion multiply-adds per second.");
+    }
+    const double bytes =
+        static_cast<double>(layer.input_size() + layer.output_size()) * sizeof(float);
+    text += paragraph("  memory   ",
+                      short_number(bytes / 1e3) + " kB of input and output for an image: " +
+                          short_number(2.0 * static_cast<double>(layer.multiply_adds()) / bytes) +
+                          " operations for each byte.");
+  }
+  return text;
+}
+
+std::string next_text(const std::vector<ConvShape>& layers) {
+  std::int64_t outputs = 0;
+  for (const ConvShape& layer : layers) outputs += layer.output_size();
+  return "No output needs another one. Milestone 2 replaces your loops over image, map, row and "
+         "column by threads, one for each output: " +
+         grouped(outputs) + " for one image of this network. The loops over c, p and q stay.";
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/result/result.hpp"
+#include "grader/report/pages/counters.hpp"
+#include "grader/report/plots/figure.hpp"
+#include "grader/report/table.hpp"
+
+namespace convlab::grader {
+
+/// How many times as fast a stage is as another, with an interval for noise.
+struct ComparedSpeed {
+  std::string against{};  ///< the other stage, as a row names it
+  double ratio = 0.0;     ///< the other's op time over this one's, sums of medians
+  double low = 0.0;       ///< 95 % interval; see estimate_speed
+  double high = 0.0;
+  bool known = false;  ///< false: too few samples for an interval
+
+  /// "faster", "slower", or "undecided": the interval holds 1, or there is none.
+  [[nodiscard]] const char* verdict() const;
+};
+
+/// One stage of one result at one batch. Times are medians in milliseconds.
+struct ComparedStage {
+  std::string name{};
+  std::vector<double> op_ms{};  ///< one for each convolution
+  double sum_ms = 0.0;
+  double layer_ms = 0.0;                    ///< sum over the convolutions, with copies
+  std::optional<double> compute_percent{};  ///< of the machine's arithmetic peak in that precision
+  std::optional<double> memory_percent{};   ///< of its bandwidth, by the compulsory traffic
+  std::optional<Counters> counters{};
+  std::optional<ComparedSpeed> speed{};
+};
+
+/// The stages of one network at one batch.
+struct Comparison {
+  std::string network{};
+  int batch = 0;
+  std::string caption{};
+  std::vector<ComparedStage> stages{};
+};
+
+/// What is compared with what.
+struct ComparedWith {
+  std::string stage{};   ///< every stage with this one; empty: with its step on the ladder
+  bool by_file = false;  ///< the same stage in the first result, instead of another stage
+  std::vector<StageCounters> counters{};  ///< shown beside their stages
+};
+
+/// Compares stages: by default each with the one before it on the ladder (its `baseline`).
+/// @param names  of the results, for rows where several results hold the same stage
+/// @return one for each network and batch that has times; emulated and failed runs have none
+/// @throws UsageError if `with.stage` or counters name an unknown stage; lists the known ones
+std::vector<Comparison> compare(const std::vector<Result>& results,
+                                const std::vector<std::string>& names, const ComparedWith& with);
+
+/// The rows: op time of each convolution and their sum, layer time, percents where known, ratio
+/// with its interval and verdict.
+Table table_of(const Comparison& comparison);
+
+/// All of them in one table, with network and batch as the first columns.
+Table table_of(const std::vector<Comparison>& comparisons);
+
+/// The ratios as a plot; nothing if there is none.
+std::optional<Figure> figure_of(const std::vector<Comparison>& comparisons);
+
+}  // namespace convlab::grader

@@ -1,0 +1,258 @@
+#include "grader/report/pages/page.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/enum_name.hpp"
+#include "common/base/foreign_text.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/result/json_fields.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+// "Kernels and API calls" is #kernels-and-api-calls.
+std::string anchor_of(const std::string& title) {
+  std::string anchor;
+  for (const char c : title) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      anchor += static_cast<char>(std::tolower(byte));
+    } else if (!anchor.empty() && anchor.back() != '-') {
+      anchor += '-';
+    }
+  }
+  return anchor;
+}
+
+std::string script_of(const char* kind, const Json& json) {
+  return "<script type=\"application/json\" class=\"" + std::string(kind) + "\">" +
+         json_in_html(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "</script>";
+}
+
+Json json_of(const Axis& axis) {
+  Json json = {{"title", axis.title}, {"log", axis.log}, {"tics", axis.tics}};
+  if (axis.low <= axis.high) json["domain"] = {axis.low, axis.high};
+  return json;
+}
+
+Json json_of(const std::vector<Mark>& marks) {
+  Json json = Json::array();
+  for (const Mark& mark : marks) {
+    json.push_back({{"at", mark.at},
+                    {"value", mark.value},
+                    {"low", mark.low},
+                    {"high", mark.high},
+                    {"text", mark.text}});
+  }
+  return json;
+}
+
+// What page.js draws: the figure as it is.
+Json json_of(const Figure& figure) {
+  Json json = {{"form", enum_name(figure.form, {"rows", "lines", "cells"})},
+               {"title", figure.title},
+               {"x", json_of(figure.x)},
+               {"y", json_of(figure.y)},
+               {"rows", figure.rows},
+               {"columns", figure.columns},
+               {"origin", figure.origin},
+               {"panels", Json::array()},
+               {"labels", Json::array()}};
+  for (const Panel& panel : figure.panels) {
+    Json each = {{"title", panel.title},
+                 {"series", Json::array()},
+                 {"rules", Json::array()},
+                 {"bars", json_of(panel.bars)}};
+    for (const Series& series : panel.series) {
+      each["series"].push_back(
+          {{"label", series.label},
+           {"colour", series.colour},
+           {"symbol", series.symbol},
+           {"line", enum_name(series.line, {"none", "solid", "thick", "dashed", "dotted"})},
+           {"marks", json_of(series.marks)}});
+    }
+    for (const Rule& rule : panel.rules) {
+      each["rules"].push_back(
+          {{"label", rule.label}, {"value", rule.value}, {"colour", rule.colour}});
+    }
+    json["panels"].push_back(std::move(each));
+  }
+  for (const Label& label : figure.labels) {
+    json["labels"].push_back({{"x", label.x},
+                              {"y", label.y},
+                              {"column", label.column},
+                              {"textY", label.text_y},
+                              {"toTheLeft", label.to_the_left},
+                              {"colour", label.colour},
+                              {"text", label.text}});
+  }
+  return json;
+}
+
+// Two hexadecimal digits for each element: grey levels take little room that way.
+Json json_of(const MapGrid& grid) {
+  float low = HUGE_VALF;
+  float high = -HUGE_VALF;
+  for (const MapGrid::Map& map : grid.maps) {
+    for (const float value : map.values) {
+      if (!std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  constexpr float kWhite = 255.0F;
+  const float scale = high > low ? kWhite / (high - low) : 0.0F;
+  Json json = {{"width", grid.width}, {"height", grid.height}};
+  json["maps"] = Json::array();
+  for (const MapGrid::Map& map : grid.maps) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    std::string grey;
+    for (const float value : map.values) {
+      const int level = std::isfinite(value) ? static_cast<int>((value - low) * scale) : 0;
+      grey += kDigits[level / 16 % 16];
+      grey += kDigits[level % 16];
+    }
+    std::string wrong;
+    for (const std::uint8_t element : map.wrong) wrong += element != 0 ? '1' : '0';
+    json["maps"].push_back({{"label", map.label}, {"grey", grey}, {"wrong", wrong}});
+  }
+  return json;
+}
+
+// The weight is a number of ours, so it may stand in a style.
+std::string html_of(const SourceListing& listing) {
+  std::string text = "<div class=\"table\" tabindex=\"0\"><table class=\"source\"><caption>" +
+                     html_text(listing.file) +
+                     "</caption><thead><tr><th>line</th><th>source</th><th>counted there</th></tr>"
+                     "</thead><tbody>\n";
+  for (std::size_t i = 0; i < listing.lines.size(); ++i) {
+    const SourceListing::Line& line = listing.lines[i];
+    const int percent = static_cast<int>(std::lround(100.0 * std::clamp(line.weight, 0.0, 1.0)));
+    text += "<tr" + (percent > 0 ? " style=\"--weight:" + std::to_string(percent) + "%\"" : "") +
+            "><td>" + std::to_string(i + 1) + "</td><td><code>" + html_text(line.text) +
+            "</code></td><td>" + html_text(line.note) + "</td></tr>\n";
+  }
+  return text + "</tbody></table></div>\n";
+}
+
+std::string code_of(const SourceListing& listing) {
+  std::string text;
+  for (std::size_t i = 0; i < listing.lines.size(); ++i) {
+    const SourceListing::Line& line = listing.lines[i];
+    text += std::to_string(i + 1) + "  " + line.text + "\n";
+    if (!line.note.empty()) text += "      ^ " + line.note + "\n";
+  }
+  return text;
+}
+
+std::string html_of(const PageBlock& block) {
+  return std::visit(
+      Overloaded{[](const Paragraph& it) { return "<p>" + html_text(it.text) + "</p>\n"; },
+                 [](const Table& it) { return html_table(it); },
+                 [](const LiveTable& it) {
+                   return "<div class=\"live\">" + html_table(it.table) + "</div>\n";
+                 },
+                 [](const CodeBlock& it) {
+                   return "<pre tabindex=\"0\">" + html_text(it.text) + "</pre>\n";
+                 },
+                 [](const OpenQuestion& it) {
+                   if (!it.answer.empty()) {
+                     return "<p><strong>" + html_text(it.text) + "</strong></p><p>" +
+                            html_text(it.answer) + "</p>\n";
+                   }
+                   return "<div class=\"open\"><p>" + html_text(it.text) +
+                          "</p><p class=\"answer\">Your answer …</p></div>\n";
+                 },
+                 [](const Chart& it) {
+                   return "<figure><figcaption>" + html_text(it.figure.title) +
+                          "</figcaption><div class=\"chart\"></div>" +
+                          script_of("chart-data", json_of(it.figure)) +
+                          "<details><summary>The numbers</summary>" +
+                          html_table(table_of(it.figure)) + "</details></figure>\n";
+                 },
+                 [](const MapGrid& it) {
+                   return "<figure><figcaption>" + html_text(it.title) +
+                          "</figcaption><div class=\"maps\"></div>" +
+                          script_of("maps-data", json_of(it)) + "</figure>\n";
+                 },
+                 [](const SourceListing& it) { return html_of(it); }},
+      block);
+}
+
+std::string markdown_of(const PageBlock& block) {
+  return std::visit(
+      Overloaded{
+          [](const Paragraph& it) { return markdown_text(it.text) + "\n\n"; },
+          [](const Table& it) { return markdown_table(it) + "\n"; },
+          [](const LiveTable& it) { return markdown_table(it.table) + "\n"; },
+          [](const CodeBlock& it) { return markdown_code(it.text) + "\n"; },
+          [](const OpenQuestion& it) {
+            return "**" + markdown_text(it.text) + "**\n\n" +
+                   (it.answer.empty() ? "> TODO: your answer" : markdown_text(it.answer)) + "\n\n";
+          },
+          [](const Chart& it) {
+            const std::string title = markdown_text(it.figure.title);
+            return it.picture.empty() ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
+                                      : "![" + title + "](" + it.picture + ")\n\n";
+          },
+          [](const MapGrid& it) { return markdown_text(it.title) + ": see the HTML page.\n\n"; },
+          [](const SourceListing& it) { return markdown_code(code_of(it)) + "\n"; }},
+      block);
+}
+
+}  // namespace
+
+std::string markdown_of(const Page& page) {
+  std::string text =
+      "# " + markdown_text(page.title) + "\n\n" + markdown_text(page.subtitle) + "\n\n";
+  for (const PageSection& section : page.sections) {
+    text += "## " + markdown_text(section.title) + "\n\n";
+    for (const PageBlock& block : section.blocks) text += markdown_of(block);
+  }
+  while (text.ends_with("\n\n")) text.pop_back();
+  return text;
+}
+
+std::string html_of(const Page& page, const std::filesystem::path& parts) {
+  const auto part = [&](const std::string& name) { return read_text(parts / name); };
+  std::string text =
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
+      html_text(page.title) + "</title>\n<style>\n" + part("page.css") +
+      "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the "
+      "text</a>\n<header><h1>" +
+      html_text(page.title) + "</h1>\n<p>" + html_text(page.subtitle) + "</p></header>\n";
+  text += "<nav aria-label=\"Contents\"><ul>\n";
+  for (const PageSection& section : page.sections) {
+    text += "<li><a href=\"#" + anchor_of(section.title) + "\">" + html_text(section.title) +
+            "</a></li>\n";
+  }
+  text += "</ul></nav>\n<main id=\"main\">\n";
+  for (const PageSection& section : page.sections) {
+    text += "<section id=\"" + anchor_of(section.title) + "\">\n<h2>" + html_text(section.title) +
+            "</h2>\n";
+    for (const PageBlock& block : section.blocks) text += html_of(block);
+    text += "</section>\n";
+  }
+  text += "</main>\n";
+  // The licence of the libraries asks that its text goes with every copy.
+  for (const std::string library : {"d3", "plot"}) {
+    text += "<script>\n/*\n" + part(library + "/LICENSE") + "*/\n" +
+            part(library + "/" + library + ".min.js") + "</script>\n";
+  }
+  return text + "<script>\n" + part("page.js") + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace convlab::grader

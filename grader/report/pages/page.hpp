@@ -1,0 +1,86 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "grader/report/plots/figure.hpp"
+#include "grader/report/table.hpp"
+
+namespace convlab::grader {
+
+struct Paragraph {
+  std::string text{};
+};
+
+/// The output of a program.
+struct CodeBlock {
+  std::string text{};
+};
+
+/// A place that a person must fill in, clearly marked.
+struct OpenQuestion {
+  std::string text{};
+  std::string answer{};  ///< empty: still open
+};
+
+/// A figure with its numbers; in Markdown the picture replaces them, if there is one.
+struct Chart {
+  Figure figure{};
+  std::string picture{};  ///< a file beside the page; empty: none
+};
+
+/// Small grey pictures beside each other: the maps of a layer. Values are scaled to black and white
+/// together. Only on the page.
+struct MapGrid {
+  struct Map {
+    std::string label{};
+    std::vector<float> values{};        ///< width × height
+    std::vector<std::uint8_t> wrong{};  ///< 1 where an element is wrong; may be empty
+  };
+  std::string title{};
+  int width = 0;
+  int height = 0;
+  std::vector<Map> maps{};
+};
+
+/// A table that readers sort by its headings and filter by a word.
+struct LiveTable {
+  Table table{};
+};
+
+/// A source file with notes beside its lines. Only on the page is a line shaded by its weight.
+struct SourceListing {
+  struct Line {
+    std::string text{};
+    std::string note{};   ///< may be empty
+    double weight = 0.0;  ///< 0 to 1
+  };
+  std::string file{};
+  std::vector<Line> lines{};
+};
+
+using PageBlock = std::variant<Paragraph, Table, LiveTable, CodeBlock, OpenQuestion, Chart, MapGrid,
+                               SourceListing>;
+
+struct PageSection {
+  std::string title{};
+  std::vector<PageBlock> blocks{};
+};
+
+/// A report or a dashboard: written as Markdown or as one HTML file that works offline.
+struct Page {
+  std::string title{};
+  std::string subtitle{};
+  std::vector<PageSection> sections{};
+};
+
+std::string markdown_of(const Page& page);
+
+/// @param parts  the folder with style, script and libraries: grader/report/pages in the tree
+/// @throws EnvironmentError if one of these is missing
+std::string html_of(const Page& page, const std::filesystem::path& parts);
+
+}  // namespace convlab::grader

@@ -1,0 +1,247 @@
+// What a page does beyond showing text: figures (by Observable Plot), maps, tables that sort and
+// filter. A figure is described by grader/report/plots/figure.hpp; gnuplot draws the same one.
+"use strict";
+
+(function () {
+  // 0, 1, … of series, which only differ from each other; -1 a library, -2 a floor, -3 ink.
+  const colour = (i) => (i < 0 ? ["var(--library)", "var(--floor)", "var(--ink)"][-1 - i] : "var(--series-" + (i % 4) + ")");
+  const shapes = ["circle", "square", "triangle", "triangle", "diamond2"];
+  const signs = ["●", "■", "▲", "▼", "◆", "○", "□", "△", "▽", "◇"];
+  const dashes = { dashed: "7 5", dotted: "2 4" };
+  const text = (value) => String(Number(value.toPrecision(3)));
+  const wide = (names) => 7 * Math.max(0, ...names.map((name) => name.length));
+
+  // What a mark says to the mouse and to the keyboard.
+  function said(figure, series, mark) {
+    const tic = figure.x.tics.find((each) => each[0] === mark.at);
+    const place = figure.rows.length ? figure.rows[mark.at] : (tic && tic[1]) || text(mark.at);
+    const spread = mark.low < mark.high ? " (" + text(mark.low) + " to " + text(mark.high) + ")" : "";
+    return (mark.text || [series.label, place].filter(Boolean).join(", ")) + ": " + text(mark.value) + spread;
+  }
+
+  function dots(figure, series, x, y) {
+    if (series.symbol < 0) return [];
+    const filled = series.symbol % 10 < 5;
+    return [
+      Plot.dot(series.marks, {
+        x, y, r: 3.5, symbol: shapes[series.symbol % 5], rotate: series.symbol % 5 === 3 ? 180 : 0,
+        stroke: colour(series.colour), fill: filled ? colour(series.colour) : "var(--paper)",
+        title: (mark) => said(figure, series, mark),
+      }),
+    ];
+  }
+
+  const rows = (figure, panel, width) => {
+    const left = Math.min(wide(figure.rows) + 12, width * 0.55);
+    const most = Math.floor((left - 12) / 7);
+    const name = (i) => (figure.rows[i].length > most ? figure.rows[i].slice(0, most - 1) + "…" : figure.rows[i]);
+    const rules = [...panel.rules].sort((a, b) => a.value - b.value);
+    const row = (mark) => mark.at;
+    return Plot.plot({
+      width, height: 60 + 19 * figure.rows.length + 16 * rules.length,
+      marginLeft: left, marginRight: 64, marginTop: 12 + 16 * rules.length, marginBottom: 40,
+      x: { type: "log", domain: figure.x.domain, label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true, ticks: Math.max(2, (width - left) / 90), tickFormat: text },
+      y: { type: "point", domain: figure.rows.map((_, i) => i), label: null, tickSize: 0, tickFormat: name, grid: true },
+      marks: [
+        figure.origin ? Plot.ruleX([figure.origin], { stroke: "var(--quiet)" }) : null,
+        Plot.ruleX(rules, { x: "value", stroke: (rule) => colour(rule.colour), strokeWidth: 1.5, strokeDasharray: "6 5" }),
+        rules.map((rule, i) =>
+          Plot.text([rule], { x: "value", text: "label", frameAnchor: "top", dx: 5, dy: -16 * (rules.length - i), textAnchor: rule.value > Math.sqrt(figure.x.domain[0] * figure.x.domain[1]) ? "end" : "start", fill: colour(rule.colour), stroke: "var(--paper)", strokeWidth: 4 })),
+        Plot.ruleY(panel.bars, { y: row, x1: "low", x2: "value", stroke: "var(--line)", strokeWidth: 2 }),
+        panel.series.map((series) => [
+          Plot.ruleY(series.marks, { y: row, x1: "low", x2: "high", stroke: colour(series.colour) }),
+          dots(figure, series, "value", row),
+        ]),
+        Plot.text(panel.bars, { y: row, x: "high", text: "text", dx: 9, textAnchor: "start", fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 4 }),
+      ],
+    });
+  };
+
+  const lines = (figure, panel, width) => {
+    const beyond = figure.labels.filter((label) => label.column > figure.x.domain[1]).map((label) => label.text);
+    const tics = figure.x.tics.length ? { ticks: figure.x.tics.map((tic) => tic[0]), tickFormat: (x) => (figure.x.tics.find((tic) => tic[0] === x) || [0, ""])[1] } : { tickFormat: text };
+    const name = (label) => ({ x: "column", y: "textY", text: "text", fill: colour(label.colour), dx: label.toTheLeft ? -6 : 6, textAnchor: label.toTheLeft ? "end" : "start", stroke: "var(--paper)", strokeWidth: 4 });
+    const most = Math.max(0, ...figure.labels.map((label) => figure.labels.filter((other) => other.column === label.column).length));
+    return Plot.plot({
+      width, height: Math.max(380, 100 + 15 * most), marginLeft: 60, marginRight: 40 + wide(beyond), marginBottom: 45, marginTop: 30,
+      x: Object.assign({ type: figure.x.log ? "log" : "linear", domain: figure.x.domain, label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true }, tics),
+      y: { type: figure.y.log ? "log" : "linear", domain: figure.y.domain, label: figure.y.title, labelArrow: "none", grid: true, tickFormat: text },
+      marks: [
+        Plot.link(figure.labels.filter((label) => label.x !== label.column), { x1: "x", y1: "y", x2: "column", y2: "textY", stroke: "var(--line)" }),
+        panel.series.map((series) => [
+          series.line === "none" ? null : Plot.line(series.marks, { x: "at", y: "value", stroke: colour(series.colour), strokeWidth: series.line === "thick" ? 2.5 : 1.5, strokeDasharray: dashes[series.line] }),
+          series.symbol < 0 ? null : Plot.ruleX(series.marks, { x: "at", y1: "low", y2: "high", stroke: colour(series.colour) }),
+          series.marks.length > 200 ? null : dots(figure, series, "at", "value"),
+        ]),
+        figure.labels.map((label) => Plot.text([label], name(label))),
+      ],
+    });
+  };
+
+  const cells = (figure, panel, width) => {
+    const all = panel.series.flatMap((series, row) => series.marks.map((mark) => Object.assign({ row }, mark)));
+    const best = Math.min(...all.map((mark) => mark.value));
+    const left = Math.max(60, wide(figure.rows) + 30);
+    return Plot.plot({
+      width: Math.min(width, left + 140 * figure.columns.length), height: 60 + 30 * figure.rows.length, marginLeft: left, marginBottom: 40,
+      x: { type: "band", domain: figure.columns.map((_, i) => i), tickFormat: (i) => figure.columns[i], label: figure.x.title },
+      y: { type: "band", domain: figure.rows.map((_, i) => i), tickFormat: (i) => figure.rows[i], label: figure.y.title },
+      marks: [
+        // The best cell has the full shade, those from twice its score on have none.
+        Plot.cell(all, { x: "at", y: "row", fill: "var(--best)", fillOpacity: (mark) => Math.max(0, 1 - Math.log2(mark.value / best)), title: (mark) => figure.rows[mark.row] + " × " + figure.columns[mark.at] + ": " + mark.text }),
+        Plot.text(all, { x: "at", y: "row", text: "text", fontWeight: (mark) => (mark.value === best ? "bold" : null) }),
+      ],
+    });
+  };
+
+  function keyOf(panels) {
+    const key = document.createElement("p");
+    key.className = "key";
+    const known = new Map(panels.flatMap((panel) => panel.series).map((series) => [series.label, series]));
+    for (const series of known.values()) {
+      const entry = document.createElement("span");
+      const sign = document.createElement("span");
+      sign.textContent = signs[series.symbol % 10];
+      sign.style.color = colour(series.colour);
+      entry.append(sign, " " + series.label);
+      key.append(entry);
+    }
+    return known.size > 1 ? [key] : [];
+  }
+
+  function drawChart(place, figure) {
+    const total = place.clientWidth;
+    const many = figure.panels.length > 1 && total > 1000;
+    const width = many ? Math.floor(total / 2) - 10 : total;
+    place.replaceChildren(...(figure.form === "rows" ? keyOf(figure.panels) : []));
+    for (const panel of figure.panels) {
+      const box = document.createElement("div");
+      const title = document.createElement("strong");
+      title.textContent = panel.title;
+      const plot = { rows, lines, cells }[figure.form](figure, panel, width);
+      plot.setAttribute("aria-hidden", "true");
+      box.append(...(panel.title ? [title] : []), plot);
+      place.append(box);
+    }
+    letKeysReadMarks(place, figure.title);
+  }
+
+  // A figure is one stop of Tab. Arrows go from mark to mark and read each; Escape stops.
+  function letKeysReadMarks(place, title) {
+    const marks = [...place.querySelectorAll("svg title")].map((each) => each.parentElement);
+    const line = document.createElement("output");
+    let at = -1;
+    place.tabIndex = 0;
+    place.setAttribute("role", "group");
+    place.setAttribute("aria-label", title + "; arrow keys read its marks; the numbers follow as a table");
+    const choose = (next) => {
+      if (at >= 0) marks[at].classList.remove("chosen");
+      at = next;
+      if (at >= 0) marks[at].classList.add("chosen");
+      line.textContent = at >= 0 ? marks[at].querySelector("title").textContent : "";
+    };
+    place.onkeydown = (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") choose(-1);
+      else if (step && marks.length) choose((at < 0 ? (step > 0 ? 0 : -1) : at + step + marks.length) % marks.length);
+      else return;
+      event.preventDefault();
+    };
+    place.append(line);
+  }
+
+  function drawAllCharts() {
+    for (const data of document.querySelectorAll("script.chart-data")) {
+      drawChart(data.parentElement.querySelector(".chart"), JSON.parse(data.textContent));
+    }
+  }
+
+  function drawMaps(place, grid) {
+    const scale = Math.max(1, Math.floor(112 / Math.max(grid.width, grid.height)));
+    for (const map of grid.maps) {
+      const canvas = document.createElement("canvas");
+      canvas.width = grid.width;
+      canvas.height = grid.height;
+      canvas.style.width = grid.width * scale + "px";
+      const context = canvas.getContext("2d");
+      const image = context.createImageData(grid.width, grid.height);
+      let wrong = 0;
+      for (let i = 0; i < grid.width * grid.height; ++i) {
+        const grey = parseInt(map.grey.substr(2 * i, 2), 16);
+        const bad = map.wrong[i] === "1";
+        wrong += bad ? 1 : 0;
+        image.data.set(bad ? [213, 0, 109, 255] : [grey, grey, grey, 255], 4 * i);
+      }
+      context.putImageData(image, 0, 0);
+      const words = map.label + (map.wrong ? (wrong ? ": " + wrong + " wrong" : ": right") : "");
+      canvas.setAttribute("role", "img");
+      canvas.setAttribute("aria-label", words);
+      const box = document.createElement("div");
+      box.append(canvas, words);
+      place.append(box);
+    }
+  }
+
+  function makeLive(place) {
+    const table = place.querySelector("table");
+    const body = table.tBodies[0];
+    const rows = Array.from(body.rows);
+    const filter = document.createElement("input");
+    filter.type = "search";
+    filter.placeholder = "Filter: every word must occur";
+    filter.setAttribute("aria-label", "Filter the table");
+    const count = document.createElement("span");
+    count.className = "count";
+    count.setAttribute("aria-live", "polite");
+    const show = () => {
+      const words = filter.value.toLowerCase().split(/\s+/);
+      let shown = 0;
+      for (const row of rows) {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+        shown += row.hidden ? 0 : 1;
+      }
+      count.textContent = shown + " of " + rows.length;
+    };
+    filter.addEventListener("input", show);
+    place.prepend(filter, count);
+    show();
+    Array.from(table.tHead.rows[0].cells).forEach((cell, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = cell.textContent;
+      cell.textContent = "";
+      cell.append(button);
+      button.addEventListener("click", () => {
+        const ascending = cell.getAttribute("aria-sort") !== "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        cell.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+        const key = (row) => row.cells[column].textContent;
+        rows.sort((a, b) => {
+          const difference = parseFloat(key(a)) - parseFloat(key(b));
+          const order = Number.isNaN(difference) ? key(a).localeCompare(key(b), undefined, { numeric: true }) : difference;
+          return ascending ? order : -order;
+        });
+        body.append(...rows);
+      });
+    });
+  }
+
+  for (const table of document.querySelectorAll(".table")) table.tabIndex = 0; // scrolls by keyboard
+  for (const data of document.querySelectorAll("script.maps-data")) {
+    drawMaps(data.parentElement.querySelector(".maps"), JSON.parse(data.textContent));
+  }
+  document.querySelectorAll(".live").forEach(makeLive);
+  drawAllCharts();
+  let waiting = 0;
+  let drawn = document.body.clientWidth;
+  const again = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(drawAllCharts, 150);
+  };
+  new ResizeObserver(() => {
+    if (document.body.clientWidth !== drawn) again();
+    drawn = document.body.clientWidth;
+  }).observe(document.body);
+  window.addEventListener("beforeprint", drawAllCharts);
+})();

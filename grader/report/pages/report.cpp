@@ -1,0 +1,338 @@
+#include "grader/report/pages/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "common/base/printable.hpp"
+#include "common/base/run_process.hpp"
+#include "common/timing/statistics.hpp"
+#include "grader/report/pages/comparison.hpp"
+#include "grader/report/plots/result_figures.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr int kLongest = 1000;  // of a question
+
+std::string mib_text(int mib) {
+  return mib == 0 ? "" : std::to_string((mib + 512) / 1024) + " GiB";
+}
+
+PageSection machine_section(const ReportSource& source) {
+  PageSection section{.title = "Machine"};
+  Table table{.heading = {"file", "processor", "cores", "memory", "GPU", "driver", "CUDA",
+                          "compiler", "commit", "date"}};
+  constexpr std::size_t kDate = 10;
+  for (std::size_t i = 0; i < source.results.size(); ++i) {
+    const Result& result = source.results[i];
+    const MachineInfo& machine = result.machine;
+    table.rows.push_back({source.names.at(i), machine.cpu, std::to_string(machine.cores),
+                          mib_text(machine.memory_mib), machine.gpu.empty() ? "none" : machine.gpu,
+                          machine.driver, machine.cuda, machine.compiler, machine.commit,
+                          result.created.substr(0, kDate)});
+  }
+  section.blocks.push_back(table);
+  section.blocks.push_back(
+      OpenQuestion{"What else ran on this machine while you measured, and how do you know?"});
+  return section;
+}
+
+PageSection method_section(const ReportSource& source) {
+  PageSection section{.title = "Method"};
+  std::set<std::string> networks;
+  std::set<std::size_t> samples;
+  bool emulated = false;
+  for (const Result& result : source.results) {
+    for (const RunResult& run : result.runs) {
+      networks.insert(run.network);
+      emulated = emulated || run.device == Device::kEmulated;
+      for (const LayerResult& layer : run.layers) {
+        if (!layer.op_ms.empty()) samples.insert(layer.op_ms.size());
+      }
+    }
+  }
+  std::string names;
+  for (const std::string& network : networks) names += (names.empty() ? "" : ", ") + network;
+  std::string text = "Network " + names + ". ";
+  if (!samples.empty()) {
+    text += "Times are medians of " + std::to_string(*samples.begin()) +
+            (samples.size() > 1 ? " to " + std::to_string(*samples.rbegin()) : "") +
+            " samples. Op time is the convolution alone, layer time includes allocation and "
+            "copies. Every sample stands between two fences of the whole device; the larger of "
+            "event time and host time counts. Intervals hold 95 % of bootstrap draws. ";
+  }
+  if (emulated) text += "Emulated runs were checked and not timed. ";
+  section.blocks.push_back(Paragraph{text});
+  section.blocks.push_back(
+      OpenQuestion{"How did you choose which stages to try, and in which order?"});
+  return section;
+}
+
+// One row for each stage and batch: is it right?
+PageSection correctness_section(const ReportSource& source) {
+  PageSection section{.title = "Correctness"};
+  Table table{.heading = {"stage", "batch", "device", "accuracy", "expected", "worst error",
+                          "may reach", "verdict"}};
+  for (const Result& result : source.results) {
+    for (const RunResult& run : result.runs) {
+      double worst = 0.0;
+      double bound = 0.0;
+      for (const LayerResult& layer : run.layers) {
+        if (!layer.error) continue;
+        worst = std::max(worst, layer.error->worst_ratio);
+        bound = std::max(bound, layer.error->bound);
+      }
+      const auto number = [](double value) {
+        return value > 0.0 ? std::to_string(static_cast<std::int64_t>(value + 0.5)) : "";
+      };
+      const auto& accuracy = run.accuracy;
+      table.rows.push_back(
+          {run.stage.id, std::to_string(run.batch), to_string(run.device),
+           accuracy ? std::to_string(accuracy->correct) + "/" + std::to_string(accuracy->total)
+                    : "",
+           accuracy && accuracy->expected ? std::to_string(*accuracy->expected) : "", number(worst),
+           number(bound), to_string(run.verdict)});
+    }
+  }
+  section.blocks.push_back(
+      Paragraph{"Errors are in units of 2^-24 · Σ|a||b| of the worst element."});
+  section.blocks.push_back(table);
+  return section;
+}
+
+PageSection times_section(const ReportSource& source, const std::string& network,
+                          const std::vector<Comparison>& comparisons) {
+  PageSection section{.title = "Times, network " + network};
+  for (const auto& figure :
+       {op_times(source.results, network), speed_ups(source.results, network),
+        op_by_batch(source.results, network), roofline(source.results, network)}) {
+    if (!figure) continue;
+    const bool drawn = !source.pictures.empty();
+    section.blocks.push_back(
+        Chart{*figure, drawn ? source.pictures + "/" + figure->name + ".png" : ""});
+  }
+  for (const Comparison& comparison : comparisons) {
+    section.blocks.push_back(
+        Paragraph{"Batch " + std::to_string(comparison.batch) + ". " + comparison.caption});
+    section.blocks.push_back(table_of(comparison));
+  }
+  section.blocks.push_back(OpenQuestion{
+      "Which step bought most, which was not worth it, and why? Argue with the numbers above and "
+      "with what limits the stage."});
+  return section;
+}
+
+PageSection profile_section(const ReportSource& source) {
+  if (source.milestone == "m1") {
+    return {.title = "Where the time goes",
+            .blocks = {OpenQuestion{
+                "Which functions take 90 % of the time of the forward pass? Show the profile (the "
+                "chapter's section 5 names three tools), and say which of them could go."}}};
+  }
+  PageSection section{.title = "Kernels and API calls"};
+  if (source.profiles.empty()) {
+    section.blocks.push_back(
+        Paragraph{"No profile was taken. To have the tables here: grader report " +
+                  source.milestone + " --profile"});
+  }
+  for (const auto& [stage, text] : source.profiles) {
+    section.blocks.push_back(Paragraph{"Stage " + stage});
+    section.blocks.push_back(CodeBlock{text});
+  }
+  section.blocks.push_back(OpenQuestion{
+      "Which kernels and which API calls make up 90 % of the time, and which of them could go?"});
+  return section;
+}
+
+PageSection sweeps_section(const ReportSource& source) {
+  PageSection section{.title = "Sweeps"};
+  for (const SweepTables& sweep : source.sweeps) {
+    section.blocks.push_back(Paragraph{"Sweep of " + sweep.space.stage + ": " + sweep.caption});
+    for (const SweepTable& table : sweep.tables) {
+      if (!table.scored.empty()) section.blocks.push_back(Chart{heat_map(sweep.space, table)});
+      for (const std::string& line : table.left_out) {
+        section.blocks.push_back(Paragraph{"Left out, " + line + "."});
+      }
+    }
+  }
+  section.blocks.push_back(
+      OpenQuestion{"Why is the best point the best, and why not the one beside it?"});
+  return section;
+}
+
+PageSection mistakes_section(const ReportSource& source) {
+  PageSection section{.title = "Mistakes made and mended"};
+  Table table{.heading = {"finding", "stage", "first seen", "mended", "checks that saw it"}};
+  for (const MendedMistake& mistake : source.mistakes) {
+    table.rows.push_back({mistake.id + " " + mistake.title, mistake.stage, mistake.seen,
+                          mistake.mended.empty() ? "not yet" : mistake.mended,
+                          std::to_string(mistake.checks)});
+  }
+  if (table.rows.empty()) {
+    section.blocks.push_back(Paragraph{"No check of this build folder found a mistake."});
+  } else {
+    section.blocks.push_back(table);
+  }
+  section.blocks.push_back(
+      OpenQuestion{"Which of them cost you most time, and what would have found it sooner?"});
+  return section;
+}
+
+PageSection predictions_section(const ReportSource& source) {
+  PageSection section{.title = "Predicted and measured"};
+  for (const ComparedPrediction& each : source.predictions) {
+    section.blocks.push_back(Paragraph{each.stage + ", because: " + each.reason});
+    section.blocks.push_back(each.table);
+    section.blocks.push_back(
+        OpenQuestion{each.stage + ": what explains the difference?", each.sentence});
+  }
+  return section;
+}
+
+PageSection chapter_section(const ReportSource& source) {
+  PageSection section{.title = "Questions of the chapter"};
+  const auto known = known_numbers(source.results, source.sweeps);
+  for (const AnsweredQuestion& each : source.answers) {
+    section.blocks.push_back(OpenQuestion{each.text, each.answer});
+    if (each.answer.empty()) continue;
+    const std::string found = found_numbers(each.answer, known);
+    if (!found.empty()) {
+      section.blocks.push_back(Paragraph{"Checked: " + found});
+    } else if (each.needs_data) {
+      section.blocks.push_back(Paragraph{"Checked: none of its numbers is in these results."});
+    }
+  }
+  return section;
+}
+
+}  // namespace
+
+std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
+                                       const std::vector<SweepTables>& sweeps) {
+  std::vector<KnownNumber> known;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      const std::string of = " of " + run.stage.id + " at " + std::to_string(run.batch) + " images";
+      double sum = 0.0;
+      for (std::size_t i = 0; i < run.layers.size(); ++i) {
+        const LayerResult& layer = run.layers[i];
+        const std::string which = " of convolution " + std::to_string(i + 1) + of;
+        const double op_ms = spread_of(layer.op_ms).median;
+        sum += op_ms;
+        known.push_back({op_ms, "the op time" + which});
+        known.push_back({spread_of(layer.layer_ms).median, "the layer time" + which});
+      }
+      known.push_back({sum, "the op time of all convolutions" + of});
+    }
+  }
+  for (const SweepTables& sweep : sweeps) {
+    for (const SweepTable& table : sweep.tables) {
+      for (const ScoredPoint& point : table.scored) {
+        known.push_back(
+            {point.score, table.unit + " of " + text_of(point.point) + " in " + table.title});
+      }
+    }
+  }
+  std::erase_if(known, [](const KnownNumber& each) { return !(each.value > 0.0); });
+  return known;
+}
+
+std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known) {
+  std::string found;
+  const std::string digits = "0123456789";
+  for (std::size_t at = text.find_first_of(digits); at != std::string::npos;) {
+    const std::size_t end = std::min(text.size(), text.find_first_not_of(digits + ".", at));
+    std::string number = text.substr(at, end - at);
+    at = text.find_first_of(digits, end);
+    while (number.ends_with('.')) number.pop_back();
+    const std::size_t point = number.find('.');
+    const double value = std::strtod(number.c_str(), nullptr);
+    const double half_digit =
+        point == std::string::npos
+            ? 0.5
+            : 0.5 * std::pow(10.0, -static_cast<double>(number.size() - point - 1));
+    // A single digit is near many numbers.
+    if (std::ranges::count_if(number, [](char c) { return c != '.' && c != '0'; }) < 2) continue;
+    const auto match = std::ranges::find_if(known, [&](const KnownNumber& each) {
+      return std::abs(each.value - value) <= half_digit * (1.0 + 1e-9);
+    });
+    if (match != known.end()) found += (found.empty() ? "" : "; ") + number + ": " + match->what;
+  }
+  return found.empty() ? "" : found + ".";
+}
+
+std::vector<std::string> questions_of(const std::string& ladder_page) {
+  std::vector<std::string> questions;
+  const auto begin = ladder_page.find("## Questions");
+  if (begin == std::string::npos) return questions;
+  std::istringstream lines(ladder_page.substr(begin));
+  // "1. Why?" before its answer, or a summary that is the question itself.
+  std::string open;
+  for (std::string line; std::getline(lines, line);) {
+    const auto dot = line.find(". ");
+    const bool numbered =
+        dot != std::string::npos && dot > 0 && line.find_first_not_of("0123456789") == dot;
+    const auto summary = line.find("<summary>");
+    if (summary != std::string::npos) {
+      constexpr std::size_t kTag = 9;
+      const std::string text =
+          line.substr(summary + kTag, line.find("</summary>") - summary - kTag);
+      questions.push_back(short_line(text == "Answer" ? open : text, kLongest));
+      open.clear();
+    } else if (numbered) {
+      open = line.substr(dot + 2);
+    } else if (!open.empty() && line.find("<details>") == std::string::npos) {
+      open += " " + line;
+    }
+  }
+  std::erase(questions, "");
+  for (std::string& question : questions) question = trimmed_end(question);
+  return questions;
+}
+
+Page make_report(const ReportSource& source) {
+  Page page{.title = "Report on " + source.milestone + ": " + source.title,
+            .subtitle = "Made by grader report from " + std::to_string(source.results.size()) +
+                        (source.results.size() == 1 ? " result." : " results.") +
+                        " Numbers are measured; the marked questions are yours to answer."};
+  page.sections.push_back(machine_section(source));
+  page.sections.push_back(method_section(source));
+  const auto all = compare(source.results, source.names, {});
+  for (const std::string& network : networks_of(source.results)) {
+    std::vector<Comparison> comparisons;
+    for (const Comparison& each : all) {
+      if (each.network == network) comparisons.push_back(each);
+    }
+    page.sections.push_back(times_section(source, network, comparisons));
+  }
+  if (all.empty()) {
+    page.sections.push_back(
+        {.title = "Times",
+         .blocks = {Paragraph{"These results hold no op time: they were made without a GPU. Check "
+                              "on a machine with one, and make the report again."}}});
+  }
+  page.sections.push_back(correctness_section(source));
+  page.sections.push_back(profile_section(source));
+  if (!source.sweeps.empty()) page.sections.push_back(sweeps_section(source));
+  if (!source.images.empty()) {
+    page.sections.push_back({.title = "One image", .blocks = source.images});
+  }
+  if (!source.predictions.empty()) page.sections.push_back(predictions_section(source));
+  page.sections.push_back(mistakes_section(source));
+  if (!source.answers.empty()) page.sections.push_back(chapter_section(source));
+  PageSection questions{.title = "Questions"};
+  for (const auto& [stage, list] : source.questions) {
+    for (const std::string& question : list) {
+      questions.blocks.push_back(OpenQuestion{stage + ": " + question});
+    }
+  }
+  questions.blocks.push_back(OpenQuestion{"What would you try next, and what do you expect?"});
+  page.sections.push_back(std::move(questions));
+  return page;
+}
+
+}  // namespace convlab::grader

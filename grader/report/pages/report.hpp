@@ -1,0 +1,66 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/result/result.hpp"
+#include "grader/checks/result/check_history.hpp"
+#include "grader/report/pages/page.hpp"
+#include "grader/report/plots/sweep_report.hpp"
+
+namespace convlab::grader {
+
+/// A number of a student's results, "op time of convolution 2 of tiled-shared at 1000 images".
+struct KnownNumber {
+  double value = 0.0;
+  std::string what{};
+};
+
+/// The times of results, in milliseconds, and the parameters and times of sweeps.
+std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
+                                       const std::vector<SweepTables>& sweeps);
+
+/// Which numbers of a text are known, to the digits that it gives: "14.1: the op time of …".
+/// Empty if none is.
+std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known);
+
+/// A question of the chapter, as it was answered.
+struct AnsweredQuestion {
+  std::string text{};
+  std::string answer{};     ///< may be empty
+  bool needs_data = false;  ///< it asks for the student's own numbers
+};
+
+/// What a student expected of a stage, beside what was measured.
+struct ComparedPrediction {
+  std::string stage{};
+  std::string reason{};
+  Table table{};           ///< what, predicted, measured
+  std::string sentence{};  ///< the student's, on the difference; may be empty
+};
+
+/// The contents of a report.
+struct ReportSource {
+  std::string milestone{};  ///< "m4"
+  std::string title{};      ///< of the milestone
+  std::vector<Result> results{};
+  std::vector<std::string> names{};  ///< of their files
+  std::vector<MendedMistake> mistakes{};
+  std::map<std::string, std::string> profiles{};  ///< by stage: what --profile printed
+  std::vector<SweepTables> sweeps{};
+  std::vector<ComparedPrediction> predictions{};
+  std::vector<AnsweredQuestion> answers{};                      ///< of the chapter
+  std::map<std::string, std::vector<std::string>> questions{};  ///< by stage, from docs/ladder
+  std::vector<PageBlock> images{};  ///< of the chosen image; see image_maps.hpp
+  std::string pictures{};           ///< folder of the plots beside the page; may be empty
+};
+
+/// The skeleton of a report: all numbers, tables and charts that the results hold, and every
+/// question that needs prose, left open.
+Page make_report(const ReportSource& source);
+
+/// The questions of a page of docs/ladder: the summaries below "## Questions".
+std::vector<std::string> questions_of(const std::string& ladder_page);
+
+}  // namespace convlab::grader

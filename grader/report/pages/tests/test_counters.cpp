@@ -1,0 +1,86 @@
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/report/pages/counters.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+
+namespace {
+
+// Two launches of 300 and 100 microseconds, with the program's own lines around.
+const std::string kProfile =
+    "==PROF== Connected to process 7\nbatch 100\n"
+    R"("ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","conv, first","GPU Speed Of Light Throughput","Compute (SM) Throughput","%","80.0"
+"0","conv, first","GPU Speed Of Light Throughput","Memory Throughput","%","20.0"
+"0","conv, first","GPU Speed Of Light Throughput","L1/TEX Cache Throughput","%","40.0"
+"0","conv, first","GPU Speed Of Light Throughput","Duration","us","300"
+"0","conv, first","Memory Workload Analysis","Memory Throughput","Gbyte/s","1,234.5"
+"0","conv, first","Occupancy","Achieved Occupancy","%","50.0"
+batch 100 again
+"1","conv","GPU Speed Of Light Throughput","Compute (SM) Throughput","%","40.0"
+"1","conv","GPU Speed Of Light Throughput","Duration","nsecond","100,000"
+"1","conv","Occupancy","Achieved Occupancy","%","90.0"
+"1","conv","Occupancy","","",""
+)";
+
+}  // namespace
+
+TEST_CASE("counters: means over the kernels by how long each ran") {
+  const Counters counters = parse_counters(kProfile, "x.csv");
+  CHECK(*counters.compute == Approx(70.0));
+  CHECK(*counters.memory == Approx(20.0));  // only the first launch says
+  CHECK(*counters.l1 == Approx(40.0));
+  CHECK(*counters.occupancy == Approx(60.0));
+}
+
+TEST_CASE("counters: the page raw has a column for each, and a line of units") {
+  const Counters counters = parse_counters(
+      R"(==PROF== Disconnected from process 4255
+"ID","Kernel Name","gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum","l1tex__throughput.avg.pct_of_peak_sustained_active","sm__throughput.avg.pct_of_peak_sustained_elapsed","sm__warps_active.avg.pct_of_peak_sustained_active"
+"","","%","us","%","%","%"
+"0","conv, first","20.0","300.0","40.0","80.0","50.0"
+"1","conv","","0,100.0","","40.0","90.0"
+)",
+      "x.csv");
+  CHECK(*counters.compute == Approx(70.0));
+  CHECK(*counters.memory == Approx(20.0));
+  CHECK(*counters.l1 == Approx(40.0));
+  CHECK(*counters.occupancy == Approx(60.0));
+}
+
+TEST_CASE("counters: what is no profile is told with what to type") {
+  const auto complaint = [](const std::string& text) {
+    try {
+      parse_counters(text, "x.csv");
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  CHECK(complaint("").find("x.csv holds no table of Nsight Compute; write it with: ncu") == 0);
+  CHECK(complaint("\"ID\",\"Metric Name\"\n").find("no column 'Metric Unit'") != std::string::npos);
+  CHECK(complaint("\"ID\",\"Kernel Name\"\n").find("no throughput") != std::string::npos);
+  CHECK(complaint("\"ID\",\"gpu__time_duration.sum\"\n\"\"\n\"0\",\"1\"\n").find("no throughput") !=
+        std::string::npos);  // the line of units is too short
+  CHECK(complaint(
+            "\"ID\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"a\",\"%\",\"1\"\n")
+            .find("no throughput") != std::string::npos);
+  CHECK(complaint("\"ID\",\"open\n").find("quotation mark") != std::string::npos);
+}
+
+TEST_CASE("counters: which stage, which batch, which file") {
+  const convlab::testing::TemporaryFolder folder;
+  const std::string file = (folder.path() / "a=b.csv").string();
+  write_atomically(file, kProfile);
+  const StageCounters read = read_counters("tiled-shared@10000=" + file);
+  CHECK(read.stage == "tiled-shared");
+  CHECK(read.batch == 10'000);
+  CHECK(*read.counters.l1 == Approx(40.0));
+  for (const std::string& wrong :
+       {"tiled-shared=" + file, "@100=" + file, "a@=" + file, std::string("a@100")}) {
+    CHECK_THROWS_AS(read_counters(wrong), UsageError);
+  }
+}

@@ -1,0 +1,128 @@
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "grader/report/pages/page.hpp"
+#include "grader/report/pages/report.hpp"
+#include "grader/report/plots/tests/plotted_result.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using convlab::testing::contains;
+
+namespace {
+
+const std::filesystem::path kParts = CONVLAB_SOURCE_DIR "/grader/report/pages";
+
+}  // namespace
+
+TEST_CASE("page: every kind of block, as Markdown and as HTML") {
+  const Chart chart{
+      {.form = Figure::Form::kLines,
+       .title = "Times",
+       .x = {.title = "batch"},
+       .panels = {{.series = {{.label = "</script><b><!--", .marks = {{100, 1.5, 1.5, 1.5}}},
+                              {.label = "x", .marks = {{1000, 2, 2, 2}}}}}}}};
+  const MapGrid maps{.title = "Maps",
+                     .width = 2,
+                     .height = 1,
+                     .maps = {{.label = "map 0", .values = {0.0F, 1.0F}, .wrong = {0, 1}}}};
+  const Page page{.title = "A <page>",
+                  .subtitle = "s",
+                  .sections = {{.title = "Kernels & calls",
+                                .blocks = {Paragraph{"a < b"}, CodeBlock{"x\n<y>"},
+                                           OpenQuestion{"Why?"}, OpenQuestion{"How?", "So."}, chart,
+                                           maps, LiveTable{{.heading = {"h"}, .rows = {{"r"}}}}}}}};
+  const std::string markdown = markdown_of(page);
+  CHECK(contains(markdown, "## Kernels &amp; calls"));
+  CHECK(contains(markdown, "**Why?**\n\n> TODO: your answer"));
+  CHECK(contains(markdown, "**How?**\n\nSo.\n"));
+  CHECK(contains(markdown, "| 100 | 1.50 |  |\n| 1000 |  | 2 |"));
+  const std::string html = html_of(page, kParts);
+  CHECK(contains(html, "<title>A &lt;page&gt;</title>"));
+  CHECK(contains(html, "<section id=\"kernels-calls\">"));
+  CHECK(contains(html, "<pre tabindex=\"0\">x\n&lt;y&gt;</pre>"));
+  // Nothing in the data ends its script element.
+  CHECK_FALSE(contains(html, "</script><b>"));
+  CHECK_FALSE(contains(html, "<!--"));
+  CHECK(contains(html, R"("grey":"00ff","wrong":"01")"));
+  // It opens without a network.
+  CHECK_FALSE(contains(html, "src=\"http"));
+  CHECK_FALSE(contains(html, "href=\"http"));
+  CHECK(contains(html, "Copyright 2010-2023 Mike Bostock"));
+}
+
+TEST_CASE("report: what the results hold, and open questions for the rest") {
+  const Result result = plotted_result({plotted_run("a", 1, 100, {4.0, 4.1}, {4.0, 4.1}),
+                                        plotted_run("b", 2, 100, {2.0, 2.1}, {2.0, 2.1}),
+                                        plotted_run("b", 2, 1000, {20.0, 21.0}, {20.0, 21.0})},
+                                       "m4");
+  const ReportSource source{.milestone = "m4",
+                            .title = "Faster",
+                            .results = {result},
+                            .names = {"mine"},
+                            .mistakes = {{.stage = "a",
+                                          .id = "E-stride",
+                                          .title = "the stride is ignored",
+                                          .seen = "1",
+                                          .mended = "2",
+                                          .checks = 3}},
+                            .profiles = {{"a", "conv_kernel 97 %"}},
+                            .questions = {{"b", {"Why twice?"}}}};
+  const std::string markdown = markdown_of(make_report(source));
+  for (const char* part :
+       {"# Report on m4: Faster", "## Machine", "Some CPU", "## Method", "## Correctness",
+        "## Times, network fa23", "| m4 b | 2.05 | 2.05 | 4.10 |", "conv_kernel 97 %",
+        "| E-stride the stride is ignored | a | 1 | 2 | 3 |", "**b: Why twice?**"}) {
+    INFO(part);
+    CHECK(contains(markdown, part));
+  }
+  const ReportSource empty{.milestone = "m1", .results = {plotted_result({})}, .names = {"x"}};
+  CHECK(contains(markdown_of(make_report(empty)), "hold no op time"));
+}
+
+TEST_CASE("report: the tables of a sweep, best cells shaded most") {
+  const SweepTables sweep{
+      .space = {.stage = "tuned",
+                .variable = "POINT",
+                .parameters = {{"maps", {1, 4}}, {"pixels", {1, 2}}, {"block", {64}}}},
+      .caption = "Some GPU",
+      .tables = {{.title = "convolution 1",
+                  .file_stem = "x",
+                  .unit = "ms",
+                  .scored = {{{4, 2, 64}, 1.0}, {{4, 1, 64}, 1.5}, {{1, 1, 64}, 8.0}},
+                  .left_out = {"1 point: too large"}}}};
+  const ReportSource source{
+      .milestone = "m4", .results = {plotted_result({})}, .names = {"x"}, .sweeps = {sweep}};
+  const std::string markdown = markdown_of(make_report(source));
+  CHECK(contains(markdown, "| maps \\\\ pixels | 1 | 2 |"));
+  CHECK(contains(markdown, "| 4 | 1.50 (64) | 1.00 (64) |"));
+  CHECK(contains(markdown, "| 1 | 8.00 (64) | - |"));
+  CHECK(contains(markdown, "Left out, 1 point: too large."));
+  const std::string html = html_of(make_report(source), kParts);
+  CHECK(contains(html, R"("form":"cells")"));
+  CHECK(contains(html, R"~("value":1.5,"low":1.5,"high":1.5,"text":"1.50 (64)")~"));
+}
+
+TEST_CASE("report: the questions of a ladder page") {
+  const std::string text =
+      "<summary>not this</summary>\n## Questions\n<details>\n<summary>Why?</summary>\nBecause.\n";
+  CHECK(questions_of(text) == std::vector<std::string>{"Why?"});
+  CHECK(questions_of("nothing").empty());
+  CHECK(questions_of("## Questions\n\n1. Why\n   not?\n<details><summary>Answer</summary>\n\nIt "
+                     "is.\n</details>\n\n2. And?\n<details><summary>Answer</summary>\n") ==
+        std::vector<std::string>{"Why not?", "And?"});
+}
+
+TEST_CASE("report: numbers of an answer are looked up in the results") {
+  const Result result = plotted_result({plotted_run("b", 2, 100, {2.04}, {14.1})}, "m4");
+  const SweepTables sweep{.tables = {{.title = "convolution 1 at 100 images",
+                                      .unit = "loads for each multiply-add",
+                                      .scored = {{{4, 8}, 0.375}}}}};
+  const auto known = known_numbers({result}, {sweep});
+  CHECK(found_numbers("It took 14.1 ms, not 15.2.", known) ==
+        "14.1: the op time of convolution 2 of b at 100 images.");
+  CHECK(found_numbers("0.375 loads, thus 2.0 ms", known) ==
+        "0.375: loads for each multiply-add of 4,8 in convolution 1 at 100 images.");
+  CHECK(found_numbers("2.04 ms. 2", known) ==
+        "2.04: the op time of convolution 1 of b at 100 images.");
+  CHECK(found_numbers("no numbers", known).empty());
+}

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grader/report/table.hpp"
+
+namespace convlab::grader {
+
+/// One axis: from `low` to `high`, which `include` widens.
+struct Axis {
+  std::string title{};
+  bool log = true;
+  double low = 0.0;
+  double high = -1.0;                                  ///< below low: no value yet
+  std::vector<std::pair<double, std::string>> tics{};  ///< none: wherever they fit
+
+  void include(double value);
+  /// The value at this share of the axis, and the reverse.
+  [[nodiscard]] double at(double share) const;
+  [[nodiscard]] double share(double value) const;
+};
+
+/// Colours: 0, 1, … of series, and those of lines that are no series.
+inline constexpr int kLibraryColour = -1;
+inline constexpr int kFloorColour = -2;
+inline constexpr int kInk = -3;
+
+/// One value with its spread.
+struct Mark {
+  double at = 0.0;  ///< place along x; in a figure of rows the row, in one of cells the column
+  double value = 0.0;
+  double low = 0.0;
+  double high = 0.0;
+  std::string text{};
+};
+
+/// Marks of one kind.
+struct Series {
+  enum class Line { kNone, kSolid, kThick, kDashed, kDotted };
+
+  std::string label{};
+  int colour = 0;
+  int symbol = 0;  ///< 0, 1, …: filled ones, then empty ones; negative: none
+  Line line = Line::kNone;
+  std::vector<Mark> marks{};
+};
+
+/// A line across a panel of rows.
+struct Rule {
+  std::string label{};
+  double value = 0.0;
+  int colour = kLibraryColour;
+};
+
+struct Panel {
+  std::string title{};
+  std::vector<Series> series{};
+  std::vector<Rule> rules{};
+  /// Of each row, in a figure of rows: from `low` over `value` to `high`, with a text behind it.
+  std::vector<Mark> bars{};
+};
+
+/// A text in a column beside the point (x, y) that it belongs to, at the height `text_y`.
+struct Label {
+  double x = 0.0;
+  double y = 0.0;
+  double column = 0.0;
+  double text_y = 0.0;
+  bool to_the_left = false;  ///< the text ends at the column
+  int colour = 0;
+  std::string text{};
+};
+
+/// A figure, described once. gnuplot draws it as SVG, PDF and PNG (gnuplot.hpp), a page with its
+/// own library (pages/page.js).
+struct Figure {
+  enum class Form {
+    kRows,   ///< values from left to right, a row for each thing that has some; panels side by side
+    kLines,  ///< values over numbers; one panel
+    kCells,  ///< a shade for each row and column, the lower the better; a series is a row
+  };
+
+  std::string name{};  ///< of its files, without ending
+  Form form = Form::kRows;
+  std::string title{};
+  std::string caption{};  ///< what a reader needs to trust the numbers
+  Axis x{};
+  Axis y{};
+  std::vector<std::string> rows{};     ///< from above
+  std::vector<std::string> columns{};  ///< of cells
+  double origin = 0.0;                 ///< where the bars of rows begin; 0: at their lowest mark
+  std::vector<Panel> panels{};
+  std::vector<Label> labels{};
+
+  /// Adds labels in one column, each as near to its point as there is room. The points' heights
+  /// are those of the y axis, whose range must be known.
+  void add_labels(std::vector<Label> column);
+  /// Labels the last mark of each series, to the right of a figure of lines.
+  void label_ends();
+};
+
+/// The series of this label; a new one at the end if there is none. The colour and symbol of a new
+/// one follow its place.
+Series& series_of(Panel& panel, const std::string& label);
+
+/// The places of point labels in a column, as shares of its height; sorted from above. They keep a
+/// distance from each other, and stay between 0 and 1 if there is room for all.
+std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
+
+/// Figures that fit a slide: more rows or panels go to NAME-2, NAME-3, …
+/// @throws UsageError if there would be dozens
+std::vector<Figure> slides_of(const Figure& figure);
+
+/// The numbers, for readers who cannot see it.
+Table table_of(const Figure& figure);
+
+/// "10 000".
+std::string grouped(int number);
+
+}  // namespace convlab::grader

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "common/timing/three_digits.hpp"
+#include "grader/report/plots/result_figures.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// The run that runs[index] is compared with: the nearest suitable one before it, or null.
+const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
+  const PlottedRun& run = runs[index];
+  const std::string& named = run.run->stage.baseline;
+  for (std::size_t i = index; i-- > 0;) {
+    const PlottedRun& earlier = runs[i];
+    if (earlier.run->batch != run.run->batch || earlier.result->solution != run.result->solution) {
+      continue;
+    }
+    if (named.empty() ||
+        (earlier.run->stage.id == named && earlier.run->device == run.run->device)) {
+      return &earlier;
+    }
+  }
+  return nullptr;
+}
+
+PlottedPoint ratio(const PlottedPoint& baseline, const PlottedPoint& own) {
+  return {baseline.median / own.median, baseline.low / own.high, baseline.high / own.low};
+}
+
+// Panels stand in the order of their batches, whatever run comes first.
+void add_panels(RowFigure& figure, const std::vector<PlottedRun>& runs) {
+  std::set<int> batches;
+  for (const PlottedRun& item : runs) batches.insert(item.run->batch);
+  for (const int batch : batches) figure.panel(runs.front().run->network, batch);
+}
+
+}  // namespace
+
+Panel& RowFigure::panel(const std::string& network, int batch) {
+  const std::pair key(network, batch);
+  const auto found = std::ranges::find(panels_, key);
+  const auto place = static_cast<std::size_t>(found - panels_.begin());
+  if (found == panels_.end()) {
+    panels_.push_back(key);
+    figure_.panels.push_back({.title = "batch " + grouped(batch)});
+  }
+  return figure_.panels[place];
+}
+
+void RowFigure::add(Panel& panel, const std::string& name, const std::string& title,
+                    const PlottedTimes& times, const std::string& text) {
+  const auto known = std::ranges::find(names_, name);
+  const auto row = static_cast<double>(known - names_.begin());
+  if (known == names_.end()) {
+    names_.push_back(name);
+    figure_.rows.push_back(title);
+  }
+  Mark bar{.at = row,
+           .value = times.sum.median,
+           .low = figure_.origin > 0.0 ? figure_.origin : times.sum.median,
+           .high = times.sum.high,
+           .text = text};
+  const auto add_mark = [&](Series& series, const PlottedPoint& point) {
+    series.marks.push_back({row, point.median, point.low, point.high});
+    figure_.x.include(point.low);
+    figure_.x.include(point.high);
+    if (!(figure_.origin > 0.0)) bar.low = std::min(bar.low, point.median);
+    bar.high = std::max(bar.high, point.high);
+  };
+  constexpr int kTriangle = 2;  // the symbol of sums
+  for (std::size_t i = 0; i < times.layers.size(); ++i) {
+    const auto layer = static_cast<int>(i);
+    Series& series = series_of(panel, "op " + std::to_string(i + 1));
+    series.colour = layer;
+    series.symbol = layer < kTriangle ? layer : layer + 1;
+    add_mark(series, times.layers[i]);
+  }
+  if (times.layers.size() != 1) {
+    Series& sum = series_of(panel, "sum");
+    sum.colour = kInk;
+    sum.symbol = kTriangle;
+    add_mark(sum, times.sum);
+  }
+  panel.bars.push_back(std::move(bar));
+}
+
+std::optional<Figure> RowFigure::finish() {
+  if (figure_.rows.empty()) return std::nullopt;
+  if (figure_.origin > 0.0) figure_.x.include(figure_.origin);
+  for (Panel& panel : figure_.panels) {
+    for (const Rule& rule : panel.rules) figure_.x.include(rule.value);
+    // Drawn last, and last in the key.
+    std::ranges::stable_partition(panel.series,
+                                  [](const Series& series) { return series.label != "sum"; });
+  }
+  return std::move(figure_);
+}
+
+std::vector<KnownTime> known_times(const std::vector<Result>& results, const std::string& network,
+                                   int batch) {
+  std::map<std::string, KnownTime> latest;
+  for (const Result& result : results) {
+    for (const ReferenceLine& line : result.references) {
+      const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
+      if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
+      latest[line.label] = {line.label, sum, line.kind == "floor" ? kFloorColour : kLibraryColour};
+    }
+  }
+  std::vector<KnownTime> times;
+  for (const auto& [label, time] : latest) times.push_back(time);
+  std::ranges::sort(times, {}, &KnownTime::milliseconds);
+  return times;
+}
+
+std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
+  const std::vector<PlottedRun> runs = plotted_runs(results, network);
+  if (runs.empty()) return std::nullopt;
+  RowFigure figure({.name = "op-time-" + network,
+                    .title = "Op time, stage by stage",
+                    .caption = caption_of(runs, network),
+                    .x = {.title = "op time, milliseconds (log scale)"},
+                    .y = {.title = "stage"}});
+  add_panels(figure, runs);
+  for (const PlottedRun& item : runs) {
+    Panel& panel = figure.panel(network, item.run->batch);
+    const StageInfo& stage = item.run->stage;
+    const PlottedTimes times = times_of(*item.run);
+    figure.add(panel, short_name(item, runs), stage.title.empty() ? stage.id : stage.title, times,
+               three_digits(times.sum.median));
+    if (!panel.rules.empty()) continue;
+    for (const KnownTime& time : known_times(results, network, item.run->batch)) {
+      panel.rules.push_back(
+          {time.label + " " + three_digits(time.milliseconds), time.milliseconds, time.colour});
+    }
+  }
+  return figure.finish();
+}
+
+std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network) {
+  const std::vector<PlottedRun> runs = plotted_runs(results, network);
+  std::vector<PlottedRun> compared;
+  std::vector<const PlottedRun*> baselines;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const PlottedRun* baseline = baseline_of(runs, i);
+    if (baseline == nullptr || baseline->run->layers.size() != runs[i].run->layers.size()) continue;
+    compared.push_back(runs[i]);
+    baselines.push_back(baseline);
+  }
+  if (compared.empty()) return std::nullopt;
+  RowFigure figure({.name = "speed-up-" + network,
+                    .title = "What each step bought",
+                    .caption = caption_of(runs, network),
+                    .x = {.title = "times as fast as the second of the two stages (log scale)"},
+                    .y = {.title = "step"},
+                    .origin = 1.0});
+  add_panels(figure, compared);
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    const PlottedTimes before = times_of(*baselines[i]->run);
+    const PlottedTimes own = times_of(*compared[i].run);
+    PlottedTimes ratios{.layers = {}, .sum = ratio(before.sum, own.sum)};
+    for (std::size_t layer = 0; layer < own.layers.size(); ++layer) {
+      ratios.layers.push_back(ratio(before.layers[layer], own.layers[layer]));
+    }
+    const std::string name =
+        short_name(compared[i], runs) + " over " + short_name(*baselines[i], runs);
+    figure.add(figure.panel(network, compared[i].run->batch), name, name, ratios,
+               three_digits(ratios.sum.median));
+  }
+  return figure.finish();
+}
+
+std::vector<Figure> all_figures(const std::vector<Result>& results,
+                                const std::vector<Result>& rows) {
+  std::vector<Figure> figures;
+  for (const std::string& network : networks_of(rows)) {
+    for (auto& figure : {op_times(rows, network), speed_ups(rows, network),
+                         op_by_batch(results, network), roofline(results, network)}) {
+      if (figure) figures.push_back(*figure);
+    }
+  }
+  return figures;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,230 @@
+#include "grader/report/plots/sweep_report.hpp"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/result/result_json.hpp"
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+void sort_best_first(std::vector<ScoredPoint>& points) {
+  std::ranges::stable_sort(points, {}, &ScoredPoint::score);
+}
+
+std::vector<std::string> counted_reasons(const std::map<std::string, int>& reasons) {
+  std::vector<std::string> lines;
+  for (const auto& [reason, count] : reasons) {
+    lines.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") + reason);
+  }
+  return lines;
+}
+
+// The values of all parameters from the third on: "128".
+std::string rest_of(const SweepPoint& point) {
+  return text_of(
+      SweepPoint(point.begin() + std::min<std::ptrdiff_t>(2, std::ssize(point)), point.end()));
+}
+
+}  // namespace
+
+const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
+  const auto found = std::ranges::find_if(table.scored, [&](const ScoredPoint& scored) {
+    return scored.point[0] == row && (!column || scored.point[1] == *column);
+  });
+  return found == table.scored.end() ? nullptr : &*found;
+}
+
+std::string cell_text(const ScoredPoint* best) {
+  if (best == nullptr) return "-";
+  const std::string rest = rest_of(best->point);
+  return three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")");
+}
+
+using convlab::from_json;
+using convlab::to_json;
+
+static void json_fields(JsonFields& fields, ScoredPoint& scored) {
+  fields("point", scored.point, "score", scored.score);
+}
+
+static void json_fields(JsonFields& fields, SweepTable& table) {
+  fields("title", table.title, "file", table.file_stem, "unit", table.unit, "scored", table.scored,
+         "left_out", table.left_out);
+}
+
+static void json_fields(JsonFields& fields, SweepTables& tables) {
+  fields("space", tables.space, "caption", tables.caption, "tables", tables.tables);
+}
+
+std::string to_json(const SweepTables& tables) {
+  return file_text(Json(tables));
+}
+
+SweepTables read_sweep_tables(const std::filesystem::path& file) {
+  SweepTables tables;
+  read_file_text(read_text(file), file.string(), [&](const Json& json) {
+    json.get_to(tables);
+    for (const SweepTable& table : tables.tables) {
+      for (const ScoredPoint& scored : table.scored) {
+        if (scored.point.size() != tables.space.parameters.size() || !(scored.score > 0.0)) {
+          throw EnvironmentError("a point does not belong to its space");
+        }
+      }
+    }
+  });
+  return tables;
+}
+
+std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record) {
+  std::vector<SweepTable> tables;
+  for (const int batch : plan.batches) {
+    for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
+      const std::string convolution = std::to_string(i + 1);
+      SweepTable table{.title = "convolution " + convolution + " at " + grouped(batch) + " images",
+                       .file_stem = "sweep-" + plan.space.stage + "-" + convolution + "-" +
+                                    std::to_string(batch),
+                       .unit = "op time, ms",
+                       .scored = {},
+                       .left_out = {}};
+      std::map<std::string, int> reasons;
+      for (const SweepPoint& point : points_of(plan.space)) {
+        if (const auto reason = reason_against(plan.space, point, plan.shapes[i]))
+          ++reasons[*reason];
+      }
+      for (const TriedPoint& tried : record.tried) {
+        if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i]))
+          continue;
+        if (!tried.failure.empty()) {
+          ++reasons["failed: " + tried.failure];
+        } else if (i < tried.op_ms.size()) {
+          table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
+        }
+      }
+      sort_best_first(table.scored);
+      table.left_out = counted_reasons(reasons);
+      tables.push_back(std::move(table));
+    }
+  }
+  return tables;
+}
+
+std::vector<SweepTable> counted_tables(const SweepPlan& plan) {
+  std::vector<SweepTable> tables;
+  for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
+    SweepTable table{
+        .title = "convolution " + std::to_string(i + 1) + ", counted",
+        .file_stem = "sweep-" + plan.space.stage + "-" + std::to_string(i + 1) + "-counted",
+        .unit = "loads for each multiply-add",
+        .scored = {},
+        .left_out = {}};
+    std::map<std::string, int> reasons;
+    for (const SweepPoint& point : points_of(plan.space)) {
+      const auto reason = reason_against(plan.space, point, plan.shapes[i]);
+      const auto loads = counted_loads(plan.space, point, plan.shapes[i]);
+      if (reason) {
+        ++reasons[*reason];
+      } else if (loads) {
+        table.scored.push_back({point, *loads});
+      }
+    }
+    sort_best_first(table.scored);
+    table.left_out = counted_reasons(reasons);
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::string table_text(const SweepSpace& space, const SweepTable& table) {
+  constexpr int kFirst = 12;
+  constexpr int kCell = 15;
+  const SweepParameter& rows = space.parameters[0];
+  const bool has_columns = space.parameters.size() > 1;
+  std::ostringstream text;
+  text << table.title << ": " << table.unit;
+  for (std::size_t i = 2; i < space.parameters.size(); ++i) {
+    text << (i == 2 ? ", best (" : ",") << space.parameters[i].name
+         << (i + 1 == space.parameters.size() ? ")" : "");
+  }
+  text << "\n" << left(rows.name + (has_columns ? " \\ " + space.parameters[1].name : ""), kFirst);
+  const std::vector<int> columns = has_columns ? space.parameters[1].values : std::vector<int>{0};
+  for (const int column : columns) text << right(has_columns ? std::to_string(column) : "", kCell);
+  text << "\n";
+  for (const int row : rows.values) {
+    text << left(std::to_string(row), kFirst);
+    for (const int column : columns) {
+      const auto wanted = has_columns ? std::optional(column) : std::nullopt;
+      text << right(cell_text(best_in_cell(table, row, wanted)), kCell);
+    }
+    text << "\n";
+  }
+  if (!table.scored.empty()) {
+    text << "Best: " << text_of(table.scored[0].point) << " with "
+         << three_digits(table.scored[0].score);
+    if (table.scored.size() > 1) {
+      text << "; next: " << text_of(table.scored[1].point) << " with "
+           << three_digits(table.scored[1].score);
+    }
+    text << "\n";
+  }
+  for (const std::string& line : table.left_out) text << paragraph("Left out, ", line);
+  return text.str();
+}
+
+Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::string& caption) {
+  const SweepParameter& rows = space.parameters[0];
+  const bool has_columns = space.parameters.size() > 1;
+  Figure figure{.name = table.file_stem,
+                .form = Figure::Form::kCells,
+                .title = "Sweep of " + space.stage + ", " + table.title + ": " + table.unit,
+                .caption = caption,
+                .x = {.title = has_columns ? space.parameters[1].name : table.unit},
+                .y = {.title = rows.name},
+                .panels = std::vector<Panel>(1)};
+  for (std::size_t i = 2; i < space.parameters.size(); ++i) {
+    figure.title += (i == 2 ? ", best " : ", ") + space.parameters[i].name + " in brackets";
+  }
+  std::vector<std::optional<int>> columns(1);
+  if (has_columns) {
+    columns.assign(space.parameters[1].values.begin(), space.parameters[1].values.end());
+  }
+  for (const auto& column : columns) {
+    figure.columns.push_back(column ? std::to_string(*column) : "best");
+  }
+  for (const int row : rows.values) {
+    figure.rows.push_back(std::to_string(row));
+    Series& series = figure.panels[0].series.emplace_back();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const ScoredPoint* best = best_in_cell(table, row, columns[i]);
+      if (best == nullptr) continue;
+      series.marks.push_back({.at = static_cast<double>(i),
+                              .value = best->score,
+                              .low = best->score,
+                              .high = best->score,
+                              .text = cell_text(best)});
+    }
+  }
+  return figure;
+}
+
+std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {
+  Json best = Json::array();
+  for (const SweepTable& table : tables) {
+    if (table.scored.empty()) continue;
+    best.push_back({{"stage", space.stage},
+                    {"of", table.title},
+                    {"point", text_of(table.scored[0].point)},
+                    {"score", table.scored[0].score},
+                    {"unit", table.unit}});
+  }
+  return best.dump(1) + "\n";
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,123 @@
+#include <sstream>
+
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+
+using namespace convlab::grader;
+
+TEST_CASE("gnuplot: numbers and names fit their places") {
+  CHECK(grouped(100) == "100");
+  CHECK(grouped(1000) == "1000");
+  CHECK(grouped(10'000) == "10 000");
+}
+
+TEST_CASE("gnuplot: labels keep their distance and their order, and stay in the picture") {
+  const std::vector<double> heights = spread_labels({0.5, 0.49, 0.48, 0.1}, 0.1);
+  for (std::size_t i = 0; i + 1 < heights.size(); ++i) {
+    CHECK(heights[i] - heights[i + 1] >= 0.0999);
+  }
+  CHECK(heights[1] == Approx(0.49));  // those around it make way
+  CHECK(heights[3] == Approx(0.1));
+  for (const double centre : {0.01, 0.99}) {
+    const auto at_the_end = spread_labels({centre, centre, centre}, 0.2);
+    CHECK(at_the_end[0] <= Approx(0.9));
+    CHECK(at_the_end[2] >= Approx(0.1));
+    CHECK(at_the_end[0] - at_the_end[1] == Approx(0.2));
+    CHECK(at_the_end[1] - at_the_end[2] == Approx(0.2));
+  }
+}
+
+namespace {
+
+// Commands that make a file if gnuplot executes a name; on lines of their own, and ending blocks,
+// strings and comments.
+std::vector<std::string> hostile_names(const std::filesystem::path& file) {
+  const std::string make = "system 'touch " + file.string() + "'";
+  return {"end_of_data",
+          make,
+          "MARK",
+          "EOD",
+          "'\n" + make,
+          "\"; " + make + " #",
+          "`touch " + file.string() + "`",
+          "@x {/Symbol a} %d \\",
+          "# comment",
+          "\t1\t2",
+          "",
+          "e\n" + make,
+          "'.system('touch " + file.string() + "').'"};
+}
+
+Figure hostile(Figure::Form form, const std::vector<std::string>& names) {
+  Figure figure{.name = "a/b",
+                .form = form,
+                .title = names[1],
+                .caption = names[6],
+                .x = {.title = names[4]},
+                .y = {.title = names[5]},
+                .panels = std::vector<Panel>(1)};
+  figure.panels[0].title = names[0];
+  figure.columns = names;
+  figure.rows = names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double value = 1.0 + static_cast<double>(i);
+    figure.x.include(value);
+    figure.y.include(value);
+    figure.x.tics.emplace_back(value, names[i]);
+    figure.panels[0].series.push_back({names[i],
+                                       static_cast<int>(i),
+                                       static_cast<int>(i),
+                                       Series::Line::kSolid,
+                                       {{static_cast<double>(i), value, value, value, names[i]}}});
+    figure.panels[0].rules.push_back({names[i], value});
+    figure.panels[0].bars.push_back({static_cast<double>(i), value, value, value, names[i]});
+    figure.labels.push_back({value, value, value, value, i % 2 == 0, 0, names[i]});
+  }
+  return figure;
+}
+
+}  // namespace
+
+TEST_CASE("gnuplot: no name, title or label becomes a command") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto made = folder.path() / "made";
+  for (const Figure::Form form :
+       {Figure::Form::kRows, Figure::Form::kLines, Figure::Form::kCells}) {
+    const Figure figure = hostile(form, hostile_names(made));
+    for (const auto& file : draw({figure}, folder.path())) {
+      CHECK(std::filesystem::file_size(file) > 1000);
+      CHECK(file.stem() == "a-b");
+    }
+    CHECK_FALSE(std::filesystem::exists(made));
+    // All lines of a block are data: texts stand in blocks only.
+    const std::string data = gnuplot_data(figure, "end_1234");
+    std::istringstream lines(data);
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+      INFO(line);
+      if (inside) {
+        inside = line != "end_1234";
+      } else {
+        inside = line.ends_with(" << end_1234");
+        CHECK((inside || line.find(" = ") != std::string::npos));
+        CHECK(line.find("touch") == std::string::npos);
+      }
+    }
+    CHECK_FALSE(inside);
+  }
+}
+
+TEST_CASE("figure: cells as a table") {
+  const Figure figure = {
+      .form = Figure::Form::kCells,
+      .x = {.title = "width"},
+      .y = {.title = "maps"},
+      .rows = {"1", "4"},
+      .columns = {"8", "16"},
+      .panels = {{.series = {{.marks = {{1, 2.5, 2.5, 2.5, "2.50 (64)"}}}, {}}}}};
+  const Table table = table_of(figure);
+  CHECK(table.heading == std::vector<std::string>{"maps \\ width", "8", "16"});
+  CHECK(table.rows ==
+        std::vector<std::vector<std::string>>{{"1", "-", "2.50 (64)"}, {"4", "-", "-"}});
+}

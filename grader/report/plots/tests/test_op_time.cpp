@@ -1,0 +1,195 @@
+#include "common/base/error.hpp"
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/result_figures.hpp"
+#include "grader/report/plots/tests/plotted_result.hpp"
+
+using namespace convlab;
+using grader::Figure;
+using grader::Mark;
+
+namespace {
+
+// The mark of a row in a series of the first panel that has it.
+Mark mark_of(const Figure& figure, std::size_t panel, const std::string& label, double row) {
+  for (const grader::Series& series : figure.panels.at(panel).series) {
+    for (const Mark& mark : series.marks) {
+      if (series.label == label && mark.at == row) return mark;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("ladder: a panel per batch, stages in the order of the ladder, medians and quartiles") {
+  const auto ladder =
+      grader::op_times({plotted_result({plotted_run("b", 2, 1000, {10, 20, 30}, {5}),
+                                        plotted_run("a", 1, 1000, {100}, {50}),
+                                        plotted_run("a", 1, 100, {1}, {2})})},
+                       "fa23");
+  REQUIRE(ladder);
+  REQUIRE(ladder->panels.size() == 2);
+  CHECK(ladder->panels[0].title == "batch 100");
+  CHECK(ladder->panels[1].title == "batch 1000");
+  CHECK(ladder->rows == std::vector<std::string>{"Stage a", "Stage b"});
+  CHECK(ladder->panels[0].bars.size() == 1);
+  CHECK(ladder->panels[1].bars.size() == 2);
+  const Mark first = mark_of(*ladder, 1, "op 1", 1);
+  CHECK(first.value == 20);
+  CHECK(first.low == 15);
+  CHECK(first.high == 25);
+  CHECK(mark_of(*ladder, 1, "sum", 1).value == 25);
+  CHECK(mark_of(*ladder, 1, "sum", 1).low == 20);
+  const Mark& bar = ladder->panels[1].bars[1];
+  CHECK(bar.at == 1);
+  CHECK(bar.low == 5);
+  CHECK(bar.text == "25.0");
+  CHECK(ladder->caption ==
+        "Some CPU, 2 cores · g++ 12.2 · network fa23 · median of 1 to 3, bars: middle half · "
+        "commit abc1234 · 2026-11-20");
+}
+
+TEST_CASE("ladder: emulated, failed and unmeasured runs are left out") {
+  RunResult emulated = plotted_run("emulated", 1, 100, {1}, {1});
+  emulated.device = Device::kEmulated;
+  RunResult failed = plotted_run("failed", 1, 100, {1}, {1});
+  failed.verdict = Verdict::kFailed;
+  RunResult unmeasured = plotted_run("unmeasured", 1, 100, {1}, {});
+  const RunResult zero = plotted_run("zero", 1, 100, {0, 1}, {1});
+  const std::vector<Result> results = {plotted_result({emulated, failed, unmeasured, zero})};
+  CHECK(grader::networks_of(results).empty());
+  CHECK_FALSE(grader::op_times(results, "fa23"));
+}
+
+TEST_CASE("ladder: of two runs of a stage the later file counts, and references are drawn in") {
+  Result newer = plotted_result({plotted_run("a", 1, 100, {7}, {7})});
+  newer.references = {
+      {.label = "library", .kind = "library", .network = "fa23", .batch = 100, .op_ms = {4, 5}},
+      {.label = "floor", .kind = "floor", .network = "fa23", .batch = 100, .op_ms = {1, 1}},
+      {.label = "other", .kind = "floor", .network = "fa18", .batch = 100, .op_ms = {1, 1}}};
+  const auto ladder =
+      grader::op_times({plotted_result({plotted_run("a", 1, 100, {1}, {1})}), newer}, "fa23");
+  REQUIRE(ladder);
+  CHECK(ladder->rows.size() == 1);
+  CHECK(mark_of(*ladder, 0, "sum", 0).value == 14);
+  REQUIRE(ladder->panels[0].rules.size() == 2);
+  CHECK(ladder->panels[0].rules[0].label == "floor 2.00");
+  CHECK(ladder->panels[0].rules[0].colour == grader::kFloorColour);
+  CHECK(ladder->panels[0].rules[1].value == 9);
+  CHECK(ladder->x.low == 2);  // of all that is drawn
+}
+
+TEST_CASE("steps: each stage against its named baseline, or the one before it") {
+  RunResult tiled = plotted_run("tiled", 10, 100, {4}, {20});
+  tiled.stage.baseline = "baseline";
+  RunResult unrolled = plotted_run("unrolled", 20, 100, {1, 2, 3}, {4});
+  unrolled.stage.baseline = "tiled";
+  RunResult orphan = plotted_run("orphan", 30, 100, {1}, {1});
+  orphan.stage.baseline = "not-measured";
+  const std::vector<Result> results = {
+      plotted_result({plotted_run("baseline", 0, 100, {100}, {200})}, "m1"),
+      plotted_result({plotted_run("baseline", 0, 100, {2}, {10})}, "m2"),
+      plotted_result({tiled, unrolled, orphan}, "m3")};
+  const auto steps = grader::speed_ups(results, "fa23");
+  REQUIRE(steps);
+  REQUIRE(steps->panels.size() == 1);
+  // Nothing precedes m1; the orphan's baseline is unknown.
+  CHECK(steps->rows == std::vector<std::string>{"m2 baseline over m1 baseline",
+                                                "m3 tiled over m2 baseline",
+                                                "m3 unrolled over m3 tiled"});
+  const auto& bars = steps->panels[0].bars;
+  CHECK(bars.at(0).text == "25.0");
+  CHECK(bars.at(0).low == 1);  // bars begin at the origin
+  CHECK(mark_of(*steps, 0, "op 1", 0).value == 50);
+  CHECK(bars.at(1).text == "0.500");
+  CHECK(bars.at(2).text == "4.00");
+  const Mark last = mark_of(*steps, 0, "op 1", 2);
+  CHECK(last.value == 2);
+  CHECK(last.low == Approx(4 / 2.5));
+  CHECK(last.high == Approx(4 / 1.5));
+  CHECK(mark_of(*steps, 0, "op 2", 2).value == 5);
+}
+
+TEST_CASE("steps: batches apart, never a CPU's stage for a GPU's baseline, none for one stage") {
+  RunResult on_gpu = plotted_run("tiled", 10, 100, {1}, {1});
+  on_gpu.device = Device::kGpu;
+  on_gpu.stage.baseline = "baseline";
+  const RunResult on_cpu = plotted_run("baseline", 0, 100, {2}, {2});
+  CHECK_FALSE(
+      grader::speed_ups({plotted_result({on_cpu}), plotted_result({on_gpu}, "m3")}, "fa23"));
+  CHECK_FALSE(grader::speed_ups(
+      {plotted_result({plotted_run("a", 0, 100, {2}, {2}), plotted_run("b", 1, 1000, {1}, {1})})},
+      "fa23"));
+}
+
+TEST_CASE("steps: a solution is compared with its own baseline, and names tell solutions apart") {
+  const auto baseline = [](double ms) { return plotted_run("baseline", 0, 100, {ms}, {ms}); };
+  RunResult faster = plotted_run("faster", 1, 100, {1}, {1});
+  faster.stage.baseline = "baseline";
+  const auto steps = grader::speed_ups({plotted_result({baseline(8), faster}, "m1", "student"),
+                                        plotted_result({baseline(2), faster}, "m1", "reference")},
+                                       "fa23");
+  REQUIRE(steps);
+  // Sorted by stage, then solution: the baselines first, of which neither has one itself.
+  CHECK(steps->rows ==
+        std::vector<std::string>{"m1 faster (reference) over m1 baseline (reference)",
+                                 "m1 faster (student) over m1 baseline (student)"});
+  CHECK(steps->panels[0].bars[0].text == "2.00");
+  CHECK(steps->panels[0].bars[1].text == "8.00");
+}
+
+TEST_CASE("ladder: panels share their rows, also where a stage has no time at one batch") {
+  const auto ladder = grader::op_times(
+      {plotted_result({plotted_run("a", 1, 100, {1}, {1}), plotted_run("c", 3, 100, {1}, {1}),
+                       plotted_run("a", 1, 1000, {1}, {1}), plotted_run("b", 2, 1000, {1}, {1}),
+                       plotted_run("c", 3, 1000, {1}, {1})})},
+      "fa23");
+  REQUIRE(ladder);
+  CHECK(ladder->rows == std::vector<std::string>{"Stage a", "Stage b", "Stage c"});
+  CHECK(ladder->panels[0].bars.size() == 2);
+  CHECK(ladder->panels[0].bars[1].at == 2);
+  const std::string text = gnuplot_data(*ladder, "MARK");
+  CHECK(text.find("$rows << MARK\nStage a\nStage b\nStage c\nMARK") != std::string::npos);
+  // Panel, row, series: a and c at the first batch, which has no b; then the second batch.
+  CHECK(text.find("$points << MARK\n0\t1\t0\t1\t1\t1\n0\t3\t0\t") != std::string::npos);
+  CHECK(text.find("\n0\t2\t") == std::string::npos);
+  CHECK(text.find("\n1\t2\t2\t2\t2\t2\n") != std::string::npos);
+  const grader::Table table = table_of(*ladder);
+  CHECK(table.heading.back() == "batch 1000 sum");
+  CHECK(table.rows.at(1) == std::vector<std::string>{"Stage b", "", "", "", "1", "1", "2"});
+}
+
+TEST_CASE("ladder: two solutions of a stage are two rows, also with one title") {
+  const auto ladder =
+      grader::op_times({plotted_result({plotted_run("a", 1, 100, {1}, {1})}, "m1", "student"),
+                        plotted_result({plotted_run("a", 1, 100, {3}, {3})}, "m1", "reference")},
+                       "fa23");
+  REQUIRE(ladder->rows.size() == 2);
+  CHECK(ladder->rows[0] == ladder->rows[1]);
+  CHECK(ladder->panels[0].bars[0].text == "6.00");
+}
+
+TEST_CASE("ladder: more batches or stages than a slide holds make several") {
+  const convlab::testing::TemporaryFolder folder;
+  std::vector<RunResult> runs;
+  for (int batch = 1; batch <= 5; ++batch) runs.push_back(plotted_run("a", 1, batch, {1}, {1}));
+  const auto slides = [&] { return slides_of(*grader::op_times({plotted_result(runs)}, "fa23")); };
+  CHECK(slides().size() == 2);
+  // These have a time at one batch only.
+  for (int i = 0; i < 60; ++i) runs.push_back(plotted_run("s" + std::to_string(i), i, 1, {1}, {1}));
+  REQUIRE(slides().size() == 3);
+  CHECK(slides()[0].name == "op-time-fa23");
+  CHECK(slides()[1].name == "op-time-fa23-2");
+  CHECK(slides()[2].name == "op-time-fa23-3");
+  CHECK(slides()[1].rows.size() == 13);
+  CHECK(slides()[1].panels[0].bars.back().at == 12);
+  for (const auto& file : grader::draw({slides()[1]}, folder.path())) {
+    CHECK(std::filesystem::file_size(file) > 1000);
+  }
+  for (int i = 0; i < 1000; ++i) {
+    runs.push_back(plotted_run("t" + std::to_string(i), i, 1, {1}, {1}));
+  }
+  CHECK_THROWS_AS(slides(), UsageError);
+}

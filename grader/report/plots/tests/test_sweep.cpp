@@ -1,0 +1,156 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/contains.hpp"
+#include "common/base/testing/message_of.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/report/plots/sweep_report.hpp"
+
+namespace {
+
+using namespace convlab;
+using namespace convlab::grader;
+using convlab::testing::contains;
+
+const SweepSpace kSpace{
+    .stage = "tuned",
+    .variable = "POINT",
+    .parameters = {{"maps", {1, 4, 8}}, {"pixels", {1, 4}}, {"block", {64, 128}}},
+    .most_sums = 16};
+
+constexpr ConvShape kFirst{1, 4, 1, 86, 86, 7, 1};  // B M C H W K S
+
+// A program that writes a result whose times follow from its point, and counts its calls.
+std::filesystem::path fake_program(const std::filesystem::path& folder) {
+  const auto file = folder / "m9";
+  std::ofstream(file) << R"(#!/bin/sh
+echo "$POINT" >> )" << (folder / "calls").string()
+                      << R"(
+case "$POINT" in 4,4,128) time=1.5;; 1,1,*) echo "it broke" >&2; exit 1;; *) time=2.5;; esac
+while [ "$1" != --json ]; do shift; done
+cat > "$2" <<EOF
+{"schema": "convlab-result-1", "program": "m9", "milestone": "m9", "solution": "student",
+ "created": "", "machine": {"cpu": "", "cores": 1, "memory_mib": 1, "gpu": "", "driver": "",
+ "cuda": "", "compiler": "", "build_type": "", "commit": ""},
+ "runs": [{"network": "fa23", "batch": 100, "stage": {"id": "tuned", "title": "", "baseline": "",
+ "precision": "fp32", "order": 0}, "device": "gpu", "verdict": "measured", "layers": [{"shape":
+ {"batch": 100, "out_channels": 4, "in_channels": 1, "height": 86, "width": 86, "kernel": 7,
+ "stride": 1}, "op_ms": [$time, $time], "layer_ms": [3.0]}]}], "references": [],
+ "verdict": "measured"}
+EOF
+)";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  return file;
+}
+
+std::size_t calls(const std::filesystem::path& folder) {
+  std::ifstream stream(folder / "calls");
+  std::string line;
+  std::size_t count = 0;
+  while (std::getline(stream, line)) ++count;
+  return count;
+}
+
+SweepPlan plan_in(const std::filesystem::path& folder) {
+  return {.space = kSpace,
+          .program = fake_program(folder),
+          .network = "fa23",
+          .gpu = "NVIDIA Test",
+          .batches = {100},
+          .shapes = {kFirst},
+          .repeats = 2,
+          .interrupted = nullptr};
+}
+
+}  // namespace
+
+TEST_CASE("A sweep leaves out points that cannot be good, and says why") {
+  CHECK_FALSE(reason_against(kSpace, {4, 4, 128}, kFirst));
+  CHECK(contains(reason_against(kSpace, {8, 1, 64}, kFirst).value(), "the convolution has, 4"));
+  CHECK(contains(reason_against(kSpace, {4, 8, 64}, kFirst).value(), "too many registers"));
+  CHECK(contains(reason_against(kSpace, {1, 1, 2048}, kFirst).value(), "too many threads"));
+  CHECK(contains(reason_against(kSpace, {1, 1, 100}, kFirst).value(), "multiple of 32"));
+  const SweepSpace tiles{
+      .stage = "t", .variable = "V", .parameters = {{"tile", {16, 128}}}, .most_sums = 0};
+  CHECK_FALSE(reason_against(tiles, {16}, kFirst));
+  CHECK(contains(reason_against(tiles, {128}, kFirst).value(), "too much shared memory"));
+}
+
+TEST_CASE("Counted loads include the threads without work") {
+  // 80 · 80 pixels are 50 blocks of 128 and 25 tiles of 256: nothing is wasted.
+  CHECK(counted_loads(kSpace, {1, 1, 128}, kFirst).value() == Approx(2.0));
+  CHECK(counted_loads(kSpace, {4, 2, 128}, kFirst).value() == Approx(0.75));
+  // 8 maps where there are 4: half of the products do not count.
+  CHECK(counted_loads(kSpace, {8, 1, 128}, kFirst).value() == Approx(2 * 9.0 / 8));
+}
+
+TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a new program") {
+  const testing::TemporaryFolder folder;
+  const SweepPlan plan = plan_in(folder.path());
+  const auto file = folder.path() / "tuned.sweep.json";
+  SweepRecord record = continued_record(file, plan);
+  REQUIRE(run_sweep(plan, file, record, [](const std::string&) {}));
+  const std::size_t all = work_of(plan).size();
+  CHECK(all == 8);
+  CHECK(calls(folder.path()) == all);
+
+  record = continued_record(file, plan);
+  CHECK(record.tried.size() == all);
+  record.tried.pop_back();
+  REQUIRE(run_sweep(plan, file, record, [](const std::string&) {}));
+  CHECK(calls(folder.path()) == all + 1);
+
+  const auto tables = timed_tables(plan, record);
+  const auto kept = folder.path() / "tuned.tables.json";
+  write_atomically(kept, to_json(SweepTables{plan.space, "Some GPU", tables}));
+  const SweepTables read = read_sweep_tables(kept);
+  CHECK(read.caption == "Some GPU");
+  REQUIRE(read.tables.size() == tables.size());
+  CHECK(table_text(read.space, read.tables[0]) == table_text(plan.space, tables[0]));
+  std::string damaged = read_text(kept);
+  damaged.replace(damaged.find("\"point\""), 7, "\"pt\"");
+  write_atomically(kept, damaged);
+  CHECK_THROWS_AS(read_sweep_tables(kept), EnvironmentError);
+  REQUIRE(tables.size() == 1);
+  CHECK(tables[0].scored.at(0).point == SweepPoint{4, 4, 128});
+  CHECK(tables[0].scored.at(0).score == Approx(1.5));
+  const std::string text = table_text(kSpace, tables[0]);
+  CHECK(contains(text, "Best: 4,4,128 with 1.50"));
+  CHECK(contains(text, "2 points: failed: it broke"));
+  CHECK(contains(best_points(kSpace, tables), "\"point\": \"4,4,128\""));
+
+  std::filesystem::last_write_time(
+      plan.program, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  CHECK(continued_record(file, plan).tried.empty());
+}
+
+TEST_CASE("A sweep that is interrupted keeps what it has") {
+  const testing::TemporaryFolder folder;
+  SweepPlan plan = plan_in(folder.path());
+  static volatile std::sig_atomic_t stop = 0;
+  stop = 0;
+  plan.interrupted = &stop;
+  const auto file = folder.path() / "tuned.sweep.json";
+  SweepRecord record = continued_record(file, plan);
+  int shown = 0;
+  CHECK_FALSE(run_sweep(plan, file, record, [&](const std::string&) { stop = ++shown == 3; }));
+  CHECK(continued_record(file, plan).tried.size() == 2);
+}
+
+TEST_CASE("A file of sweep spaces says what is wrong with it") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "sweeps.json";
+  const auto message = [&](const std::string& text) {
+    write_atomically(file, text);
+    return testing::message_of([&] { read_sweep_spaces(file); });
+  };
+  CHECK(contains(message("{"), "is no list of sweep spaces"));
+  CHECK(
+      contains(message(R"([{"stage": "a", "variable": "V", "parameters": []}])"), "no parameters"));
+  CHECK(contains(message(R"([{"stage": "a", "variable": "V",
+                            "parameters": [{"name": "maps", "values": [0]}]}])"),
+                 "needs values above 0"));
+}

@@ -1,0 +1,219 @@
+#include "grader/report/profile/profile.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "common/serve/fault_words.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/measure/counters.hpp"
+#include "grader/report/numbers.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+const std::vector<std::string>& spaces() {
+  static const std::vector<std::string> all = {"global", "shared", "constant"};
+  return all;
+}
+
+std::string percent(double share) {
+  return std::to_string(std::lround(100.0 * share)) + " %";
+}
+
+std::string value_text(const Counter& counter, double value) {
+  if (std::isnan(value)) return "-";
+  return counter.is_share ? percent(value) : three_digits(value);
+}
+
+std::string access_name(const AccessNote& note) {
+  return note.atomic ? "atomic" : note.writes ? "store" : "load";
+}
+
+// Parts that the same lanes would need side by side, without a conflict.
+double needed_parts(const AccessNote& note) {
+  const auto requests = static_cast<double>(note.requests);
+  if (note.space == "global") return std::min(needed_sectors(note), average_parts(note));
+  if (note.space == "constant") return 1.0;
+  return static_cast<double>(note.parts - note.conflicts) / requests;
+}
+
+std::string barriers_text(const KernelCounts& kernel) {
+  std::int64_t times = 0;
+  for (const BarrierNote& note : kernel.barriers) times += note.before == 0 ? note.times : 0;
+  if (times == 0) return "No block waits in a barrier.";
+  return "The blocks wait " + grouped(times) + (times == 1 ? " time" : " times") +
+         " in barriers, " +
+         short_number(static_cast<double>(times) / static_cast<double>(kernel.launched_blocks)) +
+         " for each block.";
+}
+
+std::string products_text(const StageCounts& counts, const KernelCounts& kernel) {
+  std::string text;
+  for (const ProductNote& note : counts.counted.products) {
+    if (note.kernel != kernel.launch.kernel) continue;
+    text += "Line " + std::to_string(note.line) + " makes " + grouped(note.multiply_adds) +
+            " multiply-adds on tensor cores. ";
+  }
+  return text;
+}
+
+std::string indented(const std::string& text) {
+  std::string result;
+  std::string::size_type begin = 0;
+  while (begin < text.size()) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    result += "  " + text.substr(begin, end - begin) + "\n";
+    begin = end + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
+  return "Counted on the emulated device, in convolution " + std::to_string(layer) + " of " +
+         network + " with one image: " + to_string(counts.shape) + ".";
+}
+
+Table counter_table(const StageCounts& counts) {
+  Table table{.heading = {"counter", "value"}};
+  for (const Counter& counter : counters()) {
+    table.rows.push_back({std::string(counter.title), value_text(counter, counter.value(counts))});
+  }
+  return table;
+}
+
+std::string parts_name(const std::string& space) {
+  return space == "global" ? "sectors" : space == "shared" ? "passes" : "words";
+}
+
+std::vector<LineCost> line_costs(const KernelCounts& kernel, const std::string& space,
+                                 const SourceText& sources) {
+  std::vector<LineCost> costs;
+  double all = 0.0;
+  for (const AccessNote& note : kernel.accesses) {
+    if (note.space != space || note.requests == 0) continue;
+    costs.push_back({.note = note, .array = array_name(note, sources)});
+    all += static_cast<double>(note.parts);
+  }
+  for (LineCost& cost : costs) cost.share = static_cast<double>(cost.note.parts) / all;
+  std::ranges::stable_sort(costs, std::ranges::greater(), &LineCost::share);
+  return costs;
+}
+
+Table line_table(const std::vector<LineCost>& costs) {
+  if (costs.empty()) return {};
+  const std::string parts = parts_name(costs.front().note.space);
+  Table table{
+      .heading = {"line", "array", "access", "requests", "lanes", parts, "needed", "share"}};
+  for (const LineCost& cost : costs) {
+    const AccessNote& note = cost.note;
+    table.rows.push_back(
+        {note.line == 0 ? "?" : std::to_string(note.line), cost.array, access_name(note),
+         grouped(note.requests),
+         short_number(static_cast<double>(note.lanes) / static_cast<double>(note.requests)),
+         short_number(average_parts(note)), short_number(needed_parts(note)), percent(cost.share)});
+  }
+  return table;
+}
+
+std::string cost_text(const LineCost& cost) {
+  const AccessNote& note = cost.note;
+  std::string parts = parts_name(note.space);
+  if (note.parts == note.requests) parts.resize(parts == "passes" ? 4 : parts.size() - 1);
+  std::string text = access_name(note) + " of " + cost.array + ": " + grouped(note.requests) +
+                     (note.requests == 1 ? " request, " : " requests, ") +
+                     short_number(average_parts(note)) + " " + parts + " each";
+  const double needed = needed_parts(note);
+  if (average_parts(note) > needed + 0.05) text += " (" + short_number(needed) + " suffice)";
+  if (note.atomic && note.conflicts > 0) {
+    text += ", " +
+            short_number(static_cast<double>(note.conflicts) / static_cast<double>(note.requests)) +
+            " lanes wait for the same address";
+  }
+  return text;
+}
+
+Table occupancy_table(const KernelCounts& kernel) {
+  Table table{.heading = {"GPU", "blocks", "of its threads", "limited by"}};
+  for (const Occupancy& each : occupancy_of(kernel)) {
+    table.rows.push_back({std::string(each.limits.gpus), std::to_string(each.blocks),
+                          percent(each.share), std::string(each.limited_by)});
+  }
+  return table;
+}
+
+std::string profile_text(const StageCounts& counts, const SourceText& sources) {
+  std::string text = "\n" + indented(plain_table(counter_table(counts)));
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    text += "\n" + coloured("kernel " + kernel.launch.kernel, Colour::kStrong) + "  " +
+            launch_text(kernel.launch.grid, kernel.launch.block) + "\n";
+    for (const std::string& space : spaces()) {
+      const auto costs = line_costs(kernel, space, sources);
+      if (costs.empty()) continue;
+      text += "\n  " + space + " memory, in " + parts_name(space) +
+              " for each request of a warp\n" + indented(plain_table(line_table(costs)));
+      text += sources.quoted_line(costs.front().note.file, costs.front().note.line);
+    }
+    text +=
+        "\n" +
+        paragraph("  ", products_text(counts, kernel) + barriers_text(kernel) + " A block has " +
+                            grouped(kernel.threads / std::max<std::int64_t>(1, kernel.blocks)) +
+                            " threads and uses " + grouped(shared_bytes_of(kernel)) +
+                            " bytes of shared memory. Without a limit by registers a "
+                            "multiprocessor holds:");
+    text += indented(plain_table(occupancy_table(kernel)));
+  }
+  return text;
+}
+
+Page profile_page(const StageCounts& counts, const SourceText& sources, const std::string& title,
+                  const std::string& where) {
+  Page page{.title = "Profile of " + title, .subtitle = where};
+  page.sections.push_back({"All kernels together", {counter_table(counts)}});
+  std::map<std::string, std::map<int, SourceListing::Line>> notes;  // by file and line
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    PageSection section{.title = "Kernel " + kernel.launch.kernel};
+    section.blocks.emplace_back(
+        Paragraph{"Launched as " + launch_text(kernel.launch.grid, kernel.launch.block) + "."});
+    for (const std::string& space : spaces()) {
+      const auto costs = line_costs(kernel, space, sources);
+      if (costs.empty()) continue;
+      section.blocks.emplace_back(Paragraph{"Requests of warps to " + space + " memory, and the " +
+                                            parts_name(space) + " that each takes:"});
+      section.blocks.emplace_back(LiveTable{line_table(costs)});
+      for (const LineCost& cost : costs) {
+        SourceListing::Line& line = notes[cost.note.file][cost.note.line];
+        line.note += (line.note.empty() ? "" : "; ") + cost_text(cost);
+        line.weight = std::max(line.weight, cost.share);
+      }
+    }
+    section.blocks.emplace_back(
+        Paragraph{"Blocks that one multiprocessor holds, if registers do not limit them:"});
+    section.blocks.emplace_back(occupancy_table(kernel));
+    page.sections.push_back(std::move(section));
+  }
+  for (const ProductNote& product : counts.counted.products) {
+    SourceListing::Line& line = notes[product.file][product.line];
+    line.note += (line.note.empty() ? "" : "; ") + std::to_string(product.multiply_adds) +
+                 " multiply-adds on tensor cores";
+  }
+  PageSection source{.title = "Source"};
+  for (auto& [file, lines] : notes) {
+    SourceListing listing{.file = file};
+    for (const std::string& text : sources.lines(file)) {
+      const auto number = static_cast<int>(listing.lines.size()) + 1;
+      SourceListing::Line line = lines.contains(number) ? lines[number] : SourceListing::Line{};
+      line.text = text;
+      listing.lines.push_back(std::move(line));
+    }
+    if (!listing.lines.empty()) source.blocks.emplace_back(std::move(listing));
+  }
+  page.sections.push_back(std::move(source));
+  return page;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grader/measure/stage_counts.hpp"
+#include "grader/report/pages/page.hpp"
+#include "grader/report/table.hpp"
+
+namespace convlab::grader {
+
+/// "Counted on the emulated device in convolution 2 of fa23, one image: B=1 M=16 …"
+std::string counted_where(const StageCounts& counts, const std::string& network, int layer);
+
+/// The counters of all kernels together: name, value.
+Table counter_table(const StageCounts& counts);
+
+/// One line of a source and one array, with what its warps asked for.
+struct LineCost {
+  AccessNote note{};
+  double share = 0.0;  ///< of the parts that all lines ask of this kind of memory
+  std::string array{};
+};
+
+/// The lines of a kernel that access one kind of memory, most parts first.
+std::vector<LineCost> line_costs(const KernelCounts& kernel, const std::string& space,
+                                 const SourceText& sources);
+
+/// Line, array, access, requests, lanes, parts, share.
+Table line_table(const std::vector<LineCost>& costs);
+
+/// "sectors of 32 bytes", "passes", "words".
+std::string parts_name(const std::string& space);
+
+/// "load of `tile`: 225 792 requests, 2 passes each (1 suffices)".
+std::string cost_text(const LineCost& cost);
+
+/// GPU, blocks, threads held, what limits.
+Table occupancy_table(const KernelCounts& kernel);
+
+/// The whole profile for a terminal, at most kColumns wide.
+std::string profile_text(const StageCounts& counts, const SourceText& sources);
+
+/// The profile as a page: all counters, each kernel, and the source with the counts beside its
+/// lines.
+/// @param title   "m3, tiled-shared"
+/// @param where   counted_where()
+Page profile_page(const StageCounts& counts, const SourceText& sources, const std::string& title,
+                  const std::string& where);
+
+}  // namespace convlab::grader

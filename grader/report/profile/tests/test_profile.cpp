@@ -1,0 +1,124 @@
+#include <fstream>
+
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "grader/measure/counters.hpp"
+#include "grader/report/profile/profile.hpp"
+
+namespace convlab::grader {
+namespace {
+
+SourceText sources(const std::filesystem::path& folder) {
+  const auto file = folder / "conv.cu";
+  std::ofstream(file) << "__global__ void conv(const float* in, float* out) {\n"
+                         "  __shared__ float tile[32][32];\n"
+                         "  tile[threadIdx.x][0] = in[threadIdx.x];  // <b>\n"
+                         "  atomicAdd(out, tile[0][threadIdx.x]);\n"
+                         "}\n";
+  return SourceText({file});
+}
+
+// 100 products; one warp.
+StageCounts counts() {
+  StageCounts counts{.shape = {1, 1, 1, 10, 10, 1, 1}};
+  counts.launches = {{.kernel = "conv", .file = "conv.cu", .grid = {2, 1, 1}, .block = {32, 8, 1}}};
+  const auto note = [](int line, const char* space, FaultMemory memory, bool writes,
+                       std::int64_t parts, std::int64_t conflicts) {
+    return AccessNote{.kernel = "conv",
+                      .file = "conv.cu",
+                      .line = line,
+                      .space = space,
+                      .memory = std::move(memory),
+                      .writes = writes,
+                      .bytes = 4,
+                      .requests = 10,
+                      .lanes = 200,
+                      .parts = parts,
+                      .conflicts = conflicts};
+  };
+  counts.counted.accesses = {note(3, "global", {.argument = 1, .bytes = 400}, false, 200, 0),
+                             note(3, "shared", {.variable = "tile", .bytes = 4096}, true, 320, 310),
+                             note(4, "shared", {.variable = "tile", .bytes = 4096}, false, 10, 0),
+                             note(4, "global", {.argument = 2, .bytes = 400}, true, 10, 190)};
+  counts.counted.accesses.back().atomic = true;
+  counts.counted.products = {{.kernel = "conv", .file = "conv.cu", .line = 4, .multiply_adds = 25}};
+  return counts;
+}
+
+double value_of(const char* id) {
+  return find_counter(id)->value(counts());
+}
+
+TEST_CASE("profile: counters follow from the requests") {
+  CHECK(value_of("loads-per-product") == 4.0);         // 200 global and 200 shared lanes
+  CHECK(value_of("global-loads-per-product") == 2.0);  // the atomic operation is no load
+  CHECK(value_of("conflicts-per-request") == 15.5);
+  CHECK(value_of("sectors-over-needed") == 5.25);  // 20 lanes need 3 sectors, or share one
+  CHECK(value_of("active-lanes") == 0.625);
+  CHECK(value_of("tensor-share") == 0.25);
+  // 100 inputs, 1 weight and 100 outputs.
+  CHECK(value_of("bytes-over-least") == 210 * 32.0 / (201 * 4.0));
+  CHECK(find_counter("speed") == nullptr);
+}
+
+TEST_CASE("profile: lines of one kind of memory, most parts first") {
+  const testing::TemporaryFolder folder;
+  const SourceText text = sources(folder.path());
+  const KernelCounts kernel = kernels_of(counts(), text).front();
+  const auto shared = line_costs(kernel, "shared", text);
+  REQUIRE(shared.size() == 2);
+  CHECK(shared[0].note.line == 3);
+  CHECK(cost_text(shared[0]) == "store of tile: 10 requests, 32 passes each (1 suffice)");
+  CHECK(line_table(shared).rows[0] ==
+        std::vector<std::string>{"3", "tile", "store", "10", "20", "32", "1", "97 %"});
+  const auto global = line_costs(kernel, "global", text);
+  CHECK(cost_text(global[1]) ==
+        "atomic of out: 10 requests, 1 sector each, 19 lanes wait for the same "
+        "address");
+}
+
+TEST_CASE("profile: what limits the blocks of a multiprocessor") {
+  const testing::TemporaryFolder folder;
+  KernelCounts kernel = kernels_of(counts(), sources(folder.path())).front();
+  CHECK(shared_bytes_of(kernel) == 4096);
+  const Occupancy t4 = occupancy_of(kernel).front();
+  CHECK(t4.blocks == 4);
+  CHECK(t4.share == 1.0);
+  CHECK(t4.limited_by == "threads");
+  kernel.launch.block = {33, 1, 1};  // two warps
+  const Occupancy small = occupancy_of(kernel).front();
+  CHECK(small.blocks == 16);
+  CHECK(small.share == 1.0);
+  kernel.accesses[1].memory.bytes = kernel.accesses[2].memory.bytes = 40'000;
+  const Occupancy large = occupancy_of(kernel).front();
+  CHECK(large.blocks == 1);
+  CHECK(large.limited_by == "shared memory");
+}
+
+TEST_CASE("profile: barriers are counted over all launches of a kernel") {
+  const testing::TemporaryFolder folder;
+  StageCounts twice = counts();
+  twice.launches.push_back(twice.launches.front());
+  twice.counted.barriers = {{.kernel = "conv", .file = "conv.cu", .line = 4, .times = 12}};
+  std::string text = profile_text(twice, sources(folder.path()));
+  for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
+    text.replace(at, 3, " ");
+  }
+  CHECK(text.find("12 times in barriers, 3 for each block") != std::string::npos);  // four blocks
+  CHECK(text.find("4.00") != std::string::npos);
+}
+
+TEST_CASE("profile: the page shows the source with counts beside its lines, as text") {
+  const testing::TemporaryFolder folder;
+  const Page page = profile_page(counts(), sources(folder.path()), "m3, tiled", "where");
+  const std::string text = markdown_of(page);
+  CHECK(text.find("32 passes each") != std::string::npos);
+  CHECK(text.find("25 multiply-adds on tensor cores") != std::string::npos);
+  const auto& listing = std::get<SourceListing>(page.sections.back().blocks.front());
+  REQUIRE(listing.lines.size() == 5);
+  CHECK(listing.lines[2].weight > 0.9);
+  CHECK(listing.lines[1].note.empty());
+}
+
+}  // namespace
+}  // namespace convlab::grader

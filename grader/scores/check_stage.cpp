@@ -1,0 +1,394 @@
+#include "grader/scores/check_stage.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/device_analysis.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/find_precision.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/network_check.hpp"
+#include "grader/checks/source_clues.hpp"
+#include "grader/measure/time_layer.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+std::string warnings_of(const GradeRequest& request) {
+  if (!request.warnings.empty() || !request.build_emulated) return request.warnings;
+  return request.build_emulated(false).warnings;
+}
+
+// The exercises of the first milestones must handle every shape; a stage's declaration does not
+// matter.
+bool supports_one_network(const GradeRequest& request, const StageInfo& stage) {
+  return !stage.only_for.empty() && request.milestone == "m4";
+}
+
+class StageChecker {
+ public:
+  explicit StageChecker(const CheckContext& context)
+      : context_(context),
+        request_(context.request),
+        observer_(context.observer),
+        submission_(context.submission),
+        check_(context.check) {}
+
+  bool check(const StageInfo& declared, const std::vector<int>& batches, std::uint64_t seed,
+             GradedNetwork& network) {
+    StageInfo stage = declared;
+    // What the file itself declares would be the bound that it is judged by.
+    stage.precision = ladder_stage(stage.id.c_str(), "").precision;
+    if (supports_one_network(request_, stage) && stage.only_for != request_.network) {
+      // Not an error in the command: the file declares it, and other stages can still be checked.
+      return passes(
+          context_, stage,
+          finding("E-shapes", "It supports the layers of network " + stage.only_for +
+                                  " only; check it with --network " + stage.only_for + "."));
+    }
+    const CasePlan plan = plan_for(request_, stage, batches);
+    const bool finds = request_.precision && !request_.precision->declared;
+    if (request_.precision && request_.precision->declared) {
+      stage.precision = *request_.precision->declared;
+    } else if (finds) {
+      find_precision(stage, plan, seed);
+    }
+    std::optional<Finding> found = check_in_class(stage, plan, batches, seed, network);
+    if (request_.build_emulated) {
+      found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
+                            : rehearsed(stage, plan, seed, found);
+    }
+    if (found && may_be_luck(*found)) {
+      if (auto race = openmp_race(stage, seed)) found = race;
+    }
+    if (finds && (!found || stage.precision != Precision::kFp32)) {
+      observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
+    }
+    if (!passes(context_, stage, found)) return false;
+    if (!plan.measured.empty()) measure_generality(stage, plan, seed);
+    return true;
+  }
+
+ private:
+  [[nodiscard]] bool is_emulated() const {
+    return submission_.device().device == Device::kEmulated;
+  }
+
+  [[nodiscard]] std::optional<Finding> time_is_up() const {
+    if (std::chrono::steady_clock::now() < context_.deadline) return std::nullopt;
+    return finding("E-timeout", "The whole check took more than " +
+                                    std::to_string(kMostTime.count()) + " hours.");
+  }
+
+  // The class that the stage's roundings show.
+  void find_precision(StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    observer_.announce(stage.id + ": how exactly it computes");
+    std::vector<ConvShape> shapes = {plan.phases};
+    if (plan.rules == Rules::kCourse) {
+      shapes.clear();
+      for (const ElementCase& test : plan.repeated) shapes.push_back(test.shape);
+    }
+    stage.precision = precision_shown(submission_, stage, shapes, seed);
+  }
+
+  // Checks in the stage's class; if the class must be found, in the tightest that the stage keeps.
+  std::optional<Finding> check_in_class(StageInfo& stage, const CasePlan& plan,
+                                        const std::vector<int>& batches, std::uint64_t seed,
+                                        GradedNetwork& network) {
+    const bool finds = request_.precision && !request_.precision->declared;
+    const std::size_t cases = check_.cases.size();
+    const std::size_t runs = check_.result.runs.size();
+    std::optional<Finding> found = run_checks(stage, plan, batches, seed, network);
+    while (finds && found && found->id == "E-precision") {
+      const std::optional<Precision> looser = next_looser(stage.precision);
+      if (!looser) break;
+      stage.precision = *looser;
+      check_.cases.resize(cases);
+      check_.result.runs.resize(runs);
+      found = run_checks(stage, plan, batches, seed, network);
+    }
+    return found;
+  }
+
+  // An emulated device sees faults that do not show on a GPU. Under the rules of the workbook they
+  // count, under their own name; under those of the course they are only warnings.
+  std::optional<Finding> without_luck(StageInfo& stage, const CasePlan& plan,
+                                      const std::vector<int>& batches, std::uint64_t seed,
+                                      GradedNetwork& network, const std::optional<Finding>& found) {
+    if (found && !may_be_luck(*found)) return found;
+    const auto race = race_of(stage, plan, seed);
+    if (!found && !race) return found;
+    const bool by_workbook = rules_of(request_) == Rules::kWorkbook;
+    if (!found) {
+      if (by_workbook) return race->finding;
+      warn(stage, race->finding);
+      return found;
+    }
+    if (race && race->is_between_warps) return cause_of(*found, *race);
+    observer_.announce(stage.id + ": whether a GPU would show this");
+    const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *found, race);
+    if (!luck) return found;
+    if (by_workbook) return luck->finding;
+    const CheckResult before = check_;
+    std::erase_if(check_.cases, [&](const CaseResult& test) { return test.stage == stage.id; });
+    std::erase_if(check_.result.runs,
+                  [&](const RunResult& run) { return run.stage.id == stage.id; });
+    const std::filesystem::path usual = submission_.program();
+    submission_.replace_program(luck->program, luck->environment);
+    if (request_.precision && !request_.precision->declared) find_precision(stage, plan, seed);
+    const std::optional<Finding> still = check_in_class(stage, plan, batches, seed, network);
+    if (still) {
+      check_ = before;
+      submission_.replace_program(usual, {});
+      return found;
+    }
+    warn(stage, luck->finding);
+    return std::nullopt;
+  }
+
+  std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed) {
+    if (!request_.build_traced ||
+        submission_.sources().lines_with({"#pragma", "omp", "parallel"}).empty()) {
+      return std::nullopt;
+    }
+    observer_.announce(stage.id + ": what orders its threads");
+    return find_openmp_race(request_.build_traced(), submission_.sources(), stage, seed);
+  }
+
+  std::optional<Race> race_of(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    observer_.announce(stage.id + ": what orders its threads");
+    begin_tracing();
+    return find_race(traced_.get(), SourceText(request_.sources), stage, plan, seed);
+  }
+
+  // Compiles the file so that it can be traced, beside the checks that run meanwhile.
+  void begin_tracing() {
+    if (traced_.valid() || !request_.build_emulated) return;
+    traced_ = std::async(std::launch::async,
+                         [build = request_.build_emulated] { return build(true).program; });
+  }
+
+  // A barrier that not all threads reach is the cause of what it does not order. A wrong index may
+  // lead two threads to one element; what says more about it stays.
+  static Finding cause_of(const Finding& found, const Race& race) {
+    static const std::set<std::string> kept = {"E-barrier", "E-warp", "E-misaligned"};
+    static const std::set<std::string> guessed = {"E-wrong",  "E-race", "E-blocks", "E-maps",
+                                                  "E-images", "E-nan",  "E-index",  "E-terms"};
+    if (kept.contains(found.id)) return found;
+    if (race.stores_twice && !guessed.contains(found.id)) return found;
+    Finding told = race.finding;
+    if (found.id != "E-race") {
+      told.seen += "\nThe check saw: " + found.seen.substr(0, found.seen.find('\n'));
+    }
+    return told;
+  }
+
+  // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU does
+  // not show.
+  std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
+                                   const std::optional<Finding>& found) {
+    if (found && !may_be_luck(*found)) return found;
+    observer_.announce(stage.id + ": the same on an emulated device");
+    auto emulated =
+        rehearse(request_.build_emulated, SourceText(request_.sources), stage, plan, seed);
+    if (emulated && !may_be_luck(*emulated)) emulated.reset();
+    const auto race = race_of(stage, plan, seed);
+    if (race && race->is_between_warps) {
+      emulated = cause_of(emulated.value_or(race->finding), *race);
+    } else if (race && !emulated) {
+      emulated = race->finding;
+    }
+    if (!emulated && !found) emulated = guarded(stage, plan, seed);
+    if (!emulated) return found;
+    const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *emulated, race);
+    if (found) {
+      if (luck) return luck->finding;
+      // A GPU's error code says less than these.
+      const bool is_cause = emulated->id != "E-leak" && emulated->id != "E-slices";
+      return !looked_closer_ && is_cause && holds_everywhere(*emulated) ? emulated : found;
+    }
+    const bool is_certain = holds_everywhere(*emulated) || emulated->id == "E-warp-sync";
+    if (!luck && !is_certain) return std::nullopt;  // a limit of the emulation
+    const Finding& told = luck ? luck->finding : *emulated;
+    if (rules_of(request_) == Rules::kWorkbook) return told;
+    warn(stage, told);
+    return std::nullopt;
+  }
+
+  // On a GPU: accesses beyond an allocation, which usually hit another allocation unnoticed.
+  std::optional<Finding> guarded(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    observer_.announce(stage.id + ": with nothing behind its arrays");
+    submission_.set_gpu_memory("guarded");
+    std::optional<Finding> found;
+    for (const ElementCase& test : plan.repeated) {
+      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
+      if (!outcome.finding) continue;
+      if (outcome.finding->id == "E-outside") {
+        found = closer(stage, test, seed, *outcome.finding);
+      }
+      break;
+    }
+    submission_.set_gpu_memory("usual");
+    submission_.restart();
+    return found;
+  }
+
+  void warn(const StageInfo& stage, const Finding& finding) {
+    check_.warnings.push_back(finding);
+    check_.warnings.back().stage = stage.id;
+    observer_.warned(stage, finding);
+  }
+
+  // Shapes that do not change the verdict.
+  void measure_generality(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+    Generality generality{.stage = stage.id};
+    constexpr int kMostTimeouts = 2;  // a program that hangs at each shape would take hours
+    int timeouts = 0;
+    for (const ElementCase& test : plan.measured) {
+      if (timeouts == kMostTimeouts) break;
+      observer_.announce(stage.id + ": general case " + std::to_string(++generality.cases) +
+                         " of " + std::to_string(plan.measured.size()));
+      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
+      if (!outcome.finding) ++generality.right;
+      if (outcome.finding && outcome.finding->id == "E-timeout") ++timeouts;
+      if (outcome.finding && generality.first_miss.empty()) generality.first_miss = test.name;
+    }
+    std::string text = "also right on " + std::to_string(generality.right) + " of " +
+                       std::to_string(generality.cases) + " general shapes";
+    if (!generality.first_miss.empty()) text += "; first miss: " + generality.first_miss;
+    observer_.noted(stage, text + " (costs nothing).");
+    check_.generality.push_back(std::move(generality));
+  }
+
+  // The GPU's finding, or the emulated device's if that knows more.
+  Finding closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
+                 const Finding& found) {
+    if (submission_.device().device != Device::kGpu || !request_.build_emulated) return found;
+    auto told = look_closer(request_.build_emulated, SourceText(request_.sources), stage, test,
+                            seed, found, rules_of(request_));
+    looked_closer_ = told.has_value();
+    return told.value_or(found);
+  }
+
+  std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
+                                     std::uint64_t seed, const Announce& announce) {
+    std::size_t done = 0;
+    for (const ElementCase& test : plan.cases) {
+      if (auto late = time_is_up()) return late;
+      announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
+               ", " + test.name);
+      const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
+      check_.cases.push_back(outcome.result);
+      if (outcome.finding) return closer(stage, test, seed + done, *outcome.finding);
+      if (is_emulated()) begin_tracing();
+    }
+    observer_.cases_passed(stage, done);
+    return std::nullopt;
+  }
+
+  // Runs from the first case to the last batch. @return the finding that ends it
+  std::optional<Finding> run_checks(const StageInfo& stage, const CasePlan& plan,
+                                    const std::vector<int>& batches, std::uint64_t seed,
+                                    GradedNetwork& network) {
+    const Announce announce = [&](const std::string& what) {
+      observer_.announce(stage.id + ": " + what);
+    };
+    looked_closer_ = false;
+    // Nothing is timed here, so the GPU's memory may hold what shows in the output.
+    submission_.set_gpu_memory("poisoned");
+    std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
+    submission_.set_gpu_memory("usual");
+    if (wrong || request_.only_case) return wrong;
+    if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
+    if (auto race = openmp_race(stage, seed)) return race;
+    if (auto shared =
+            find_shared_variable(request_.build_plain, submission_.sources(), stage, seed)) {
+      return shared;
+    }
+    if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
+      // The course never checked this.
+      if (plan.rules == Rules::kWorkbook) return leak;
+      warn(stage, *leak);
+    }
+    network.load(announce);
+    const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
+      return time_layer(submission_, stage, layer, result);
+    };
+    for (const int batch : batches) {
+      if (auto late = time_is_up()) return late;
+      const NetworkOutcome outcome =
+          check_network(submission_, stage, task_of(network, batch), announce, time);
+      check_.result.runs.push_back(outcome.result);
+      observer_.run_ended(outcome.result);
+      if (outcome.finding) return outcome.finding;
+    }
+    const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
+    std::optional<int> hidden_batch;  // of any size where every shape must be right
+    if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
+    return check_hidden_batches(submission_, stage, network, hidden_batch, *largest, seed,
+                                announce);
+  }
+
+  const CheckContext& context_;
+  const GradeRequest& request_;
+  const GradeObserver& observer_;
+  Submission& submission_;
+  CheckResult& check_;
+  std::shared_future<std::filesystem::path> traced_{};  ///< the program; empty if there is none
+  bool looked_closer_ = false;  ///< the last wrong case was explained by the emulated device
+};
+
+}  // namespace
+
+bool check_stage(const CheckContext& context, const StageInfo& stage,
+                 const std::vector<int>& batches, std::uint64_t seed, GradedNetwork& network) {
+  return StageChecker(context).check(stage, batches, seed, network);
+}
+
+bool passes(const CheckContext& context, const StageInfo& stage,
+            const std::optional<Finding>& finding) {
+  if (!finding) return true;
+  auto& findings = context.check.findings;
+  // A file that does not compile has shown its errors already.
+  findings.push_back(
+      context.request.unbuilt ? *finding : with_warnings(*finding, warnings_of(context.request)));
+  quote_exercise(context.submission.sources(), findings.back());
+  findings.back().stage = stage.id;
+  context.check.result.verdict = Verdict::kFailed;
+  context.observer.found(stage, findings.back());
+  return false;
+}
+
+Rules rules_of(const GradeRequest& request) {
+  const bool course = request.form != FileInterface::kStages;
+  return request.rules.rules.value_or(course ? Rules::kCourse : Rules::kWorkbook);
+}
+
+CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
+                  const std::vector<int>& batches) {
+  // The course used only batches of hundreds, so the check does, too.
+  constexpr int kQuick = 100;
+  const int batch = std::min(kQuick, *std::min_element(batches.begin(), batches.end()));
+  if (supports_one_network(request, stage)) {
+    return course_plan(load_preset(stage.only_for), batch, false);
+  }
+  if (request.only_case) {
+    CasePlan plan = workbook_plan();
+    plan.cases = {{"of --case, whole numbers", *request.only_case, true},
+                  {"of --case, random", *request.only_case, false}};
+    plan.repeated = {plan.cases.front()};
+    return plan;
+  }
+  if (rules_of(request) == Rules::kWorkbook) return workbook_plan();
+  const bool has_stride = request.form == FileInterface::kCourseWithStride;
+  return course_plan(load_preset(request.network), batch,
+                     request.rules.published_cases.value_or(has_stride));
+}
+
+}  // namespace convlab::grader

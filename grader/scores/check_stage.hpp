@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "grader/checks/graded_network.hpp"
+#include "grader/scores/grade.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+/// For a whole check: far longer than honest work takes. Emulated, all stages of m4 take minutes.
+inline constexpr std::chrono::hours kMostTime{3};
+
+/// What the checks of a program's stages share.
+struct CheckContext {
+  const GradeRequest& request;
+  const GradeObserver& observer;
+  Submission& submission;
+  CheckResult& check;  ///< gets cases, runs, findings and warnings
+  std::chrono::steady_clock::time_point deadline;
+};
+
+/// Checks one stage with the requested rules and precision class. False if there is a finding.
+bool check_stage(const CheckContext& context, const StageInfo& stage,
+                 const std::vector<int>& batches, std::uint64_t seed, GradedNetwork& network);
+
+/// Stores and reports a finding; false if there is one.
+bool passes(const CheckContext& context, const StageInfo& stage,
+            const std::optional<Finding>& finding);
+
+Rules rules_of(const GradeRequest& request);
+
+/// The element-wise cases of a stage.
+CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
+                  const std::vector<int>& batches);
+
+}  // namespace convlab::grader

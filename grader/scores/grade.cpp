@@ -1,0 +1,348 @@
+#include "grader/scores/grade.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "common/base/buffer.hpp"
+#include "common/base/error.hpp"
+#include "common/base/in_threads.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/unknown_name.hpp"
+#include "common/network/preset.hpp"
+#include "common/result/add_device.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/graded_network.hpp"
+#include "grader/measure/counters.hpp"
+#include "grader/measure/measure_speed.hpp"
+#include "grader/scores/check_stage.hpp"
+#include "grader/scores/make_score.hpp"
+#include "grader/scores/ordered_reports.hpp"
+#include "grader/scores/speed_points.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeRequest& request) {
+  if (!request.stage) return stages;
+  std::vector<std::string> known;
+  for (const StageInfo& stage : stages) {
+    if (stage.id == *request.stage) return {stage};
+    known.push_back(stage.id);
+  }
+  throw UsageError(unknown_name("stage", *request.stage, known, " in " + request.milestone));
+}
+
+constexpr std::size_t kMostStages = 64;
+
+std::string listed_twice(const std::vector<StageInfo>& stages) {
+  std::set<std::string> seen;
+  for (const StageInfo& stage : stages) {
+    if (!seen.insert(stage.id).second) return stage.id;
+  }
+  return {};
+}
+
+template <class Each>
+void append(std::vector<Each>& all, std::vector<Each>& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+class Grading {
+ public:
+  Grading(const GradeRequest& request, const GradeObserver& observer)
+      : request_(request), observer_(observer), submission_(request.program, request.time_limit) {
+    check_.result = {.program = "grader check",
+                     .milestone = request.milestone,
+                     .solution = request.solution,
+                     .created = utc_now(),
+                     .machine = describe_machine(),
+                     .verdict = Verdict::kFailed};
+    submission_.set_sources(SourceText(request.sources));
+  }
+
+  CheckResult run() {
+    const std::vector<StageInfo> stages = list_stages();
+    // Emulating 10 000 images takes a quarter of an hour; to get it, name the batch.
+    std::vector<int> batches = request_.batches;
+    if (batches.empty()) batches = {100, 1000};
+    if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
+    const int largest = *std::max_element(batches.begin(), batches.end());
+    GradedNetwork network(request_.network, largest);
+    if (!stages.empty()) {
+      const std::uint64_t seed = request_.seed.value_or(std::random_device{}());
+      const Rules rules = rules_of(request_);
+      if (rules == Rules::kCourse) check_.rules = to_string(rules);
+      for (const StageInfo& stage : stages) {
+        cases_of_[stage.id] = plan_for(request_, stage, batches).cases.size();
+      }
+      bool good = true;
+      if (request_.checked) {
+        good = take_over(*request_.checked, stages);
+        network.load(observer_.announce);
+      } else {
+        good = check_all(stages, batches, seed, network);
+      }
+      add_device(check_.result, submission_.device().measured);
+      if (good) check_.result.verdict = Verdict::kPassed;
+    }
+    if (request_.score && keeps_promises()) score(*request_.score, stages, batches, network);
+    return std::move(check_);
+  }
+
+ private:
+  [[nodiscard]] bool is_emulated() const {
+    return request_.device.value_or(submission_.device().device) == Device::kEmulated;
+  }
+
+  // Points need the box's promises; an instructor with another protection disables the mechanism by
+  // name.
+  bool keeps_promises() {
+    const std::vector<std::string> broken = broken_promises(submission_.isolation());
+    if (broken.empty()) return true;
+    check_.isolation +=
+        ". So there are no points: " + broken.front() + " docs/grading.md#threat-model says more.";
+    return false;
+  }
+
+  // Starts the program and reads its stages and its device; none if there is nothing to check.
+  std::vector<StageInfo> list_stages() {
+    std::vector<StageInfo> stages;
+    if (!passes(context_, {}, request_.unbuilt)) {
+      if (request_.score)
+        submission_.list_stages(stages);  // the last built program knows the device
+      return {};
+    }
+    const std::optional<Failure> failure = submission_.list_stages(stages);
+    check_.isolation = describe(submission_.isolation());
+    if (failure) {
+      passes(context_, {}, explain(*failure, "the list of stages"));
+      return {};
+    }
+    // A custom submission's own word is no proof; the workbook's program was asked before it
+    // (target_for).
+    if (!request_.device) refuse_silent_emulation(submission_.device());
+    if (stages.empty()) {
+      passes(context_, {}, finding("E-no-stage", "The program lists no stage."));
+      return {};
+    }
+    if (const auto bad = std::ranges::find_if_not(stages, is_id, &StageInfo::id);
+        bad != stages.end()) {
+      Finding found = finding("E-no-stage", "A stage is called '" + short_line(bad->id, 40) + "'.");
+      found.title = "a stage's name is no id";
+      found.cause = "The id of a stage stands in commands and on pages.";
+      found.next = "Give it an id of 1 to 40 letters a-z, digits and '-': .id = \"my-stage\".";
+      passes(context_, {}, found);
+      return {};
+    }
+    if (const std::string twice = listed_twice(stages); !twice.empty()) {
+      passes(context_, {}, finding("E-same-stage", "Two stages are called '" + twice + "'."));
+      return {};
+    }
+    if (stages.size() > kMostStages) {
+      passes(context_, {},
+             finding("E-same-stage", "The program lists " + std::to_string(stages.size()) +
+                                         " stages; at most " + std::to_string(kMostStages) +
+                                         " are checked."));
+      return {};
+    }
+    return chosen(stages, request_);
+  }
+
+  // Where nothing is timed, as many stages are checked at the same time as there are processors
+  // (OMP_NUM_THREADS).
+  bool check_all(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
+                 std::uint64_t seed, GradedNetwork& network) {
+    const std::size_t threads = is_emulated() ? threads_for(stages.size(), batches) : 1;
+    if (threads > 1) return check_together(stages, batches, seed, network, threads);
+    bool good = true;
+    for (const StageInfo& stage : stages) {
+      good &= check_stage(context_, stage, batches, seed, network);
+    }
+    return good;
+  }
+
+  // Each needs memory for a batch: the arrays in both processes, and what a stage unrolls.
+  static std::size_t threads_for(std::size_t stages, const std::vector<int>& batches) {
+    constexpr std::int64_t kBytesPerImage = std::int64_t{2} << 20;
+    constexpr int kLeast = 500;
+    const int largest = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
+    const std::int64_t room = available_memory() / (kBytesPerImage * largest);
+    const auto processors = static_cast<std::int64_t>(omp_get_max_threads());
+    return std::clamp<std::size_t>(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(room, 1, processors)), 1, stages);
+  }
+
+  bool check_together(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
+                      std::uint64_t seed, GradedNetwork& network, std::size_t threads) {
+    submission_.restart();  // it takes no memory meanwhile
+    OrderedReports reports(observer_, stages.size());
+    std::vector<CheckResult> results(stages.size());
+    in_threads(stages.size(), threads, [&](std::size_t i) {
+      omp_set_num_threads(1);  // for this thread alone: the other processors have work of their own
+      const GradeObserver observer = reports.observer_of(i);
+      Submission submission(request_.program, request_.time_limit);
+      submission.set_sources(submission_.sources());
+      submission.set_device(submission_.device());
+      results[i].result.verdict = Verdict::kPassed;
+      check_stage({request_, observer, submission, results[i], context_.deadline}, stages[i],
+                  batches, seed, network);
+      reports.end(i);
+    });
+    bool good = true;
+    for (CheckResult& each : results) {
+      good &= each.result.verdict == Verdict::kPassed;
+      append(check_.cases, each.cases);
+      append(check_.result.runs, each.result.runs);
+      append(check_.findings, each.findings);
+      append(check_.warnings, each.warnings);
+      append(check_.generality, each.generality);
+    }
+    return good;
+  }
+
+  // Takes an earlier check's results for these stages; false if one of them failed.
+  bool take_over(const CheckResult& earlier, const std::vector<StageInfo>& stages) {
+    const auto is_here = [&](const std::string& id) {
+      return std::any_of(stages.begin(), stages.end(),
+                         [&](const StageInfo& stage) { return stage.id == id; });
+    };
+    check_.cases = earlier.cases;
+    check_.findings = earlier.findings;
+    check_.warnings = earlier.warnings;
+    check_.generality = earlier.generality;
+    check_.result.runs = earlier.result.runs;
+    std::erase_if(check_.cases, [&](const CaseResult& test) { return !is_here(test.stage); });
+    std::erase_if(check_.findings, [&](const Finding& found) { return !is_here(found.stage); });
+    std::erase_if(check_.result.runs, [&](const RunResult& run) { return !is_here(run.stage.id); });
+    return check_.findings.empty();
+  }
+
+  void score(const ScoreRequest& wanted, const std::vector<StageInfo>& stages,
+             const std::vector<int>& batches, const GradedNetwork& network) {
+    const CheckedWork work{.check = check_,
+                           .only_stage = request_.stage,
+                           .batches = batches,
+                           .network = request_.network,
+                           .emulated = is_emulated(),
+                           .cases_in_all = element_cases().size(),
+                           .cases_of = cases_of_,
+                           .puzzles = wanted.puzzles,
+                           .predicted = wanted.predicted};
+    std::vector<SpeedOutcome> speeds;
+    for (const ScoreRule& rule : wanted.rules.items) {
+      std::string why;
+      if (rule.what != ScoreRule::What::kSpeed || !can_measure(rule, wanted.rules, work, why)) {
+        continue;
+      }
+      const auto stage = std::find_if(stages.begin(), stages.end(),
+                                      [&](const StageInfo& each) { return each.id == rule.stage; });
+      speeds.push_back(measure(wanted, rule, as_judged(*stage), network));
+      passes(context_, *stage, speeds.back().finding);
+    }
+    std::vector<CounterOutcome> counted;
+    for (const ScoreRule& rule : wanted.rules.items) {
+      if (rule.what == ScoreRule::What::kCounters && can_count(rule, work)) {
+        counted.push_back(count(wanted.rules, rule.stage));
+      }
+    }
+    check_.score = make_score(wanted.rules, work, speeds, counted);
+    if (!request_.checked || !request_.checked->score || wanted.puzzles) return;
+    // The earlier check looked at the puzzles and predictions; this one only takes times.
+    for (const ScoreItem& item : request_.checked->score->items) {
+      auto& items = check_.score->items;
+      const auto same = std::find_if(items.begin(), items.end(), [&](const ScoreItem& each) {
+        return each.stage == item.stage && each.item == item.item;
+      });
+      const bool noted = item.item == "puzzles" || item.item == "prediction";
+      if (noted && same != items.end()) *same = item;
+    }
+  }
+
+  // With the precision class of the check, which the grader may have found.
+  [[nodiscard]] StageInfo as_judged(StageInfo stage) const {
+    for (const RunResult& run : check_.result.runs) {
+      if (run.stage.id == stage.id) stage.precision = run.stage.precision;
+    }
+    return stage;
+  }
+
+  // In the last convolution of the network that counts, on an emulated device.
+  CounterOutcome count(const ScoreRules& rules, const std::string& stage) {
+    CounterOutcome outcome{.stage = stage};
+    if (!request_.build_emulated) {
+      outcome.why_not = "counted only in source files";
+      return outcome;
+    }
+    observer_.announce(stage + ": counting its requests");
+    const EmulatedProgram built = request_.build_emulated(true);
+    if (built.refused) {
+      outcome.why_not = "it cannot be emulated";
+      return outcome;
+    }
+    Submission counting(built.program, request_.time_limit);
+    counting.set_sources(SourceText(request_.sources));
+    std::vector<StageInfo> stages;
+    StageCounts counts;
+    const bool listed = !counting.list_stages(stages);
+    const auto own = std::ranges::find(stages, stage, &StageInfo::id);
+    if (!listed || own == stages.end() ||
+        count_accesses(counting, *own, load_preset(rules.network).conv_shapes(1).back(), counts)) {
+      outcome.why_not = "the emulated device gave no counts";
+      return outcome;
+    }
+    if (counts.counted.left_out > 0) {
+      outcome.why_not = "its kernels have too many lines to count";
+      return outcome;
+    }
+    for (const Counter& counter : counters()) outcome.values.push_back(counter.value(counts));
+    return outcome;
+  }
+
+  SpeedOutcome measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,
+                       const GradedNetwork& network) {
+    SpeedOutcome outcome{.stage = rule.stage, .batch = rule.batch};
+    if (!wanted.measures_speed) {
+      outcome.why_not = kSpeedLeftOut;
+    } else if (!std::filesystem::exists(wanted.reference)) {
+      outcome.why_not = "no reference solution here";
+    } else {
+      const auto is_settled = [&](const SpeedMeasure& measure) {
+        return points_for(measure, rule, wanted.rules.tolerance).decided;
+      };
+      outcome = measure_speed(submission_,
+                              {.stage = stage,
+                               .batch = rule.batch,
+                               .program = wanted.reference,
+                               .reference = rule.reference,
+                               .rounds = wanted.rules.rounds,
+                               .is_settled = is_settled},
+                              network, observer_.announce);
+    }
+    return outcome;
+  }
+
+  const GradeRequest& request_;
+  const GradeObserver& observer_;
+  Submission submission_;
+  CheckResult check_;
+  std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
+  CheckContext context_{request_, observer_, submission_, check_,
+                        std::chrono::steady_clock::now() + kMostTime};
+};
+
+}  // namespace
+
+CheckResult grade(const GradeRequest& request, const GradeObserver& observer) {
+  return Grading(request, observer).run();
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,311 @@
+#include "grader/scores/luck.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "common/base/words.hpp"
+#include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/device_analysis.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/findings/course_findings.hpp"
+#include "reference/oracle/comparison.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr const char* kForgiven = "CONVLAB_EMU_READS=forgiven";
+// As floats 0.046 and -24.2, as halves 1.3 and -2.9.
+constexpr const char* kNumbersBeyond[] = {"CONVLAB_EMU_READS=forgiven:61",
+                                          "CONVLAB_EMU_READS=forgiven:193"};
+const std::string kTrace = "CONVLAB_EMU_TRACE=";
+
+bool all_right(Submission& submission, const StageInfo& stage,
+               const std::vector<ElementCase>& cases, std::uint64_t seed) {
+  return std::all_of(cases.begin(), cases.end(), [&](ElementCase test) {
+    test.probe = ElementCase::Probe::kNone;
+    return !run_case(submission, stage, test, ++seed).finding;
+  });
+}
+
+// The same cases with one image each.
+std::vector<ElementCase> with_one_image(std::vector<ElementCase> cases) {
+  for (ElementCase& test : cases) test.shape.batch = 1;
+  return cases;
+}
+
+// Null if the program does not answer.
+std::unique_ptr<Submission> start(const EmulatedProgram& emulated, const SourceText& sources) {
+  auto submission = std::make_unique<Submission>(emulated.program);
+  submission->set_sources(sources);
+  std::vector<StageInfo> stages;
+  if (submission->list_stages(stages)) return nullptr;
+  return submission;
+}
+
+}  // namespace
+
+namespace {
+
+std::optional<Luck> find_luck_in(const BuildEmulated& build, const StageInfo& stage,
+                                 const std::vector<ElementCase>& cases, std::uint64_t seed,
+                                 const Finding& found, const std::optional<Race>& race) {
+  if (found.id == "E-outside") {
+    if (const auto program = build(false).program; !program.empty()) {
+      Submission submission(program);
+      const auto right_with = [&](const char* setting) {
+        submission.set_environment({setting});
+        return all_right(submission, stage, cases, seed);
+      };
+      if (right_with(kForgiven)) return Luck{found, program, {kForgiven}};
+      // A product with a weight of zero is NaN for NaN, but zero for every number.
+      if (std::all_of(std::begin(kNumbersBeyond), std::end(kNumbersBeyond), right_with)) {
+        return Luck{found, program, {kNumbersBeyond[0]}};
+      }
+    }
+  }
+  if (!race || race->meeting_places.empty()) return std::nullopt;
+  Submission submission(race->program);
+  std::vector<std::string> environment = {kTrace + race->meeting_places};
+  const auto is_right = [&] {
+    submission.set_environment(environment);
+    return all_right(submission, stage, cases, seed);
+  };
+  if (is_right()) return Luck{race->finding, race->program, environment};
+  environment.emplace_back(kForgiven);
+  if (is_right()) return Luck{race->finding, race->program, environment};
+  return std::nullopt;
+}
+
+}  // namespace
+
+// One image is quick. But some files divide the batch by the number of their streams, and the
+// course never ran fewer images.
+std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
+                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
+                              const std::optional<Race>& race) {
+  auto luck = find_luck_in(build, stage, with_one_image(plan.repeated), seed, found, race);
+  if (luck || plan.rules != Rules::kCourse) return luck;
+  return find_luck_in(build, stage, plan.repeated, seed, found, race);
+}
+
+std::optional<Race> find_race(const std::filesystem::path& traced, const SourceText& sources,
+                              const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+  if (traced.empty()) return std::nullopt;
+  Submission submission(traced);
+  submission.set_sources(sources);
+  // A value read beyond an array decides nothing about races, and the program goes on.
+  submission.set_environment({kTrace + "races", kForgiven});
+  std::vector<StageInfo> stages;
+  if (submission.list_stages(stages)) return std::nullopt;
+  std::optional<Race> found;
+  std::set<std::string> places;
+  for (ElementCase test : plan.repeated) {
+    if (plan.rules == Rules::kCourse) test.shape.batch = 1;
+    fill_random(test, ++seed, submission.prepare(test.shape, Placement::kAligned));
+    const Call call = submission.run(stage.id);
+    if (!call.race || !call.race->race) continue;
+    std::istringstream each(call.race->race->meeting_places);
+    for (std::string place; std::getline(each, place, ',');) places.insert(place);
+    const bool is_worse = call.race->race->scope != RaceScope::kWarp;
+    if (found && (!is_worse || found->is_between_warps)) continue;
+    const FaultWords words = words_of(*call.race, test.shape, sources);
+    const RaceFacts& race = *call.race->race;
+    found = Race{.finding = finding(words, "In case '" + test.name + "': "),
+                 .is_between_warps = is_worse,
+                 .stores_twice = race.first.writes && race.second.writes && !race.updates,
+                 .program = traced};
+  }
+  if (!found) return std::nullopt;
+  for (const std::string& place : places) {
+    found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
+  }
+  return found;
+}
+
+std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText& sources,
+                                   const StageInfo& stage, const ElementCase& test,
+                                   std::uint64_t seed, const Finding& found, Rules rules) {
+  const EmulatedProgram emulated = build(false);
+  if (emulated.program.empty()) {
+    if (found.id != "E-outside" || !emulated.refused || emulated.refused->id != "E-build") {
+      return std::nullopt;
+    }
+    Finding refused = *emulated.refused;
+    refused.title = "it should not compile";
+    refused.cause =
+        "nvcc accepts this line; the compiler for the emulated device names the mistake in it.";
+    refused.next = "Change this line, then check again.";
+    refused.seen += "\nOn the GPU a kernel then accesses memory outside its arrays (E-outside).";
+    return refused;
+  }
+  const auto submission = start(emulated, sources);
+  if (!submission) return std::nullopt;
+  // One image is quick and usually enough; another story than the GPU's must hold for the course's
+  // batches, too.
+  auto closer = run_case(*submission, stage, with_one_image({test}).front(), seed).finding;
+  if (!closer || (closer->id != found.id && rules == Rules::kCourse)) {
+    closer = run_case(*submission, stage, test, seed).finding;
+  }
+  if (closer && closer->id != found.id && is_explained(found)) return std::nullopt;
+  if (!closer || closer->id == "E-wrong" || closer->id == "E-unsupported") return std::nullopt;
+  closer->seen +=
+      "\nSeen on the emulated device, which ran the case again; the GPU reported " + found.id + ".";
+  return closer;
+}
+
+std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
+                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+  const EmulatedProgram emulated = build(false);
+  if (emulated.program.empty()) return std::nullopt;
+  const auto started = start(emulated, sources);
+  if (!started) return std::nullopt;
+  Submission& submission = *started;
+  const auto first_finding = [&](const CasePlan& cases) -> std::optional<Finding> {
+    std::uint64_t next = seed;
+    for (const ElementCase& test : cases.repeated) {
+      CaseOutcome outcome = run_case(submission, stage, test, ++next);
+      if (outcome.finding) return outcome.finding;
+    }
+    if (auto found = check_slices(submission, stage, cases, seed)) return found;
+    if (auto found = check_order(submission, stage, cases, seed)) return found;
+    return check_leaks(submission, stage, cases.repeated.front().shape, seed);
+  };
+  CasePlan small = plan;
+  small.repeated = with_one_image(plan.repeated);
+  auto found = first_finding(small);
+  // What one image shows must hold for the course's batches, too.
+  if (found && plan.rules == Rules::kCourse) found = first_finding(plan);
+  return found;
+}
+
+namespace {
+
+// "sum" of "float sum = 0.0f;"; empty for another line.
+std::string declared_variable(const std::string& line) {
+  static const std::set<std::string> types = {"float", "double", "int", "auto"};
+  const std::string type = word_at(line, 0);
+  const auto begin = after_spaces(line, type.size());
+  const std::string name = word_at(line, begin);
+  const auto behind = after_spaces(line, begin + name.size());
+  if (!types.contains(type) || line.find(';', behind) == std::string::npos) return {};
+  return line[behind] == ';' || line[behind] == '=' ? name : std::string();
+}
+
+// Whether the line has "name = …", "name += …", "name -= …" or "name *= …".
+bool changes(const std::string& line, const std::string& name) {
+  for (auto at = find_word(line, name); at != std::string::npos;
+       at = find_word(line, name, at + name.size())) {
+    const std::string behind = line.substr(after_spaces(line, at + name.size()), 3);
+    const std::size_t sign = behind.find_first_not_of("+-*") == 1 ? 1 : 0;
+    if (behind.size() > sign + 1 && behind[sign] == '=' && behind[sign + 1] != '=') return true;
+  }
+  return false;
+}
+
+// The lines that declare a variable before a parallel loop and change it inside. Nothing if there
+// are no such lines.
+std::optional<Finding> name_shared_variable(const SourceText& sources, const std::string& seen) {
+  constexpr int kNear = 40;
+  for (const auto& pragma : sources.lines_with({"#pragma", "omp", "parallel"})) {
+    const std::string clauses = sources.line(pragma.file, pragma.line);
+    for (int before = std::max(1, pragma.line - kNear); before < pragma.line; ++before) {
+      const std::string line = sources.line(pragma.file, before);
+      const std::string name = declared_variable(line);
+      if (name.empty() || find_word(clauses, name) != std::string::npos) continue;
+      for (int inside = pragma.line + 1; inside < pragma.line + kNear; ++inside) {
+        if (!changes(sources.line(pragma.file, inside), name)) continue;
+        Finding found = finding("E-race", seen + sources.quote(pragma.file, before) +
+                                              sources.quote(pragma.file, pragma.line) +
+                                              sources.quote(pragma.file, inside));
+        found.cause = "`" + name +
+                      "` is declared before the parallel loop, so all threads share it: "
+                      "each changes it while the others add up.";
+        found.next =
+            "Declare it inside the loop, where each output begins, so that each thread has "
+            "its own; for one sum of all threads write reduction(+ : " +
+            name + ").";
+        return found;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
+                                        const SourceText& sources, const StageInfo& stage,
+                                        std::uint64_t seed) {
+  if (traced.empty()) return std::nullopt;
+  Submission submission(traced);
+  submission.set_sources(sources);
+  submission.set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
+  std::vector<StageInfo> stages;
+  if (submission.list_stages(stages)) return std::nullopt;
+  const ElementCase test{"several threads", {8, 4, 2, 12, 12, 3, 1}, true};
+  fill_random(test, seed, submission.prepare(test.shape, Placement::kAligned));
+  const Call call = submission.run(stage.id);
+  if (!call.race) return std::nullopt;
+  const FaultWords words = words_of(*call.race, test.shape, sources);
+  auto named = name_shared_variable(sources, "In case '" + test.name + "': " + words.seen +
+                                                 "\nIts declaration, the loop and the change:");
+  return named ? named : finding(words, "In case '" + test.name + "': ");
+}
+
+std::optional<Finding> find_shared_variable(const std::function<std::filesystem::path()>& build,
+                                            const SourceText& sources, const StageInfo& stage,
+                                            std::uint64_t seed) {
+  if (!build || sources.lines_with({"#pragma", "omp", "parallel"}).empty()) return std::nullopt;
+  const std::filesystem::path program = build();
+  if (program.empty()) return std::nullopt;
+  const auto plain = start({.program = program}, sources);
+  if (!plain) return std::nullopt;
+  const ElementCase test{"several threads", {16, 8, 4, 24, 24, 5, 1}, true};
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    const auto wrong = run_case(*plain, stage, test, seed).finding;
+    if (!wrong) continue;
+    const std::string seen = "Compiled without optimisation: " + wrong->seen;
+    if (auto named = name_shared_variable(sources, seen)) return named;
+    Finding found = finding("E-race", seen);
+    found.title = "right only with optimisation";
+    found.cause =
+        "OpenMP threads change a variable that they share, or a variable has no start value.";
+    found.next = "Declare each variable inside the loop that uses it, and give it a start value.";
+    return found;
+  }
+  return std::nullopt;
+}
+
+bool may_be_luck(const Finding& finding) {
+  static const std::set<std::string> certain = {"E-build",          "E-not-implemented",
+                                                "E-no-stage",       "E-library",
+                                                "E-exit",           "E-launch",
+                                                "E-empty-grid",     "E-no-kernel",
+                                                "E-timeout",        "E-timed-phase-empty",
+                                                "E-memory",         "E-null",
+                                                "E-forbidden",      "E-flood",
+                                                "E-device-pointer", "E-cuda-call"};
+  return !certain.contains(finding.id) && !is_explained(finding);
+}
+
+bool is_explained(const Finding& finding) {
+  static const std::set<std::string> explained = {
+      "E-stride",        "E-precision",    "E-rounded-down", "E-first-map",   "E-channel",
+      "E-first-channel", "E-last-channel", "E-first-image",  "E-height-width"};
+  return explained.contains(finding.id);
+}
+
+bool holds_everywhere(const Finding& finding) {
+  static const std::set<std::string> certain = {
+      "E-outside",        "E-misaligned",     "E-uninitialised", "E-unwritten-memory",
+      "E-never-written",  "E-partly-written", "E-race",          "E-barrier",
+      "E-unsynchronised", "E-side-stream",    "E-leak",          "E-slices"};
+  return certain.contains(finding.id);
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/checks/custom_submission.hpp"
+#include "grader/checks/result/finding.hpp"
+#include "grader/checks/rules.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader {
+
+/// Two accesses that nothing orders, in whatever order they happened.
+struct Race {
+  Finding finding{};
+  bool is_between_warps = false;  ///< not only lanes of a warp that do not wait for each other
+  bool stores_twice = false;      ///< two threads store in one element: perhaps its index is wrong
+  std::filesystem::path program{};  ///< that found it
+  std::string meeting_places{};     ///< where lanes must meet so that they run as on most GPUs
+};
+
+/// Looks for races in the repeated cases (common/emulation/trace).
+/// @param traced  the emulated program that observes every access; empty: finds nothing
+/// @param sources  of the program, whose lines and names the finding quotes
+std::optional<Race> find_race(const std::filesystem::path& traced, const SourceText& sources,
+                              const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+
+/// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in
+/// which it does not change the result either.
+struct Luck {
+  Finding finding{};
+  std::filesystem::path program{};
+  std::vector<std::string> environment{};
+};
+
+/// Finds out whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose
+/// value is not used (E-outside), or lanes of a warp that read values of other lanes without a
+/// barrier (E-warp-sync).
+/// @param plan   whose repeated cases are tried
+/// @param found  what the emulated device found
+/// @param race   what find_race found
+/// @return nothing if the result is wrong in any case
+std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
+                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
+                              const std::optional<Race>& race);
+
+/// A GPU reports that something failed; the emulated program, which runs the case once more,
+/// reports where.
+/// @param found  what the GPU found
+/// @return nothing if the emulated program knows no more, or if it tells another story about an
+///         output that the GPU's numbers explain
+std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText& sources,
+                                   const StageInfo& stage, const ElementCase& test,
+                                   std::uint64_t seed, const Finding& found, Rules rules);
+
+/// The first finding of the emulated program: in these cases, in another order of its threads and
+/// streams, or in memory that it does not free. None if there is none, or no such program.
+/// @param sources  of the program, whose lines and names the finding quotes
+std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
+                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+
+/// Two threads of an OpenMP region use a variable that they share, one of them to change it, and
+/// nothing orders them (common/custom_submission/openmp_races.cpp).
+/// @param traced  the program that observes every access; empty: finds nothing
+std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
+                                        const SourceText& sources, const StageInfo& stage,
+                                        std::uint64_t seed);
+
+/// A loop with `#pragma omp parallel for` whose threads share a variable. Optimised code may keep
+/// it in a register, so that the result is right by luck; without optimisation it is wrong.
+/// @param build  of the same file, without optimisation
+std::optional<Finding> find_shared_variable(const std::function<std::filesystem::path()>& build,
+                                            const SourceText& sources, const StageInfo& stage,
+                                            std::uint64_t seed);
+
+/// Whether the order of lanes or neighbouring memory can cause this finding.
+bool may_be_luck(const Finding& finding);
+
+/// Whether the numbers of the output show the mistake, so that another device's finding says no
+/// more.
+bool is_explained(const Finding& finding);
+
+/// Whether it is a mistake under CUDA's rules on every device, even if the result is right.
+bool holds_everywhere(const Finding& finding);
+
+}  // namespace convlab::grader

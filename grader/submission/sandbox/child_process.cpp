@@ -1,0 +1,468 @@
+#include "grader/submission/sandbox/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "common/base/buffer.hpp"
+#include "common/base/error.hpp"
+#include "common/base/printable.hpp"
+#include "common/serve/serve.hpp"
+#include "grader/submission/sandbox/box_processes.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kCannotExecute = 127;
+constexpr int kNoticeDescriptor = kServeDescriptor + 1;
+constexpr milliseconds kEndLimit{2000};
+constexpr milliseconds kOftenest{50};  // memory is looked at
+constexpr milliseconds kSeldomest{250};
+
+/// Messages of warden and program to the grader through a separate pipe, before the program's code
+/// runs and after it has ended.
+struct Notice {
+  enum Kind { kIsolated, kNotExecuted, kEnded };
+  Kind kind = kIsolated;
+  int code = 0;  ///< errno, or as waitpid tells it
+  Isolation isolation{};
+};
+
+// The environment of a submission: enough to run, nothing about the check.
+std::vector<std::string> environment(const std::filesystem::path& folder,
+                                     const std::vector<std::string>& more) {
+  std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
+  for (const char* name :
+       {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_WAIT_POLICY",
+        "OMP_PLACES", "CONVLAB_ISA", "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* value = std::getenv(name)) {
+      variables.push_back(std::string(name) + "=" + value);
+    }
+  }
+  variables.insert(variables.end(), more.begin(), more.end());
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// The data that the new processes need before exec, where nothing may be allocated.
+struct Launch {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  int channel;
+  int output;
+  int null;
+  int notices;
+};
+
+void tell(const Notice& notice) {
+  while (::write(kNoticeDescriptor, &notice, sizeof notice) < 0 && errno == EINTR) {
+  }
+}
+
+[[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the warden
+  for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+  int error = 0;
+  if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
+  sandbox.enter_program();
+  tell({Notice::kIsolated, 0, sandbox.isolation()});
+  if (error == 0) error = sandbox.execute(launch.program, launch.arguments, launch.environment);
+  tell({Notice::kNotExecuted, error, {}});
+  ::_exit(kCannotExecute);
+}
+
+[[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Descriptors move out of the way of those that they become.
+  constexpr int kAbove = kNoticeDescriptor + 1;
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  const int channel = ::fcntl(launch.channel, F_DUPFD, kAbove);
+  const int output = ::fcntl(launch.output, F_DUPFD, kAbove);
+  const int null = ::fcntl(launch.null, F_DUPFD, kAbove);
+  const int notices = ::fcntl(launch.notices, F_DUPFD, kAbove);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(output, STDOUT_FILENO);
+  ::dup2(output, STDERR_FILENO);
+  ::dup2(channel, kServeDescriptor);
+  ::dup2(notices, kNoticeDescriptor);
+  ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
+  ::syscall(SYS_close_range, STDERR_FILENO + 1, kServeDescriptor - 1, 0);
+  ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
+  // The grader may have died before the prctl: then nobody reads the notices.
+  pollfd reader{kNoticeDescriptor, 0, 0};
+  if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
+
+  sandbox.enter_warden();
+  const pid_t program = Sandbox::start_program();
+  if (program == 0) run_program(launch, sandbox);
+  // Only the program holds its channel, so the channel shows its end.
+  ::syscall(SYS_close_range, 0, kServeDescriptor, 0);
+  if (program < 0) {
+    tell({Notice::kNotExecuted, errno, {}});
+    ::_exit(kCannotExecute);
+  }
+  int status = 0;
+  while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
+  }
+  tell({Notice::kEnded, status, {}});
+  ::_exit(0);  // also ends all other processes of its namespace
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const std::filesystem::path& program,
+                           const std::vector<std::string>& arguments, const Options& options)
+    : folder_(options.folder), kept_output_(options.kept_output) {
+  if (folder_.empty()) folder_ = own_folder_.emplace().path();
+  std::array<int, 2> sockets{};
+  std::array<int, 2> pipes{};
+  std::array<int, 2> notices{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0 ||
+      ::pipe2(pipes.data(), O_CLOEXEC) != 0 || ::pipe2(notices.data(), O_CLOEXEC) != 0) {
+    throw EnvironmentError(std::string("Cannot prepare a process for the submission: ") +
+                           std::strerror(errno) + ".");
+  }
+  channel_ = Descriptor(sockets[0]);
+  // A submission that does not take what it has asked for must not hold up the grader.
+  const timeval patience{.tv_sec = 20, .tv_usec = 0};
+  ::setsockopt(sockets[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const Descriptor child_channel(sockets[1]);
+  output_ = Descriptor(pipes[0]);
+  const Descriptor child_output(pipes[1]);
+  notices_ = Descriptor(notices[0]);
+  const Descriptor child_notices(notices[1]);
+  const Descriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(notices_.get(), F_SETFL, O_NONBLOCK);
+
+  std::vector<std::string> words = {program.string()};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables = environment(folder_, options.environment);
+  for (const std::string& variable : variables) variables_ += variable + '\0';
+  const std::vector<char*> word_pointers = pointers_to(words);
+  const std::vector<char*> variable_pointers = pointers_to(variables);
+  const Launch launch{.program = word_pointers.front(),
+                      .arguments = word_pointers.data(),
+                      .environment = variable_pointers.data(),
+                      .channel = child_channel.get(),
+                      .output = child_output.get(),
+                      .null = null.get(),
+                      .notices = child_notices.get()};
+  memory_limit_ = options.memory_bytes > 0 ? options.memory_bytes : available_memory() / 10 * 9;
+  Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
+  start_ = Clock::now();
+  ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds expected values
+  warden_ = sandbox.start_warden();
+  if (warden_ < 0) {
+    throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
+                           std::strerror(errno) + ".");
+  }
+  if (warden_ == 0) run_warden(launch, sandbox);
+}
+
+ChildProcess::~ChildProcess() {
+  stop();
+}
+
+void ChildProcess::read_output() {
+  std::array<char, 65536> bytes{};
+  while (printed_size_ <= kOutputLimit) {
+    const ssize_t count = ::read(output_.get(), bytes.data(), bytes.size());
+    if (count <= 0) return;
+    const std::string_view text(bytes.data(), static_cast<std::size_t>(count));
+    printed_first_.append(
+        text.substr(0, kept_output_ - std::min(kept_output_, printed_first_.size())));
+    printed_last_.append(text);
+    printed_size_ += text.size();
+    if (printed_last_.size() > kept_output_) {
+      printed_last_.erase(0, printed_last_.size() - kept_output_);
+    }
+  }
+}
+
+void ChildProcess::read_notices() {
+  Notice notice;
+  while (::read(notices_.get(), &notice, sizeof notice) == sizeof notice) {
+    switch (notice.kind) {
+      case Notice::kIsolated:
+        isolation_ = notice.isolation;
+        break;
+      case Notice::kNotExecuted:
+        exec_error_ = notice.code;
+        break;
+      case Notice::kEnded:
+        program_status_ = notice.code;
+        break;
+    }
+  }
+}
+
+const Isolation& ChildProcess::isolation() {
+  read_notices();
+  if (!isolation_) return isolation_.emplace();
+  return *isolation_;
+}
+
+// The program's own process; its number as the grader sees it, not as in its namespace.
+pid_t ChildProcess::program() const {
+  if (program_ < 0 && warden_ > 0) {
+    const std::string warden = std::to_string(warden_);
+    std::string children("/proc/");
+    children.append(warden).append("/task/").append(warden).append("/children");
+    std::ifstream stream(children);
+    if (pid_t first = -1; stream >> first) program_ = first;
+  }
+  return program_;
+}
+
+// The next look comes before a program can fill the remaining memory.
+bool ChildProcess::takes_all_memory() {
+  if (Clock::now() < next_look_ || program() <= 0) return false;
+  constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
+  const std::int64_t left = memory_limit_ - box_memory(program());
+  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  next_look_ = Clock::now() +
+               std::clamp(milliseconds(left / kFilledInMs / processors), kOftenest, kSeldomest);
+  return left < 0;
+}
+
+bool ChildProcess::keeps_environment() const {
+  if (program() <= 0) return true;
+  std::ifstream stream(living_thread(program()) + "/environ", std::ios::binary);
+  const std::string now{std::istreambuf_iterator<char>(stream), {}};
+  return now.empty() || now == variables_;
+}
+
+std::chrono::nanoseconds ChildProcess::computing_time() const {
+  return processor_time(box_processes(program()));
+}
+
+std::chrono::nanoseconds ChildProcess::waiting_time() const {
+  return grader::waiting_time(box_processes(program()));
+}
+
+int ChildProcess::thread_count() const {
+  return static_cast<int>(thread_states(box_processes(program())).size());
+}
+
+bool ChildProcess::is_busy() const {
+  return one_is_ready(thread_states(box_processes(program())));
+}
+
+bool ChildProcess::is_starved() const {
+  constexpr milliseconds kLook(200);
+  const auto computed = computing_time();
+  const auto waited = waiting_time();
+  std::this_thread::sleep_for(kLook);
+  return waiting_time() - waited > computing_time() - computed;
+}
+
+bool ChildProcess::freeze() {
+  frozen_at_ = std::chrono::nanoseconds(-1);
+  if (warden_ <= 0) return true;
+  ::kill(-warden_, SIGSTOP);
+  // A thread that waits for a disk stops late, one that fills gigabytes in one call much later. On
+  // a busy machine a thread waits long for the processor on which it would stop, and runs no code
+  // then.
+  constexpr milliseconds kWithoutProcessor{30'000};
+  constexpr milliseconds kNothing{100};
+  const auto asked = Clock::now();
+  const auto before = computing_time();
+  std::chrono::microseconds pause{20};
+  for (std::string states = thread_states(box_processes(warden_)); !all_stopped(states);
+       states = thread_states(box_processes(warden_))) {
+    const bool waits = one_is_ready(states) && computing_time() - before < kNothing;
+    if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
+    ::kill(-warden_, SIGSTOP);  // its own timer may have continued it
+  }
+  frozen_at_ = computing_time();
+  // On a busy machine a thread is marked as stopped before the scheduler takes it off its
+  // processor, so its last piece of time is counted late.
+  constexpr milliseconds kSettles{200};
+  for (const auto stopped = Clock::now(); Clock::now() - stopped < kSettles;) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    const auto counted = computing_time();
+    if (counted == frozen_at_) break;
+    frozen_at_ = counted;
+  }
+  return true;
+}
+
+bool ChildProcess::stands_still() const {
+  constexpr milliseconds kNothing{1};  // a clock tick, counted late
+  if (warden_ <= 0 || frozen_at_.count() < 0) return true;
+  return all_stopped(thread_states(box_processes(warden_))) &&
+         computing_time() - frozen_at_ <= kNothing;
+}
+
+void ChildProcess::thaw() {
+  frozen_at_ = std::chrono::nanoseconds(-1);
+  if (warden_ > 0) ::kill(-warden_, SIGCONT);
+}
+
+std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
+  if (ending_) return *ending_;
+  auto deadline = Clock::now() + limit;
+  bool output_open = true;
+  bool ended = false;
+  for (int extensions = 0;;) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) {
+      // A program that waits for a processor longer than it has one gets the limit again: no
+      // verdict by the clock of a busy machine.
+      constexpr int kMost = 20;
+      if (++extensions > kMost || !is_starved()) return kill_because(Ending::Kind::kTimeout);
+      deadline = Clock::now() + limit;
+      continue;
+    }
+    std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
+                                     {output_open ? output_.get() : -1, POLLIN, 0},
+                                     {notices_.get(), POLLIN, 0}}};
+    const auto wait = ended ? 0 : std::min<std::int64_t>(left.count() + 1, kOftenest.count());
+    const int ready = ::poll(events.data(), events.size(), static_cast<int>(wait));
+    if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
+    if (ready < 0 || (ready == 0 && !ended)) continue;  // a signal, or nothing yet: look again
+    if (events[1].revents != 0) {
+      read_output();
+      if (printed_size_ > kOutputLimit) return kill_because(Ending::Kind::kFlood);
+      if ((events[1].revents & POLLIN) == 0) output_open = false;
+    }
+    if (events[0].revents != 0) {
+      if (std::optional<Message> message = receive_message(channel_.get())) {
+        return std::move(*message);
+      }
+      return wait_for_end(kEndLimit);
+    }
+    // Its child processes may still hold the channel. A look that saw the notice of the end may
+    // have passed the channel before the last message came, so only the next look counts.
+    if (ended) return wait_for_end(kEndLimit);
+    if (events[2].revents != 0) {
+      read_notices();
+      ended = program_status_ || (events[2].revents & POLLIN) == 0;
+    }
+  }
+}
+
+Ending ChildProcess::wait(milliseconds limit) {
+  auto answer = receive(limit);
+  while (!std::holds_alternative<Ending>(answer)) answer = receive(limit);
+  return std::get<Ending>(answer);
+}
+
+// The channel is closed, so the process is about to end; if it does not, it is ended.
+Ending ChildProcess::wait_for_end(milliseconds limit) {
+  const auto deadline = Clock::now() + limit;
+  while (!ending_ && Clock::now() < deadline) {
+    int status = 0;
+    if (::waitpid(warden_, &status, WNOHANG) == warden_) {
+      ending_ = ending_of(status);
+      break;
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  read_output();
+  return stop();
+}
+
+Ending ChildProcess::kill_because(Ending::Kind kind) {
+  read_output();
+  stop();
+  ending_ = Ending{kind, 0};
+  return *ending_;
+}
+
+Ending ChildProcess::stop() {
+  if (warden_ < 0) return ending_.value_or(Ending{});
+  ::kill(warden_, SIGKILL);
+  ::kill(-warden_, SIGKILL);  // also its child processes, if there is no namespace
+  if (!ending_) {
+    int status = 0;
+    while (::waitpid(warden_, &status, 0) < 0 && errno == EINTR) {
+    }
+    ending_ = ending_of(status);
+  }
+  warden_ = -1;
+  return *ending_;
+}
+
+Ending ChildProcess::ending_of(int warden_status) {
+  read_notices();
+  if (exec_error_) return {Ending::Kind::kNoStart, *exec_error_};
+  const int status = program_status_.value_or(warden_status);
+  if (WIFSIGNALED(status)) return {Ending::Kind::kSignal, WTERMSIG(status)};
+  return {Ending::Kind::kExited, WEXITSTATUS(status)};
+}
+
+std::string ChildProcess::output_head() const {
+  return printable(printed_first_);
+}
+
+std::string ChildProcess::output_tail() const {
+  return printable(printed_last_);
+}
+
+ProcessUsage ChildProcess::usage() const {
+  ProcessUsage usage;
+  usage.elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (program() <= 0) return usage;
+  const std::string place = "/proc/" + std::to_string(program());
+  std::ifstream stat(place + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  // Field 2 is the program's name in parentheses and may contain anything; 14 and 15 are the times.
+  std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  if (double user = 0, system = 0; fields >> user >> system) {
+    usage.user_s = user / ticks;
+    usage.system_s = system / ticks;
+  }
+  std::ifstream status(place + "/status");
+  while (std::getline(status, line)) {
+    if (line.rfind("VmHWM:", 0) != 0) continue;
+    constexpr double kKibPerMib = 1024.0;
+    usage.peak_memory_mib = std::strtod(line.c_str() + std::strlen("VmHWM:"), nullptr) / kKibPerMib;
+  }
+  return usage;
+}
+
+}  // namespace convlab::grader

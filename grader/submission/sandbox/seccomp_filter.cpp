@@ -1,0 +1,287 @@
+#include "grader/submission/sandbox/seccomp_filter.hpp"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <iterator>
+
+#include "common/serve/serve.hpp"
+#include "grader/submission/sandbox/system_calls.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
+#else
+constexpr unsigned kArchitecture = 0;  // no filter
+#endif
+
+constexpr unsigned kAllow = SECCOMP_RET_ALLOW;
+constexpr unsigned kTrap = SECCOMP_RET_TRAP;
+
+constexpr unsigned fail(int error) {
+  return SECCOMP_RET_ERRNO | static_cast<unsigned>(error);
+}
+
+sock_filter load(std::size_t offset) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
+}
+
+sock_filter jump(unsigned test, unsigned value, unsigned char if_true, unsigned char if_false) {
+  return BPF_JUMP(static_cast<unsigned short>(BPF_JMP | test | BPF_K), value, if_true, if_false);
+}
+
+sock_filter result(unsigned action) {
+  return BPF_STMT(BPF_RET | BPF_K, action);
+}
+
+}  // namespace
+
+SeccompFilter::SeccompFilter(Box box) {
+  program_ = {load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
+              result(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
+#if defined(__x86_64__)
+  constexpr unsigned kX32 = 0x40000000;  // the same calls under other numbers
+  program_.push_back(jump(BPF_JGE, kX32, 0, 1));
+  program_.push_back(result(fail(ENOSYS)));
+#endif
+  for (const NamedCall& call : forbidden_calls()) rule(call.number, kTrap);
+  for (const unsigned call : {SYS_setsid, SYS_setpgid}) rule(call, fail(EPERM));
+  for (const unsigned call : {kIoUringSetup, kMemfdSecret}) rule(call, fail(ENOSYS));
+  rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
+  restrict_processes(box);
+  restrict_signals(box);
+  restrict_sockets(box);
+  if (box != Box::kCompiler) restrict_channel();
+  if (box == Box::kCpu || box == Box::kEmulated) restrict_code();
+  restrict_memory(box);
+  restrict_terminals(box);
+  using enum Condition::Test;
+  rule(SYS_prlimit64, kAllow, {{0, kEqual, 0}});
+  rule(SYS_prlimit64, kAllow, {{0, kOwnPid}});
+  rule(SYS_prlimit64, fail(EPERM));
+  if (box == Box::kCpu) {
+    for (const unsigned call : calls_of_a_convolution()) rule(call, kAllow);
+    program_.push_back(result(fail(ENOSYS)));
+  } else {
+    program_.push_back(result(kAllow));
+  }
+}
+
+void SeccompFilter::rule(unsigned call, unsigned action,
+                         std::initializer_list<Condition> conditions) {
+  using enum Condition::Test;
+  // Arguments have 64 bits; the lower half comes first on a little-endian machine.
+  const auto argument = [](unsigned index) {
+    return load(offsetof(seccomp_data, args) + index * sizeof(__u64));
+  };
+  std::vector<sock_filter> body;
+  std::vector<std::size_t> pids;
+  std::vector<std::size_t> descriptors;
+  std::vector<std::pair<std::size_t, bool>> exits;  // failing tests, and on which side they fail
+  for (const Condition& condition : conditions) {
+    body.push_back(argument(condition.argument));
+    const bool masked = condition.test == kEqual && condition.mask != ~0U;
+    if (masked) body.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, condition.mask));
+    if (condition.test == kOwnPid) pids.push_back(body.size());
+    if (condition.test == kProgram) descriptors.push_back(body.size());
+    const bool is_bit_test = condition.test == kAnyBit || condition.test == kNoBit;
+    exits.emplace_back(body.size(), condition.test == kNoBit);
+    body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, condition.value, 0, 0));
+  }
+  body.push_back(result(action));
+  // If a test fails, the filter continues after the body, where the call's number is loaded again.
+  for (const auto& [place, on_true] : exits) {
+    const auto rest = static_cast<unsigned char>(body.size() - place - 1);
+    (on_true ? body[place].jt : body[place].jf) = rest;
+  }
+  program_.push_back(jump(BPF_JEQ, call, 0, static_cast<unsigned char>(body.size())));
+  for (const std::size_t place : pids) own_pid_.push_back(program_.size() + place);
+  for (const std::size_t place : descriptors) {
+    program_descriptor_.push_back(program_.size() + place);
+  }
+  program_.insert(program_.end(), body.begin(), body.end());
+  if (!conditions.size()) return;  // the accumulator still holds the call
+  program_.push_back(load(offsetof(seccomp_data, nr)));
+}
+
+void SeccompFilter::restrict_processes(Box box) {
+  using enum Condition::Test;
+  rule(SYS_clone, kTrap,
+       {{0, kAnyBit,
+         CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+             CLONE_NEWCGROUP | CLONE_PARENT}});
+  if (box == Box::kCompiler) return;
+  // posix_spawn shares its memory until exec; a copy of the program does not.
+  const unsigned allowed = CLONE_THREAD | (box == Box::kCpu ? 0U : CLONE_VFORK);
+  rule(SYS_clone, kTrap, {{0, kNoBit, allowed}});
+#if defined(SYS_fork)
+  rule(SYS_fork, kTrap);
+#endif
+  if (box != Box::kCpu) return;
+#if defined(SYS_vfork)
+  rule(SYS_vfork, kTrap);
+#endif
+  // Only once: the descriptor closes itself, and its number is above those that a process can
+  // create.
+  rule(SYS_execveat, kAllow, {{0, kProgram}});
+  rule(SYS_execveat, kTrap);
+  rule(SYS_execve, kTrap);
+}
+
+// Also without own process numbers. A compiler's programs have many process numbers, so none of
+// them may send signals; they do not need to.
+void SeccompFilter::restrict_signals(Box box) {
+  using enum Condition::Test;
+  const unsigned refuse = box == Box::kCompiler ? fail(EPERM) : kTrap;
+  for (const unsigned call :
+       {SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo}) {
+    rule(call, kAllow, {{0, kOwnPid}});
+    rule(call, refuse);
+  }
+  // A descriptor may send signals as well, to the process that is set as its owner.
+  constexpr unsigned kSetSignal = 10;      // F_SETSIG
+  constexpr unsigned kSetOwnerLarge = 15;  // F_SETOWN_EX
+  constexpr unsigned kSetLease = 1024;     // F_SETLEASE
+  constexpr unsigned kNotify = 1026;       // F_NOTIFY
+  for (const unsigned command :
+       {static_cast<unsigned>(F_SETOWN), kSetSignal, kSetOwnerLarge, kSetLease, kNotify}) {
+    rule(SYS_fcntl, fail(EPERM), {{1, kEqual, command}});
+  }
+  if (box == Box::kCompiler) return;
+  for (const unsigned option : {PR_SET_PDEATHSIG, PR_SET_DUMPABLE}) {
+    rule(SYS_prctl, fail(EPERM), {{0, kEqual, option}});
+  }
+}
+
+// NVIDIA's driver does not start without its own local socket (cuInit gives error 304). It also
+// looks for helpers behind such sockets, and goes on if there is none. A datagram reaches any
+// socket with a known name, without a connection.
+void SeccompFilter::restrict_sockets(Box box) {
+  using enum Condition::Test;
+  rule(SYS_connect, fail(ENOENT));
+  for (const unsigned family : {AF_INET, AF_INET6}) {
+    rule(SYS_socket, kTrap, {{0, kEqual, family}});
+  }
+  if (box == Box::kGpu) {
+    constexpr unsigned kType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
+    for (const unsigned call : {SYS_socket, SYS_socketpair}) {
+      for (const unsigned type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+        rule(call, kAllow, {{0, kEqual, AF_UNIX}, {1, kEqual, type, kType}});
+      }
+    }
+  }
+  for (const unsigned call : {SYS_socket, SYS_socketpair}) rule(call, fail(EACCES));
+}
+
+// The workbook's part of the program talks to the grader by sendmsg, recvmsg and send, which a file
+// may not call by name (symbol_rules.cpp). No other call may read or write there: the channel has a
+// number that no file gets by chance, and of the calls whose first argument it is only those pass
+// that take something else than a descriptor.
+void SeccompFilter::restrict_channel() {
+  using enum Condition::Test;
+  constexpr auto kChannel = static_cast<unsigned>(kServeDescriptor);
+  constexpr unsigned kPassing[] = {SYS_sendmsg,
+                                   SYS_recvmsg,
+                                   SYS_sendto,
+                                   SYS_exit,
+                                   SYS_exit_group,
+                                   SYS_kill,
+                                   SYS_tkill,
+                                   SYS_tgkill,
+                                   SYS_rt_sigqueueinfo,
+                                   SYS_rt_tgsigqueueinfo,
+                                   SYS_prlimit64,
+                                   SYS_wait4,
+                                   SYS_sched_getaffinity,
+                                   SYS_sched_setaffinity,
+                                   SYS_sched_getparam,
+                                   SYS_sched_getscheduler};
+  constexpr auto kCount = static_cast<unsigned char>(std::size(kPassing));
+  program_.push_back(load(offsetof(seccomp_data, args)));
+  program_.push_back(jump(BPF_JEQ, kChannel, 0, kCount + 2));
+  program_.push_back(load(offsetof(seccomp_data, nr)));
+  for (unsigned char i = 0; i < kCount; ++i) {
+    program_.push_back(jump(BPF_JEQ, kPassing[i], static_cast<unsigned char>(kCount - i), 0));
+  }
+  program_.push_back(result(kTrap));
+  program_.push_back(load(offsetof(seccomp_data, nr)));
+  for (const unsigned call : {SYS_sendfile, SYS_tee, SYS_dup3}) {
+    rule(call, kTrap, {{1, kEqual, kChannel}});
+  }
+  for (const unsigned call : {SYS_splice, SYS_copy_file_range}) {
+    rule(call, kTrap, {{2, kEqual, kChannel}});
+  }
+}
+
+// A program runs only the code that was compiled: no other that its author wrote at run time.
+void SeccompFilter::restrict_code() {
+  using enum Condition::Test;
+  rule(SYS_mmap, fail(EPERM), {{2, kAnyBit, PROT_EXEC}, {3, kAnyBit, MAP_ANONYMOUS}});
+  rule(SYS_pkey_mprotect, fail(EPERM));
+#if defined(__x86_64__)  // elsewhere the loader itself does this, to protect branches
+  rule(SYS_mprotect, fail(EPERM), {{2, kAnyBit, PROT_EXEC}});
+#endif
+}
+
+// Memory that no limit of a process counts. Populating cannot be interrupted, so a stopped process
+// would go on.
+void SeccompFilter::restrict_memory(Box box) {
+  using enum Condition::Test;
+  if (box == Box::kGpu) return;
+  for (const unsigned call : {SYS_memfd_create, SYS_shmget}) rule(call, fail(EPERM));
+  if (box == Box::kCompiler) return;
+  constexpr unsigned kShared = MAP_SHARED | MAP_ANONYMOUS;
+  rule(SYS_mmap, fail(EPERM), {{3, kEqual, kShared, kShared}});
+  constexpr unsigned kPopulateRead = 22;
+  constexpr unsigned kPopulateWrite = 23;
+  for (const unsigned advice : {kPopulateRead, kPopulateWrite}) {
+    rule(SYS_madvise, fail(EINVAL), {{2, kEqual, advice}});
+  }
+}
+
+void SeccompFilter::restrict_terminals(Box box) {
+  using enum Condition::Test;
+  rule(SYS_ioctl, kTrap, {{1, kEqual, TIOCSTI}});
+  constexpr unsigned kSetOwner = 0x8901;         // FIOSETOWN
+  constexpr unsigned kSetProcessGroup = 0x8902;  // SIOCSPGRP
+  constexpr unsigned kLinuxConsole = 0x541c;     // TIOCLINUX
+  for (const unsigned request :
+       {static_cast<unsigned>(TIOCSCTTY), static_cast<unsigned>(TIOCSPGRP),
+        static_cast<unsigned>(TIOCSETD), kLinuxConsole, kSetOwner, kSetProcessGroup}) {
+    rule(SYS_ioctl, fail(EPERM), {{1, kEqual, request}});
+  }
+  if (box != Box::kCpu) return;
+  constexpr unsigned kIsTerminal = 0x5401;  // TCGETS
+  for (const unsigned request : {kIsTerminal, static_cast<unsigned>(TIOCGWINSZ),
+                                 static_cast<unsigned>(FIONREAD), static_cast<unsigned>(FIONBIO)}) {
+    rule(SYS_ioctl, kAllow, {{1, kEqual, request}});
+  }
+  rule(SYS_ioctl, fail(ENOTTY));
+}
+
+int SeccompFilter::install(int program_descriptor) {
+  if (kArchitecture == 0) return ENOSYS;
+  const auto self = static_cast<unsigned>(::getpid());
+  for (const std::size_t place : own_pid_) program_[place].k = self;
+  for (const std::size_t place : program_descriptor_) {
+    program_[place].k = static_cast<unsigned>(program_descriptor);
+  }
+  const sock_fprog filter{static_cast<unsigned short>(program_.size()), program_.data()};
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0 ? 0 : errno;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,38 @@
+// Repair 3 of 10: how many blocks
+//
+// The same filter without shared memory; the kernel is right.
+//
+// As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
+//   build/bin/grader check m4 --stage rounded
+#include <cuda_runtime.h>
+
+#include "common/stage/device_convolution.cuh"
+
+namespace {
+
+constexpr int kTaps = 5;
+constexpr int kThreads = 64;
+
+__global__ void filter(float* output, const float* input, const float* weights, int outputs) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= outputs) return;
+  float result = 0.0f;
+  for (int t = 0; t < kTaps; ++t) result += weights[t] * input[i + t];
+  output[i] = result;
+}
+
+class Repair final : public convlab::DeviceConvolution {
+  void launch(float* output, const float* input, const float* weights,
+              const convlab::ConvShape& shape) override {
+    const int outputs = shape.out_width();
+    const int blocks = outputs / kThreads;
+    filter<<<blocks, kThreads>>>(output, input, weights, outputs);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks, kThreads, 0);
+  }
+};
+
+const convlab::ConvolutionStage<Repair> stage({.id = "rounded",
+                                               .title = "How many blocks",
+                                               .order = 3});
+
+}  // namespace

@@ -1,0 +1,36 @@
+// Repair 4 of 10: where a sum begins
+//
+// The same filter. It gives the right numbers in the first call, if the output's memory is zero.
+//
+// As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
+//   build/bin/grader check m4 --stage once-more
+#include <cuda_runtime.h>
+
+#include "common/stage/device_convolution.cuh"
+
+namespace {
+
+constexpr int kTaps = 5;
+constexpr int kThreads = 64;
+
+__global__ void filter(float* output, const float* input, const float* weights, int outputs) {
+  const int i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= outputs) return;
+  for (int t = 0; t < kTaps; ++t) output[i] += weights[t] * input[i + t];
+}
+
+class Repair final : public convlab::DeviceConvolution {
+  void launch(float* output, const float* input, const float* weights,
+              const convlab::ConvShape& shape) override {
+    const int outputs = shape.out_width();
+    const int blocks = (outputs + kThreads - 1) / kThreads;
+    filter<<<blocks, kThreads>>>(output, input, weights, outputs);
+    CONVLAB_CUDA_CHECK_LAUNCH(blocks, kThreads, 0);
+  }
+};
+
+const convlab::ConvolutionStage<Repair> stage({.id = "once-more",
+                                               .title = "Where a sum begins",
+                                               .order = 4});
+
+}  // namespace
