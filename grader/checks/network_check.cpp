@@ -8,6 +8,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
+#include "grader/checks/probe/probe.hpp"
 #include "grader/checks/spot_check.hpp"
 #include "grader/checks/who_computes.hpp"
 
@@ -74,7 +75,12 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
                               .wrong = report.wrong,
                               .worst_ratio = report.worst_ratio,
                               .bound = report.bound};
-  if (!report.passed(shape)) return diagnose(compared, layer.where);
+  if (!report.passed(shape)) {
+    const Finding found = diagnose(compared, layer.where);
+    if (found.id != "E-precision") return found;
+    const auto rounding = probe::rounding_of(submission, stage, shape, false);
+    return rounding ? with_rounding(found, *rounding) : found;
+  }
   layer.op_ms = submission.device().device == Device::kCpu ? call.own_ms : call.op_ms;
   copy(output, arrays.output, shape.output_size());
   return std::nullopt;

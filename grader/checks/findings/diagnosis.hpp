@@ -23,9 +23,12 @@ struct WrongOutput {
 /// local.
 std::optional<Precision> looser_class(const WrongOutput& wrong);
 
-/// E-precision, if every element is nearly right: numbers passed through a smaller type. Names the
-/// type and the numbers, if the output shows them.
-std::optional<Finding> find_lost_precision(const WrongOutput& wrong, const std::string& where);
+/// Whether every element lies within 2 % of the sum of absolute products: a matter of rounding, as
+/// long as nothing else is known.
+bool is_nearly_right(const WrongOutput& wrong);
+
+/// E-precision.
+Finding lost_precision(const WrongOutput& wrong, const std::string& where);
 
 /// Names what the places of the wrong elements suggest.
 ///

@@ -26,6 +26,11 @@ bool DenseRun::is_right() const {
 }
 
 DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed) {
+  return run_whole(program, shape, few_bits ? 15 : 2047, few_bits ? 3 : 8, seed);
+}
+
+DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
+                   std::uint64_t seed) {
   DenseRun run{.shape = shape,
                .input = Numbers(shape.input_size()),
                .weights = Numbers(shape.weights_size())};
@@ -36,8 +41,8 @@ DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std:
       numbers[i] = engine() % 2 == 0 ? number : -number;
     }
   };
-  fill(run.input, few_bits ? 15 : 2047);
-  fill(run.weights, few_bits ? 3 : 8);
+  fill(run.input, most_input);
+  fill(run.weights, most_weight);
   run.right = std::vector<double>(static_cast<std::size_t>(shape.output_size()));
   const auto image = static_cast<std::size_t>(shape.output_image_size());
   oracle::for_each_image(shape, run.input.begin(), run.weights.begin(),

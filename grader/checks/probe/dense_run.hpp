@@ -20,6 +20,10 @@ struct DenseRun {
   [[nodiscard]] bool is_right() const;
 };
 
+/// @param most_input, most_weight  the largest numbers
+DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
+                   std::uint64_t seed);
+
 /// @param few_bits  the program may compute with halves, so the numbers are small
 /// @param seed      other numbers
 DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed = 3);

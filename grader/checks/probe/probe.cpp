@@ -67,19 +67,48 @@ const std::vector<ConvShape>& probe_shapes() {
   return shapes;
 }
 
+// Files that promise only the layers of a network may have their sizes as constants: one of these
+// with few images. Nothing if it is large.
+std::optional<ConvShape> promised(const ConvShape& failing) {
+  ConvShape must = failing;
+  must.batch = std::min(must.batch, 3);
+  constexpr std::int64_t kMostWeights = 300;
+  constexpr std::int64_t kMostWork = 50'000'000;
+  if (must.weights_size() > kMostWeights || must.multiply_adds() > kMostWork) return std::nullopt;
+  return must;
+}
+
 }  // namespace
+
+std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& stage,
+                                    const ConvShape& failing, bool any_shape, bool is_infinite) {
+  StageProgram program(submission, stage, kFaults);
+  auto must = promised(failing);
+  if (!any_shape && (!must || must->taps() < 3)) return std::nullopt;
+  if (must) must->batch = 1;
+  const ConvShape shape = any_shape ? ConvShape{1, 2, 2, 5, 6, 2, 1} : *must;
+  if (is_infinite) {
+    if (auto overflow = find_overflow(program, shape)) return overflow;
+  }
+  const auto shapes = any_shape ? probe_shapes() : std::vector<ConvShape>{shape};
+  if (!only_rounds(program, shapes)) return std::nullopt;
+  return measure_rounding(program, shape, stage.precision != Precision::kFp32);
+}
+
+Finding with_rounding(Finding found, const Rounding& rounding) {
+  found.seen += "\n" + rounding.measured;
+  found.cause = rounding.cause;
+  return found;
+}
 
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
                                     const ConvShape& failing, bool any_shape) {
   StageProgram program(submission, stage, kFaults);
   const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) return find_fact(program, probe_shapes(), few_bits);
-  // Files that promise only the layers of a network may have their sizes as constants.
-  ConvShape must = failing;
-  must.batch = std::min(must.batch, 3);
-  constexpr std::int64_t kMostWeights = 300;
-  constexpr std::int64_t kMostWork = 50'000'000;
-  if (must.weights_size() > kMostWeights || must.multiply_adds() > kMostWork) return std::nullopt;
+  const auto found = promised(failing);
+  if (!found) return std::nullopt;
+  const ConvShape must = *found;
   ConvShape wide = must;
   wide.batch = 2, wide.height = wide.kernel + 4, wide.width = wide.kernel + 6;
   ConvShape high = must;

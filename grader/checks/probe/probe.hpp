@@ -4,6 +4,8 @@
 #include <string>
 
 #include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/rounding.hpp"
+#include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader::probe {
@@ -16,8 +18,17 @@ namespace convlab::grader::probe {
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
                                     const ConvShape& failing, bool any_shape);
 
-/// The same for a stage that reads outside its arrays: such reads are forgiven meanwhile. Only an
-/// index that has a name counts.
+/// For a stage whose output is nearly right: what it rounds. Nothing if it does more than that:
+/// then an index or a term is wrong.
+std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& stage,
+                                    const ConvShape& failing, bool any_shape,
+                                    bool is_infinite = false);
+
+/// The finding with what was measured, and its cause.
+Finding with_rounding(Finding found, const Rounding& rounding);
+
+/// As measure_mistake, for a stage that reads outside its arrays: such reads are forgiven
+/// meanwhile. Only an index that has a name counts.
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage);
 
 /// What the shapes tell that fail.

@@ -1,6 +1,9 @@
 #include "grader/corpus/runner/mistakes_page.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -29,15 +32,48 @@ std::string wrapped(std::string text) {
   return text;
 }
 
+// Of a whole number of per cent, rounded.
+std::string per_cent(int part, int whole) {
+  return std::to_string((100 * part + whole / 2) / std::max(1, whole)) + " %";
+}
+
 }  // namespace
 
-void update_page(const std::filesystem::path& file, std::vector<ShownMistake> shown) {
+std::string shares_table(const std::vector<ShownMistake>& shown) {
+  constexpr std::size_t kShares = 5;
+  std::map<std::string, std::array<int, kShares>> counts;
+  for (const ShownMistake& each : shown) {
+    const auto share = static_cast<std::size_t>(each.mistake.share);
+    ++counts[each.mistake.milestone][share];
+    ++counts["together"][share];
+  }
+  std::string table =
+      "| | mistakes | A: cause and place | B: one of them | C: neither | D: something false | E: "
+      "passes | A | A and B |\n|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto& [name, row] : counts) {
+    const int all = std::accumulate(row.begin(), row.end(), 0);
+    table += "| " + name + " | " + std::to_string(all);
+    for (const int count : row) table += " | " + std::to_string(count);
+    table += " | " + per_cent(row[0], all) + " | " + per_cent(row[0] + row[1], all) + " |\n";
+  }
+  return table;
+}
+
+void update_page(const std::filesystem::path& file, std::vector<ShownMistake> shown,
+                 const std::string& table) {
   const std::string begin_mark = "<!-- example: ";
   const std::string end_mark = "<!-- end of example -->\n";
   std::sort(shown.begin(), shown.end(), [](const ShownMistake& a, const ShownMistake& b) {
     return a.mistake.name < b.mistake.name;
   });
   std::string page = read_text(file);
+  const std::string table_mark = "<!-- shares -->\n";
+  const auto table_begin = page.find(table_mark);
+  const auto table_end = page.find("<!-- end of shares -->");
+  if (!table.empty() && table_end != std::string::npos) {
+    const auto first = table_begin + table_mark.size();
+    page.replace(first, table_end - first, table);
+  }
   std::set<std::string> done;
   for (const ShownMistake& each : shown) {
     const Mistake& mistake = each.mistake;

@@ -35,6 +35,8 @@ namespace {
 namespace fs = std::filesystem;
 using convlab::grader::CorpusCase;
 
+const fs::path kPage = CONVLAB_SOURCE_DIR "/docs/diagnoses.md";
+
 /// A file of the corpus, as its header describes it.
 struct Entry {
   std::string name{};
@@ -218,6 +220,11 @@ Outcome grade(const Entry& entry, const std::string& place) {
       for (const std::string& wanted : entry.mistake.says) {
         if (text.find(wanted) == std::string::npos) outcome.missing += " '" + wanted + "'";
       }
+      if (entry.mistake.quotes_line &&
+          !convlab::grader::quotes_changed_line(text, convlab::read_text(entry.mistake.from),
+                                                convlab::read_text(entry.file))) {
+        outcome.missing += " a line of the change";
+      }
     }
     for (const auto& warning : check.warnings) outcome.warned += warning.id;
   } else {
@@ -270,7 +277,7 @@ class Tally {
   /// The line that CI shows.
   [[nodiscard]] bool finish(const Options& options) const {
     if (!options.json.empty()) write_json(options.json);
-    if (options.has_mistakes()) return finish_mistakes(options.page);
+    if (options.has_mistakes()) return finish_mistakes(options);
     const bool exploits = options.has_exploits();
     std::printf("%d of %d %s, %d of %d %s\n", caught_, exploits_,
                 exploits ? "exploits caught" : "wrong files get their finding", flagged_, controls_,
@@ -286,7 +293,7 @@ class Tally {
     bool good = false;
   };
 
-  [[nodiscard]] bool finish_mistakes(const std::string& page) const {
+  [[nodiscard]] bool finish_mistakes(const Options& options) const {
     std::vector<convlab::grader::ShownMistake> shown;
     double seconds = 0.0;
     int general = 0;
@@ -298,11 +305,20 @@ class Tally {
         shown.push_back({line.entry.mistake, line.outcome.said});
       }
     }
-    if (!page.empty()) update_page(page, std::move(shown));
-    std::printf("%d of %d mistakes get their finding, %d a general one; %.1f s each\n", caught_,
-                exploits_, general, seconds / std::max(1, exploits_));
+    const fs::path page = options.page.empty() ? kPage : fs::path(options.page);
+    // Of some mistakes there are no shares.
+    const std::string table = options.names.empty() ? shares_table(shown) : "";
+    if (!options.page.empty()) update_page(page, shown, table);
+    std::printf("%d of %d mistakes get their finding, %d a general one; %.1f s each\n%s", caught_,
+                exploits_, general, seconds / std::max(1, exploits_), table.c_str());
+    const bool is_on_page =
+        table.empty() || convlab::read_text(page).find(table) != std::string::npos;
+    if (!is_on_page) {
+      std::printf("The table of docs/diagnoses.md is another one: --update-page %s\n",
+                  page.c_str());
+    }
     constexpr int kMostGeneral = 2;
-    return all_good_ && exploits_ > 0 && general <= kMostGeneral;
+    return all_good_ && exploits_ > 0 && general <= kMostGeneral && is_on_page;
   }
 
   void write_json(const std::string& file) const {

@@ -1,0 +1,193 @@
+#include "grader/checks/probe/rounding.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "grader/checks/probe/dense_run.hpp"
+#include "grader/checks/probe/fact_texts.hpp"
+
+namespace convlab::grader::probe {
+
+bool only_rounds(Program& program, const std::vector<ConvShape>& shapes) {
+  bool any = false;
+  for (const ConvShape& shape : shapes) {
+    constexpr std::uint64_t kSeed = 3;
+    const DenseRun run = run_whole(program, shape, 3, 1, kSeed);
+    if (run.answer.kind != Answer::Kind::kNumbers) continue;
+    any = true;
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      constexpr double kSmall = 0.25;
+      if (!(std::abs(static_cast<double>(run.answer.output[i]) - run.right[i]) < kSmall)) {
+        return false;
+      }
+    }
+  }
+  return any;
+}
+
+namespace {
+
+constexpr int kBitsOfFloat = 23;  // behind the first one
+
+/// Convolutions in which all pixels are equal, and so are all filters, of three taps that are not
+/// zero: every output is x·first + x·second + x·third.
+class Sums {
+ public:
+  Sums(Program& program, const ConvShape& shape) : program_(program), shape_(shape) {}
+
+  double operator()(double x, double first, double second = 0.0, double third = 0.0) {
+    const Numbers input(shape_.input_size(), static_cast<float>(x));
+    Numbers weights(shape_.weights_size());
+    for (std::int64_t m = 0; m < shape_.out_channels; ++m) {
+      weights[m * shape_.taps()] = static_cast<float>(first);
+      weights[m * shape_.taps() + 1] = static_cast<float>(second);
+      weights[m * shape_.taps() + 2] = static_cast<float>(third);
+    }
+    const Answer answer = program_.run(shape_, input, weights);
+    return answer.kind == Answer::Kind::kNumbers ? static_cast<double>(answer.output.front()) : NAN;
+  }
+
+ private:
+  Program& program_;
+  ConvShape shape_;
+};
+
+// The largest k up to which something holds that holds for small k and not for large ones.
+template <class Holds>
+int last(int most, const Holds& holds) {
+  int from = 0;
+  int to = most + 1;
+  while (to - from > 1) {
+    const int middle = (from + to) / 2;
+    (holds(middle) ? from : to) = middle;
+  }
+  return from;
+}
+
+// Up to which k it keeps 2^-k beside a larger number.
+template <class Kept>
+int bits(const Kept& kept) {
+  return last(kBitsOfFloat, [&](int k) { return kept(std::ldexp(1.0, -k)); });
+}
+
+constexpr int kBitsOfHalf = 10;
+constexpr int kBitsOfBfloat = 7;
+
+// Empty if no type has as many bits.
+std::string type_of(int bits, bool overflows) {
+  if (bits == 0) return "int";
+  if (bits == kBitsOfHalf) return overflows ? "half" : "TF32 (or to half, of a wider range)";
+  return bits == kBitsOfBfloat ? "bfloat16" : "";
+}
+
+}  // namespace
+
+std::optional<Rounding> find_overflow(Program& program, const ConvShape& shape) {
+  Sums sum(program, shape);
+  constexpr int kLeast = -10;
+  const auto power = [](int k) { return std::ldexp(1.0, kLeast + k); };
+  const int right =
+      last(60, [&](int k) { return std::abs(sum(power(k), 1) / power(k) - 1) < 0x1p-6; });
+  if (right == 0 || !std::isinf(sum(power(right + 1), 1))) return std::nullopt;
+  constexpr int kBeyondHalf = 16;
+  const int scale = kBeyondHalf - (kLeast + right + 1);
+  std::string cause = "A half holds no number beyond 65 504: the sum, or what is stored, is a half";
+  if (scale != 0) {
+    cause += ". It looks as if it is 2^" + number(scale) + " times the right number: is it scaled?";
+  }
+  return Rounding{"Measured: 2^" + number(kLeast + right) + " comes out right, 2^" +
+                      number(kLeast + right + 1) + " as infinity.",
+                  cause + (scale == 0 ? "." : "")};
+}
+
+Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
+  Sums sum(program, shape);
+  const auto near = [](double value, double wanted, double by) {
+    return std::abs(value - wanted) < by / 2;
+  };
+  const auto of_input = [&](double scale) {
+    return bits([&](double e) { return near(sum(scale * (1 + e), 1) / scale, 1 + e, e); });
+  };
+  const int input = of_input(1);
+  const auto weights = bits([&](double e) { return near(sum(1, 1 + e), 1 + e, e); });
+  // Powers of two are exact in every type, so only their sum loses anything, or what is made of it.
+  const auto result = bits([&](double e) { return near(sum(1, 1, e), 1 + e, e); });
+  // The same without its first bit in the result: what is lost now was lost before the store.
+  const auto sums = bits([&](double e) { return near(sum(1, 32, 32 * e, -32) / e, 32, 32); });
+  constexpr double kSmall = 0x1p-6;  // its square does not fit into the bits of a half
+  const bool rounds_products =
+      !near(sum(1 + kSmall, 1 + kSmall, -1), (1 + kSmall) * kSmall, kSmall * kSmall);
+  constexpr double kTooLarge = 0x1p17;
+  const bool input_overflows = !std::isfinite(sum(kTooLarge, 1 / kTooLarge));
+  const bool weights_overflow = !std::isfinite(sum(1 / kTooLarge, kTooLarge));
+  const bool sum_overflows = !std::isfinite(sum(0x1p10, 0x1p7));
+  const int smallest =
+      last(30, [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); });
+
+  constexpr int kEnough = 20;  // of a float, with some slack; the test of sums goes no further
+  const auto kept = [](const std::string& what, int k) {
+    return "Measured: " + what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
+           " becomes 1 (a float keeps 1 + 2^-" + number(kBitsOfFloat) + ")";
+  };
+  const auto range = [&](bool overflows) {
+    return (overflows ? std::string("; 2^17 becomes infinite") : "") +
+           (smallest < 30 ? "; 2^-" + number(smallest + 1) + " is not kept" : "") + ".";
+  };
+  if (sums < kEnough && !type_of(sums, sum_overflows).empty()) {
+    return {"Measured: in a sum 2^" + number(sums + 1) + " + 1 - 2^" + number(sums + 1) +
+                " is 0, not 1" + range(sum_overflows),
+            "The sums are kept in " + type_of(sums, sum_overflows) + ", not in float."};
+  }
+  const std::string stored = type_of(result, sum_overflows);
+  if (result == 0) {
+    const bool only_stored = near(sum(1, 0.5, 0.5), 1, 1);
+    return {
+        std::string("Measured: 0.5 + 0.5 gives ") + (only_stored ? "1, but 1.5 gives 1." : "0."),
+        only_stored ? "The stored value is an int: it loses what is behind the point."
+                    : "The sum is an int: each product loses what is behind the point."};
+  }
+  if (result < kEnough && !stored.empty()) {
+    return {kept("the output", result) + range(sum_overflows),
+            "The stored value was rounded to " + stored + ", or a partial sum that is kept."};
+  }
+  const bool both = input < kEnough && weights < kEnough;
+  constexpr double kLarge = 0x1p8;
+  const int large = input < kBitsOfHalf ? of_input(kLarge) : 0;
+  if (!both && large > input) {
+    const bool is_fixed = large >= input + 8;
+    return {kept("the input", input) + "; near " + real(kLarge) + " it keeps more" +
+                range(input_overflows),
+            is_fixed ? "The input was rounded to a multiple of 2^-" + number(input) + "."
+                     : "The input was rounded to half, so small that bits are lost: below 2^-14 a "
+                       "half has fewer than 11. It was scaled down too far."};
+  }
+  if (input < kEnough || weights < kEnough) {
+    const bool overflows = input <= weights ? input_overflows : weights_overflow;
+    const std::string own = type_of(std::min(input, weights), overflows);
+    const bool same = input == weights;
+    const std::string which = same              ? "Input and weights were"
+                              : input < weights ? "The input was"
+                                                : "The weights were";
+    const std::string measured =
+        kept(same ? "each factor" : input < weights ? "the input" : "the array of the weights",
+             std::min(input, weights)) +
+        range(overflows);
+    const bool is_promised = may_be_half && std::min(input, weights) >= kBitsOfHalf;
+    if (!own.empty() && !is_promised) {
+      return {measured, which + " rounded to " + own + "." +
+                            (rounds_products ? " Each product is rounded, too." : "")};
+    }
+    if (!both && !is_promised) return {measured, which + " rounded before the multiplication."};
+  }
+  if (rounds_products) {
+    return {"Measured: (1 + 2^-6)·(1 + 2^-6) loses its last bit.",
+            "Each product is rounded before it is added."};
+  }
+  return {result < kEnough
+              ? kept("the output", result) + "."
+              : "Measured: no single number, product or sum of two numbers loses bits.",
+          "The method has errors that a plain sum does not have: differences of large numbers, a "
+          "transform, or fast-math."};
+}
+
+}  // namespace convlab::grader::probe
