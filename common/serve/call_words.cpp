@@ -57,6 +57,11 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultWord
     words.cause =
         "With & the copy gets the address of the pointer variable, which lies in host memory.";
     words.next = "Pass the pointer without &; only cudaMalloc needs its address.";
+  } else if (says("do not fit into") || says("touches")) {
+    words.cause = "The array on the device is smaller than what is copied.";
+    words.next =
+        "Compare the number of bytes that were allocated or declared with the size of the copy, "
+        "for the largest shape too.";
   } else if (says("to memory of the host") && says("from memory of the host")) {
     words.cause = "Both pointers point to host memory: cudaMalloc has set neither of them.";
     words.next = "Allocate the array of the device with cudaMalloc, not with new or malloc.";

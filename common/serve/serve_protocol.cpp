@@ -167,7 +167,8 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
   fields("shape", request.shape, "input_offset", request.input_offset, "weights_offset",
          request.weights_offset, "output_offset", request.output_offset)
       .optional("kernel_limit_s", request.kernel_limit_s)
-      .defaulted("pauses", request.pauses, "steps", request.steps, "withheld", request.withheld);
+      .defaulted("pauses", request.pauses, "steps", request.steps, "withheld", request.withheld,
+                 "calls", request.calls);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {

@@ -233,7 +233,9 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
   if (device != nullptr && device->info().device == Device::kEmulated) {
-    time_phase(device, "convolve", [&] { convolution->convolve(); });
+    for (int i = 0; i < plan.emulated_calls; ++i) {
+      time_phase(device, "convolve", [&] { convolution->convolve(); });
+    }
     time_phase(device, "epilog", [&] { convolution->epilog(); });
     return {};
   }

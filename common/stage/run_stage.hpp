@@ -15,6 +15,7 @@ struct RunPlan {
   DeviceSession* device = nullptr;  ///< none for stages on the CPU
   int warm_ups = 0;                 ///< calls of convolve before the samples
   int samples = 1;                  ///< calls of convolve between one prolog and one epilog
+  int emulated_calls = 1;           ///< the same on an emulated device
 };
 
 /// What a stage did in its phases. Counts of kernels are -1 if they are unknown.
@@ -35,8 +36,8 @@ struct PhaseKernels {
   friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
 };
 
-/// Durations of one run of a convolution, in milliseconds. On an emulated device convolve runs
-/// once, nothing is measured, and all members keep these values.
+/// Durations of one run of a convolution, in milliseconds. On an emulated device nothing
+/// is measured, and all members keep these values.
 struct PhaseTimes {
   std::vector<OpSample> samples{};
   double op_ms = 0.0;        ///< convolve alone: median score of the samples

@@ -13,6 +13,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
+#include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -358,6 +359,27 @@ std::optional<Finding> check_joined(Submission& submission, const StageInfo& sta
 
 }  // namespace
 
+std::optional<Finding> check_second_convolve(Submission& submission, const StageInfo& stage,
+                                             const CasePlan& plan, std::uint64_t seed) {
+  const bool is_emulated = submission.device().device == Device::kEmulated;
+  if (!is_emulated || plan.rules != Rules::kWorkbook) return std::nullopt;
+  submission.set_convolve_calls(2);
+  const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
+  submission.set_convolve_calls(1);
+  if (!wrong || wrong->id == "E-forbidden") return std::nullopt;
+  Finding found = finding("E-replay",
+                          "Right with one convolve between prolog and epilog, wrong "
+                          "with two: " +
+                              wrong->seen);
+  found.title = "a second convolve does not give the same result";
+  found.cause =
+      "convolve relies on memory that prolog has set, or that is as it was after prolog: sums that "
+      "begin at zero, a counter, a flag, an array that is freed. The first convolve changes it. A "
+      "timed run calls convolve many times for one prolog.";
+  found.next = "Set at the beginning of convolve what its kernels add to or count with.";
+  return found;
+}
+
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
                                    const CasePlan& plan, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
@@ -431,10 +453,15 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
   if (const CaseOutcome usual = run_case(submission, stage, test, seed); usual.finding) {
     return usual.finding;
   }
-  return finding("E-slices",
-                 "Right with the usual memory, wrong on a device with 1 MiB, where a batch takes "
-                 "several slices. " +
-                     little.finding->seen);
+  Finding found = finding("E-slices",
+                          "Right with the usual memory, wrong on a device with 1 MiB, where a "
+                          "batch takes several slices. " +
+                              little.finding->seen);
+  if (const auto fact = probe::wrong_slices(submission, stage, test.shape, 1)) {
+    found.seen += "\n" + fact->measured;
+    found.cause = fact->cause;
+  }
+  return found;
 }
 
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
@@ -451,6 +478,8 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;
   announce("work after the convolution");
   if (auto found = check_stillness(submission, stage, plan, seed)) return found;
+  announce("a second convolve");
+  if (auto found = check_second_convolve(submission, stage, plan, seed)) return found;
   announce("a device with little memory");
   if (auto found = check_slices(submission, stage, plan, seed)) return found;
   announce("threads and streams in another order");

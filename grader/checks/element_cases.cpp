@@ -163,8 +163,9 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
 // The fact with its name in the catalogue.
 Finding named(const probe::Fact& fact, const std::string& seen) {
   // The catalogue's cause of these leaves open what was measured.
-  static const std::set<std::string> open = {"E-index", "E-terms", "E-output-order",
-                                             "E-first-channel", "E-not-copied-back"};
+  static const std::set<std::string> open = {"E-index",   "E-terms",         "E-output-order",
+                                             "E-outside", "E-replay",        "E-partly-written",
+                                             "E-slices",  "E-first-channel", "E-not-copied-back"};
   Finding found = finding(fact.id, seen + "\n" + fact.measured);
   if (found.id == "E-not-copied-back") found.title = "another array is copied back to the host";
   if (!fact.cause.empty())
@@ -178,6 +179,11 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
                      const Call& call, const std::string& where, ElementCase::Probe probes) {
   const bool any_shape = probes == ElementCase::Probe::kAnyShape;
+  if (auto kept = find_kept_state(submission, stage, wrong, where)) {
+    if (probes == ElementCase::Probe::kNone) return *kept;
+    const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape);
+    return fact ? named(*fact, kept->seen) : *kept;
+  }
   const float* output = wrong.arrays.output;
   const bool is_infinite = std::any_of(output, output + wrong.shape.output_size(),
                                        [](float each) { return std::isinf(each); });
@@ -193,8 +199,17 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     kept.restore(submission, wrong);
     if (rounding) return with_rounding(lost_precision(wrong, where), *rounding);
   }
-  if (auto kept = find_kept_state(submission, stage, wrong, where)) return *kept;
-  if (auto found = explain_on_device(submission, stage, wrong, call, where)) return *found;
+  if (auto found = explain_on_device(submission, stage, wrong, call, where)) {
+    if (found->id != "E-partly-written" || probes == ElementCase::Probe::kNone) return *found;
+    const KeptArrays kept(wrong);
+    const auto fact = probe::measure_mistake(submission, stage, wrong.shape, any_shape);
+    kept.restore(submission, wrong);
+    if (!fact || fact->cause.empty()) return *found;
+    // What the device noted stands beside what was measured.
+    Finding measured = named(*fact, found->seen);
+    if (fact->id == found->id) measured.cause = fact->cause + " " + found->cause;
+    return measured;
+  }
   if (auto found = find_before_begin(submission, stage, wrong, where)) return *found;
   const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
   std::optional<probe::Fact> fact;

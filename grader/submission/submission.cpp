@@ -294,6 +294,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   request.output_offset = output_.offset;
   request.kernel_limit_s = kernel_limit_s();
   request.withheld = withheld();
+  request.calls = convolve_calls_;
   ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;

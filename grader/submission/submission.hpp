@@ -124,6 +124,9 @@ class Submission {
   /// What an emulated device withholds from the host in the calls from now on; at first both
   /// arrays.
   void set_withheld(Withheld withheld) { withheld_ = withheld; }
+
+  /// How often an emulated device runs convolve in each of the runs from now on.
+  void set_convolve_calls(int calls) { convolve_calls_ = calls; }
   /// kNothing on other devices.
   [[nodiscard]] Withheld withheld() const;
 
@@ -208,6 +211,7 @@ class Submission {
   std::vector<std::string> lasting_environment_;
   std::string gpu_memory_ = "usual";
   SourceText sources_;
+  int convolve_calls_ = 1;
   Withheld withheld_ = Withheld::kBoth;
   ConvShape shape_;
   Region input_;

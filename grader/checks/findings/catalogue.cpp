@@ -46,8 +46,9 @@ const std::vector<Diagnosis>& catalogue() {
        "Read the message of the exception: it names the index or the call. In gdb, `catch throw` "
        "stops where it is thrown."},
       {"E-memory", "the program ran out of memory",
-       "An array grows with the batch: an unrolled input of 10 000 images takes gigabytes.",
-       "Compute the array's size in bytes at batch 10 000, and process the images in slices."},
+       "An array is larger than the memory: a factor of its size is wrong, or it grows with the "
+       "batch, as an unrolled input does.",
+       "Compute the array's size in bytes. If it is right, process the images in slices."},
       {"E-outside", "the program accesses memory outside its arrays",
        "An index lies past the end of the array or before its beginning. Often a loop's bound is "
        "one too large, or it is the size of another array.",

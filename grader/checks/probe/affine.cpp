@@ -128,6 +128,8 @@ const std::vector<Letter>& letters() {
       {"(W - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel + 1; }, 6},
       {"(W - K)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel; }, 6},
       {"(H - K)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel; }, 6},
+      {"(H + K)", [](const ConvShape& s) -> std::int64_t { return s.height + s.kernel; }, 6},
+      {"(W + K)", [](const ConvShape& s) -> std::int64_t { return s.width + s.kernel; }, 6},
   };
   return all;
 }

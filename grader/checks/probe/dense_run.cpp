@@ -25,6 +25,17 @@ bool DenseRun::is_right() const {
   return true;
 }
 
+std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
+                               const Numbers& weights) {
+  std::vector<double> sums(static_cast<std::size_t>(shape.output_size()));
+  oracle::for_each_image(shape, input.begin(), weights.begin(),
+                         [&](int b, std::span<const double> values, std::span<const double>) {
+                           std::ranges::copy(
+                               values, sums.begin() + b * std::int64_t{shape.output_image_size()});
+                         });
+  return sums;
+}
+
 DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed) {
   return run_whole(program, shape, few_bits ? 15 : 2047, few_bits ? 3 : 8, seed);
 }
@@ -43,14 +54,7 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
   };
   fill(run.input, most_input);
   fill(run.weights, most_weight);
-  run.right = std::vector<double>(static_cast<std::size_t>(shape.output_size()));
-  const auto image = static_cast<std::size_t>(shape.output_image_size());
-  oracle::for_each_image(shape, run.input.begin(), run.weights.begin(),
-                         [&](int b, std::span<const double> values, std::span<const double>) {
-                           std::copy(values.begin(), values.end(),
-                                     run.right.begin() + static_cast<std::ptrdiff_t>(
-                                                             static_cast<std::size_t>(b) * image));
-                         });
+  run.right = right_sums(shape, run.input, run.weights);
   run.answer = program.run(shape, run.input, run.weights);
   return run;
 }

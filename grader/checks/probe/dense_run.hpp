@@ -20,6 +20,10 @@ struct DenseRun {
   [[nodiscard]] bool is_right() const;
 };
 
+/// The exact output.
+std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
+                               const Numbers& weights);
+
 /// @param most_input, most_weight  the largest numbers
 DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
                    std::uint64_t seed);

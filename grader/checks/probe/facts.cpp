@@ -206,6 +206,48 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs) {
 
 }  // namespace
 
+std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
+  bool any = false;
+  for (const DenseRun& run : all) {
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      if (run.is_wrong(i) && !run.is_unwritten(i)) return std::nullopt;
+      any = any || run.is_unwritten(i);
+    }
+  }
+  const std::string outputs = any ? wrong_outputs(all) : "";
+  if (outputs.empty()) return std::nullopt;
+  std::vector<ConvShape> shapes;
+  for (const DenseRun& run : all) {
+    if (!run.is_right()) shapes.push_back(run.shape);
+  }
+  return Fact{.id = "E-partly-written",
+              .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
+                          outputs + " are never written. All others are right.",
+              .cause = "The outputs with " + outputs +
+                       " are left out: the loop, the grid, the guard or the store does not reach "
+                       "them.",
+              .next =
+                  "Follow the variable of this rule from its first value to its last, and to "
+                  "the line that stores."};
+}
+
+std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {
+  constexpr std::int64_t kMostOutputs = 200'000;
+  constexpr std::int64_t kMostWork = 50'000'000;
+  if (shape.output_size() > kMostOutputs || shape.multiply_adds() > kMostWork) return std::nullopt;
+  const std::vector<DenseRun> runs = {run_dense(program, shape, few_bits)};
+  if (runs.front().answer.kind != Answer::Kind::kNumbers || runs.front().is_right()) {
+    return std::nullopt;
+  }
+  for (const auto find : {find_unwritten, find_function, find_carried_sum}) {
+    if (auto fact = find(runs)) return fact;
+  }
+  const std::string outputs = wrong_outputs(runs);
+  if (outputs.empty()) return std::nullopt;
+  return Fact{.measured = "At this shape exactly the outputs with " + outputs + " are wrong." +
+                          neighbourhood(runs.front())};
+}
+
 std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
                               const std::optional<ConvShape>& must) {
   std::vector<DenseRun> all;
@@ -218,6 +260,9 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     all.push_back(std::move(run));
   }
   if (wrong.empty()) return std::nullopt;
+  if (!must) {
+    if (auto fact = find_unwritten(all)) return fact;
+  }
   if (must) {
     DenseRun run = run_dense(program, *must, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;

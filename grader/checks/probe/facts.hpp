@@ -14,4 +14,7 @@ namespace convlab::grader::probe {
 std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
                               const std::optional<ConvShape>& must = {});
 
+/// The same without a look at single products: what the numbers of one run at a larger shape tell.
+std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits);
+
 }  // namespace convlab::grader::probe

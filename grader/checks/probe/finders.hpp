@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,17 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs);
 
 /// Each wrong output has, in addition, the value of another one.
 std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs);
+
+/// What a call takes over from an earlier call.
+/// @param restart  begins a new process
+std::optional<Fact> find_kept(Program& program, const std::function<void()>& restart,
+                              const ConvShape& shape, bool few_bits);
+
+/// Right outputs but for those that are never written: which ones.
+std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all);
+
+/// In slices: which image's sums stand where, from the first wrong image on.
+std::optional<Fact> find_moved_images(const DenseRun& run);
 
 /// Of products that are all right: which are missing, or count several times.
 std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all);

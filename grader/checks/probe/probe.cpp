@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/facts.hpp"
+#include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/shapes.hpp"
 
 namespace convlab::grader::probe {
@@ -105,7 +107,10 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
                                     const ConvShape& failing, bool any_shape) {
   StageProgram program(submission, stage, kFaults);
   const bool few_bits = stage.precision != Precision::kFp32;
-  if (any_shape) return find_fact(program, probe_shapes(), few_bits);
+  if (any_shape) {
+    if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
+    return find_in_large(program, failing, few_bits);
+  }
   const auto found = promised(failing);
   if (!found) return std::nullopt;
   const ConvShape must = *found;
@@ -116,12 +121,47 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   return find_fact(program, {wide, high}, few_bits, must);
 }
 
+std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,
+                               const ConvShape& failing, bool any_shape) {
+  auto shape = any_shape ? std::optional(ConvShape{2, 2, 2, 5, 6, 2, 1}) : promised(failing);
+  if (!shape) return std::nullopt;
+  shape->batch = std::min(shape->batch, 2);
+  StageProgram program(submission, stage, kFaults);
+  return find_kept(
+      program, [&] { submission.restart(); }, *shape, stage.precision != Precision::kFp32);
+}
+
+std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
+                                 const ConvShape& failing, int memory) {
+  StageProgram program(submission, stage, kFaults,
+                       {"CONVLAB_EMU_MEMORY=" + std::to_string(memory)});
+  const DenseRun run = run_dense(program, failing, stage.precision != Precision::kFp32);
+  if (run.answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+  return find_moved_images(run);
+}
+
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage) {
-  // An emulated device then clears megabytes for each allocation, so there are only two shapes.
+  // An emulated device then clears megabytes for each allocation, so there are few shapes.
   StageProgram program(submission, stage, kFaults, {"CONVLAB_EMU_READS=forgiven:0"});
-  const std::vector<ConvShape> two(probe_shapes().begin(), probe_shapes().begin() + 2);
-  auto fact = find_fact(program, two, stage.precision != Precision::kFp32);
-  return fact && fact->predicts ? fact : std::nullopt;
+  const bool few_bits = stage.precision != Precision::kFp32;
+  const std::vector<ConvShape> shapes(probe_shapes().begin(), probe_shapes().begin() + 3);
+  if (auto fact = find_fact(program, shapes, few_bits)) {
+    const bool is_clear = fact->predicts || fact->id == "E-terms";
+    return is_clear ? fact : std::nullopt;
+  }
+  for (const ConvShape& shape : shapes) {
+    if (!run_dense(program, shape, few_bits).is_right()) return std::nullopt;
+  }
+  return Fact{.id = "E-outside",
+              .measured = "Measured at " + shapes_text(shapes) +
+                          ", with room beside the arrays: every output is right. So what is read "
+                          "or written outside has no part in any output.",
+              .cause =
+                  "An index runs too far: something is computed that does not exist. The bound "
+                  "of a loop or of a guard is too large, or the guard is missing.",
+              .next =
+                  "Which variables does the index of this line have? Compare the last value "
+                  "that each may take with the last one that exists."};
 }
 
 FailingShapes shapes_that_fail(Submission& submission, const StageInfo& stage,

@@ -27,6 +27,14 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
 /// The finding with what was measured, and its cause.
 Finding with_rounding(Finding found, const Rounding& rounding);
 
+/// What a stage takes over from an earlier call.
+std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,
+                               const ConvShape& failing, bool any_shape);
+
+/// Which images a stage mixes up that is wrong at this shape with the device's memory in MiB.
+std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
+                                 const ConvShape& failing, int memory);
+
 /// As measure_mistake, for a stage that reads outside its arrays: such reads are forgiven
 /// meanwhile. Only an index that has a name counts.
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage);

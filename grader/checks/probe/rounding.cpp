@@ -168,10 +168,11 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
     const std::string which = same              ? "Input and weights were"
                               : input < weights ? "The input was"
                                                 : "The weights were";
-    const std::string measured =
-        kept(same ? "each factor" : input < weights ? "the input" : "the array of the weights",
-             std::min(input, weights)) +
-        range(overflows);
+    const std::string measured = kept(same              ? "each factor"
+                                      : input < weights ? "the input"
+                                                        : "the array of the weights",
+                                      std::min(input, weights)) +
+                                 range(overflows);
     const bool is_promised = may_be_half && std::min(input, weights) >= kBitsOfHalf;
     if (!own.empty() && !is_promised) {
       return {measured, which + " rounded to " + own + "." +

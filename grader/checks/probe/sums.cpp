@@ -46,6 +46,59 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   return fact;
 }
 
+std::optional<Fact> find_moved_images(const DenseRun& run) {
+  const ConvShape& s = run.shape;
+  const std::int64_t size = s.output_image_size();
+  const auto& output = run.answer.output;
+  // The place of an image's sums at or behind `from`; the number of outputs if there is none.
+  const auto place_of = [&](int image, std::int64_t from) {
+    const auto begin = run.right.begin() + image * size;
+    return std::search(output.begin() + from, output.end(), begin,
+                       begin + std::min<std::int64_t>(size, 16),
+                       [](float got, double right) { return static_cast<double>(got) == right; }) -
+           output.begin();
+  };
+  const auto holds = [&](int at, int image) {
+    return std::equal(run.right.begin() + image * size, run.right.begin() + (image + 1) * size,
+                      output.begin() + at * size,
+                      [](double right, float got) { return static_cast<double>(got) == right; });
+  };
+  int first = 0;
+  while (first < s.batch && holds(first, first)) ++first;
+  if (first == s.batch) return std::nullopt;
+  Fact fact{.id = "E-slices"};
+  for (int image = 0; image < s.batch; ++image) {
+    if (!holds(first, image)) continue;
+    fact.measured = "Measured: image " + number(first) + " of the output holds the sums of image " +
+                    number(image) + (first > 0 ? "; all before it are right." : ".");
+    fact.cause = image < first
+                     ? "The slice that begins at image " + number(first) +
+                           " reads the input of image " + number(image) +
+                           ": the pointer or index of the input does not move on."
+                     : "The sums of image " + number(image) + " overwrite those of image " +
+                           number(first) + ": the pointer or index of the output does not move on.";
+    return fact;
+  }
+  // Its slice may have begun before: where do the sums of the next images stand?
+  for (int image = 1; image < s.batch; ++image) {
+    const std::int64_t right = image * size;
+    const std::int64_t found = place_of(image, 0);
+    if (found == right || found == std::ssize(output) || found % image != 0) continue;
+    const std::int64_t step = found / image;
+    std::string name;
+    if (step == s.input_image_size()) name = ", C·H·W for each image before it";
+    if (step == s.out_height() * s.out_width()) name = ", H_out·W_out for each image before it";
+    fact.measured = "Measured: the sums of image " + number(image) + " are stored from element " +
+                    number(found) + " of the output on" + name + "; right is " + number(right) +
+                    ", M·H_out·W_out for each image.";
+    fact.cause = "The slice that begins at image " + number(image) +
+                 " stores at a wrong place: the pointer or index of the output moves on by another "
+                 "number than M·H_out·W_out for each image.";
+    return fact;
+  }
+  return std::nullopt;
+}
+
 std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   const auto all = [&](const auto& same) {
     for (const DenseRun& run : runs) {
