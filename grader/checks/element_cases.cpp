@@ -179,30 +179,38 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
                      const Call& call, const std::string& where, ElementCase::Probe probes) {
   const bool any_shape = probes == ElementCase::Probe::kAnyShape;
-  if (auto kept = find_kept_state(submission, stage, wrong, where)) {
-    if (probes == ElementCase::Probe::kNone) return *kept;
+  const auto kept_state = find_kept_state(submission, stage, wrong, where);
+  if (probes != ElementCase::Probe::kNone) {
+    const KeptArrays kept(wrong);
     const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape);
-    return fact ? named(*fact, kept->seen) : *kept;
+    kept.restore(submission, wrong);
+    if (fact) {
+      return named(*fact, kept_state ? kept_state->seen
+                                     : "In " + where + ": " + describe(wrong.shape, wrong.report));
+    }
   }
+  if (kept_state) return *kept_state;
   const float* output = wrong.arrays.output;
   const bool is_infinite = std::any_of(output, output + wrong.shape.output_size(),
                                        [](float each) { return std::isinf(each); });
   // Whole numbers come out exactly whatever is rounded, and were right in the cases before. All
   // other errors are a matter of rounding if they are small.
+  const bool is_nearly = is_nearly_right(wrong);
   const bool may_be_rounding =
-      wrong.report.unwritten == 0 &&
-      (wrong.tolerance.bound > 0.0 || is_nearly_right(wrong) || is_infinite);
+      is_nearly || is_infinite || (wrong.tolerance.bound > 0.0 && wrong.report.not_finite == 0);
   if (probes != ElementCase::Probe::kNone && may_be_rounding) {
     const KeptArrays kept(wrong);
     const auto rounding =
         probe::rounding_of(submission, stage, wrong.shape, any_shape, is_infinite);
     kept.restore(submission, wrong);
-    if (rounding) return with_rounding(lost_precision(wrong, where), *rounding);
+    if (rounding && (is_nearly || rounding->is_named)) {
+      return with_rounding(lost_precision(wrong, where), *rounding);
+    }
   }
   if (auto found = explain_on_device(submission, stage, wrong, call, where)) {
     if (found->id != "E-partly-written" || probes == ElementCase::Probe::kNone) return *found;
     const KeptArrays kept(wrong);
-    const auto fact = probe::measure_mistake(submission, stage, wrong.shape, any_shape);
+    const auto fact = probe::measure_mistake(submission, stage, wrong.shape, any_shape, true);
     kept.restore(submission, wrong);
     if (!fact || fact->cause.empty()) return *found;
     // What the device noted stands beside what was measured.
@@ -238,7 +246,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
 // A case of a few numbers shows that something is wrong, but not what. One with many images, maps,
 // channels and windows, all different, shows the pattern.
 std::optional<Finding> find_in_larger_case(Submission& submission, const StageInfo& stage,
-                                           std::uint64_t seed) {
+                                           std::uint64_t seed, ElementCase::Probe probes) {
   std::optional<Finding> found;
   for (const ConvShape& shape :
        {ConvShape{3, 5, 4, 12, 14, 3, 1}, ConvShape{2, 3, 2, 13, 13, 3, 1}}) {
@@ -252,7 +260,7 @@ std::optional<Finding> find_in_larger_case(Submission& submission, const StageIn
         oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance)};
     if (compared.report.passed(shape)) continue;
     const std::string where = "a larger case (" + to_string(shape) + ")";
-    found = name_mistake(submission, stage, compared, call, where, ElementCase::Probe::kNone);
+    found = name_mistake(submission, stage, compared, call, where, probes);
     if (found && found->id != "E-wrong") break;
   }
   return found;
@@ -305,6 +313,18 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   const Call call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
+    if (test.probe != ElementCase::Probe::kNone && call.failure->fault) {
+      submission.restart();
+      const bool fails_again = submission.run(stage.id).failure.has_value();
+      const auto kept = fails_again
+                            ? std::nullopt
+                            : probe::kept_state(submission, stage, test.shape,
+                                                test.probe == ElementCase::Probe::kAnyShape);
+      if (kept) {
+        outcome.finding = named(*kept, outcome.finding->seen);
+        return outcome;
+      }
+    }
     const bool has_place =
         call.failure->fault.has_value() && !outcome.finding->id.starts_with("E-timeout");
     if (outcome.finding->id == "E-outside" && test.probe != ElementCase::Probe::kNone) {
@@ -342,8 +362,9 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       outcome.finding = finding("E-uninitialised", outcome.finding->seen);
     } else if (constexpr int kFew = 50;
                test.shape.output_size() < kFew &&
-               (outcome.finding->id == "E-wrong" || outcome.finding->id == "E-never-written")) {
-      const auto larger = find_in_larger_case(submission, stage, seed);
+               (outcome.finding->id == "E-wrong" || outcome.finding->id == "E-never-written" ||
+                outcome.finding->id == "E-unwritten-memory")) {
+      const auto larger = find_in_larger_case(submission, stage, seed, test.probe);
       // Whole numbers, as in exact cases, are the same in every class and type.
       const bool explains =
           larger && larger->id != "E-wrong" && !(test.exact && larger->id == "E-precision");

@@ -147,7 +147,8 @@ const std::vector<Diagnosis>& catalogue() {
        "The output is not zero when the function is called, and += adds to these old values.",
        "Add up in a local variable that starts at 0.0f, and store it once at the end."},
       {"E-nan", "the output holds NaN or infinity",
-       "A variable is used before it has a value, or a read goes outside the arrays.",
+       "Something is used before it has a value: a variable, or memory that was not filled or "
+       "cleared. Or a read goes outside the arrays.",
        "Check that the sum starts at zero: float sum = 0.0f; then check the indices of the line "
        "that adds."},
       {"E-writes-outside", "the program writes outside its output",

@@ -126,8 +126,8 @@ const std::vector<Letter>& letters() {
       {"(H - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel + 1; },
        6},
       {"(W - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel + 1; }, 6},
-      {"(W - K)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel; }, 6},
-      {"(H - K)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel; }, 6},
+      {"(W - K)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel; }, 8},
+      {"(H - K)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel; }, 8},
       {"(H + K)", [](const ConvShape& s) -> std::int64_t { return s.height + s.kernel; }, 6},
       {"(W + K)", [](const ConvShape& s) -> std::int64_t { return s.width + s.kernel; }, 6},
   };

@@ -56,8 +56,10 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
           [&, tile](const Label& at) { return flat(at) % tile; });
     }
   }
-  for (const int tile : {4, 8, 16, 32}) {
+  for (const int tile : {2, 4, 8, 16, 32}) {
     const std::string by = " % " + number(tile);
+    add("(h·W_out + w)" + by, 0, "", 4,
+        [&s, tile](const Label& at) { return (at.h * s.out_width() + at.w) % tile; });
     add("m" + by, 0, "", 3, [tile](const Label& at) { return at.m % tile; });
     add("h" + by, 0, "", 3, [tile](const Label& at) { return at.h % tile; });
     add("w" + by, 0, "", 3, [tile](const Label& at) { return at.w % tile; });
@@ -69,8 +71,16 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
                         const std::vector<std::vector<bool>>& marked) {
   constexpr std::size_t kMany = 500;
   std::optional<std::vector<Rule>> rules;
+  const auto has = [&](std::size_t i, bool mark) {
+    return std::ranges::find(marked[i], mark) != marked[i].end();
+  };
+  // Where all are marked, a variable may have one value only, and no rule can be made of it.
+  bool some_partly = false;
   for (std::size_t i = 0; i < features.size(); ++i) {
-    if (std::ranges::find(marked[i], true) == marked[i].end()) continue;
+    some_partly = some_partly || (has(i, true) && has(i, false));
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (!has(i, true) || (some_partly && !has(i, false))) continue;
     std::vector<Rule> own = find_rules(features[i], marked[i], kMany);
     if (rules) {
       std::set<std::string> known;
@@ -81,8 +91,10 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
     }
   }
   for (std::size_t i = 0; rules && i < features.size(); ++i) {
-    if (std::ranges::find(marked[i], true) != marked[i].end()) continue;
-    std::erase_if(*rules, [&](const Rule& rule) { return holds_somewhere(rule, features[i]); });
+    if (has(i, true) && has(i, false)) continue;
+    std::erase_if(*rules, [&](const Rule& rule) {
+      return holds_somewhere(rule, features[i]) != has(i, true);
+    });
   }
   return !rules || rules->empty() ? "" : rules->front().text;
 }

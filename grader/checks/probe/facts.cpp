@@ -214,12 +214,18 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
       any = any || run.is_unwritten(i);
     }
   }
-  const std::string outputs = any ? wrong_outputs(all) : "";
-  if (outputs.empty()) return std::nullopt;
+  // Where nothing is written, every rule holds.
+  std::vector<DenseRun> some;
   std::vector<ConvShape> shapes;
   for (const DenseRun& run : all) {
+    bool wrote = false;
+    for (std::size_t i = 0; i < run.right.size() && !wrote; ++i) wrote = !run.is_unwritten(i);
+    if (!wrote) continue;
+    some.push_back(run);
     if (!run.is_right()) shapes.push_back(run.shape);
   }
+  const std::string outputs = any ? wrong_outputs(some) : "";
+  if (outputs.empty()) return std::nullopt;
   return Fact{.id = "E-partly-written",
               .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
                           outputs + " are never written. All others are right.",
@@ -239,6 +245,9 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   if (runs.front().answer.kind != Answer::Kind::kNumbers || runs.front().is_right()) {
     return std::nullopt;
   }
+  // A single sum is a function of anything.
+  constexpr std::size_t kEnough = 20;
+  if (runs.front().right.size() < kEnough) return std::nullopt;
   for (const auto find : {find_unwritten, find_function, find_carried_sum}) {
     if (auto fact = find(runs)) return fact;
   }
@@ -279,6 +288,12 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   }
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
+  // A store or a sum in the wrong place is wrong at every shape.
+  const bool some_right = wrong.size() < all.size();
+  if (fact && some_right && (fact->id == "E-stored-early" || fact->id == "E-last-tap")) {
+    fact->id = "E-terms";
+    fact->cause.erase(std::min(fact->cause.find(" It looks as if"), fact->cause.size()));
+  }
   if (!fact && !outputs.empty()) {
     fact = Fact{.measured = "Exactly the outputs with " + outputs + " are wrong." +
                             neighbourhood(wrong.front())};

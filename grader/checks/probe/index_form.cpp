@@ -156,6 +156,11 @@ Fact index_fact(const IndexForm& form, const NamedIndex& index,
     fact.measured += "\nA number without a name is that of " + to_string(shapes.front()) + ".";
   }
   fact.cause = "In the index of the " + array + ": " + differences(form, index) + ".";
+  if (fact.id == "E-transposed-weights") {
+    fact.cause +=
+        " Or p and q are exchanged where the pixel is computed: that gives the same "
+        "products.";
+  }
   if (fact.id == "E-index") {
     fact.next = "Find the line with " + array + "[…] and compare it with the second formula: " +
                 "variables, factors and parentheses.";

@@ -95,6 +95,13 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
                                           with_tiles_transposed(input, of_input)),
                                   of_result);
         if (result != got) continue;
+        if (of_result > 1 && of_result == of_weights && of_result == of_input) {
+          return fact_of("E-index",
+                         "the two factors are exchanged in each " + number(of_result) + " × " +
+                             number(of_result) + " product: input times weights",
+                         "A product of matrices has an order: rows of the weights times columns "
+                         "of the input. Look at the two loads and at the product.");
+        }
         std::vector<std::string> parts;
         if (of_weights > 1) parts.push_back(tile_text(of_weights, "the weights"));
         if (of_input > 1) parts.push_back(tile_text(of_input, "the unrolled input"));

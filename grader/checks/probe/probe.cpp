@@ -1,7 +1,9 @@
 #include "grader/checks/probe/probe.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "grader/checks/probe/facts.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/shapes.hpp"
+#include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader::probe {
 
@@ -29,6 +32,9 @@ class StageProgram : public Program {
     submission_.set_environment({});
   }
 
+  /// What is NaN was never written.
+  void mark_nan() { marks_nan_ = true; }
+
  private:
   Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
     const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
@@ -41,7 +47,13 @@ class StageProgram : public Program {
       const bool hangs = call.failure->kind == Failure::Kind::kTimeout;
       return {hangs ? Answer::Kind::kTimeout : Answer::Kind::kFault};
     }
-    return {.output = {arrays.output, arrays.output + shape.output_size()}};
+    Answer answer{.output = {arrays.output, arrays.output + shape.output_size()}};
+    if (marks_nan_) {
+      std::ranges::replace_if(
+          answer.output, [](float each) { return std::isnan(each); },
+          std::bit_cast<float>(oracle::kPoisonBits));
+    }
+    return answer;
   }
 
   // A new process begins at zero.
@@ -54,6 +66,7 @@ class StageProgram : public Program {
   Submission& submission_;
   const StageInfo& stage_;
   double last_s_ = 0.0;
+  bool marks_nan_ = false;
 };
 
 // Each costs a new process.
@@ -104,8 +117,10 @@ Finding with_rounding(Finding found, const Rounding& rounding) {
 }
 
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape) {
+                                    const ConvShape& failing, bool any_shape,
+                                    bool nan_is_unwritten) {
   StageProgram program(submission, stage, kFaults);
+  if (nan_is_unwritten) program.mark_nan();
   const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) {
     if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
@@ -146,14 +161,23 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
   const bool few_bits = stage.precision != Precision::kFp32;
   const std::vector<ConvShape> shapes(probe_shapes().begin(), probe_shapes().begin() + 3);
   if (auto fact = find_fact(program, shapes, few_bits)) {
-    const bool is_clear = fact->predicts || fact->id == "E-terms";
+    const bool is_clear = fact->predicts || (fact->id == "E-terms" && !fact->cause.empty());
     return is_clear ? fact : std::nullopt;
   }
+  std::vector<ConvShape> failing;
   for (const ConvShape& shape : shapes) {
     if (!run_dense(program, shape, few_bits).is_right()) return std::nullopt;
   }
+  submission.set_environment({});
+  for (const ConvShape& shape : shapes) {
+    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
+    std::fill_n(arrays.input, shape.input_size(), 1.0F);
+    std::fill_n(arrays.weights, shape.weights_size(), 1.0F);
+    if (submission.run(stage.id).failure) failing.push_back(shape);
+  }
+  if (failing.size() < 2) return std::nullopt;
   return Fact{.id = "E-outside",
-              .measured = "Measured at " + shapes_text(shapes) +
+              .measured = "Measured at " + shapes_text(failing) +
                           ", with room beside the arrays: every output is right. So what is read "
                           "or written outside has no part in any output.",
               .cause =

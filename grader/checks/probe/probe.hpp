@@ -15,8 +15,10 @@ namespace convlab::grader::probe {
 /// there.
 /// @param failing    at which the stage is wrong
 /// @param any_shape  it must be right at every shape; if not, the fact must explain `failing`
+/// @param nan_is_unwritten  the outputs that are NaN were never written in the device's memory
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape);
+                                    const ConvShape& failing, bool any_shape,
+                                    bool nan_is_unwritten = false);
 
 /// For a stage whose output is nearly right: what it rounds. Nothing if it does more than that:
 /// then an index or a term is wrong.

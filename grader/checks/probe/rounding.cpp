@@ -188,7 +188,8 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
               ? kept("the output", result) + "."
               : "Measured: no single number, product or sum of two numbers loses bits.",
           "The method has errors that a plain sum does not have: differences of large numbers, a "
-          "transform, or fast-math."};
+          "transform, or fast-math.",
+          false};
 }
 
 }  // namespace convlab::grader::probe

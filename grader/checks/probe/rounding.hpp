@@ -16,6 +16,7 @@ bool only_rounds(Program& program, const std::vector<ConvShape>& shapes);
 struct Rounding {
   std::string measured{};  ///< one example that can be followed by hand
   std::string cause{};
+  bool is_named = true;  ///< which number, and its type
 };
 
 /// @param shape        with three taps at least

@@ -120,6 +120,12 @@ std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
           [&](const ConvShape& s) -> std::int64_t { return size.of(s) % by != 0 ? 1 : 0; });
     }
   }
+  for (const int by : {8, 16, 32}) {
+    add("H_out or W_out is no multiple of " + std::to_string(by), 3, true,
+        [&](const ConvShape& s) -> std::int64_t {
+          return s.out_height() % by != 0 || s.out_width() % by != 0 ? 1 : 0;
+        });
+  }
   add("H ≠ W", 2, true, [](const ConvShape& s) { return s.height != s.width ? 1 : 0; });
   add("H > W", 3, true, [](const ConvShape& s) { return s.height > s.width ? 1 : 0; });
   add("H < W", 3, true, [](const ConvShape& s) { return s.height < s.width ? 1 : 0; });
@@ -173,6 +179,11 @@ ConvShape drawn(std::mt19937_64& engine) {
   s.height = s.kernel + size() - 1;
   s.width = engine() % 4 == 0 ? s.height : s.kernel + size() - 1;
   if (engine() % 4 == 0) s.width += 16;
+  if (engine() % 5 == 0) {  // whole tiles
+    constexpr int kTile = 16;
+    s.height = (kTile * draw(1, 2) - 1) * s.stride + s.kernel;
+    s.width = (kTile * draw(1, 2) - 1) * s.stride + s.kernel;
+  }
   return s;
 }
 
@@ -207,6 +218,12 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
         if (is_possible(next) && !program.is_over()) tried.fails(next);
       }
     }
+  }
+  for (const int tile : {8, 16, 32}) {
+    ConvShape next = study.smallest;
+    next.height = (tile - 1) * next.stride + next.kernel;
+    next.width = (tile - 1) * next.stride + next.kernel;
+    if (is_possible(next) && !program.is_over()) tried.fails(next);
   }
   std::mt19937_64 engine(11);
   constexpr int kRounds = 5;

@@ -20,9 +20,14 @@ std::optional<Fact> find_kept(Program& program, const std::function<void()>& res
   const Answer after = second(other.input, other.weights);
   const Answer after_same_input = second(own.input, other.weights);
   const Answer after_same_weights = second(other.input, own.weights);
-  for (const Answer* each : {&after, &after_same_input, &after_same_weights}) {
-    if (each->kind != Answer::Kind::kNumbers) return std::nullopt;
-  }
+  const auto is_right = [&](const Answer& answer) {
+    return answer.kind == Answer::Kind::kNumbers &&
+           std::ranges::equal(own.right, answer.output, [](double right, float got) {
+             return right == static_cast<double>(got);
+           });
+  };
+  restart();
+  const bool right_alone = is_right(program.run(shape, own.input, own.weights));
   // NaN is equal to nothing.
   const auto same = [](const Answer& a, const Answer& b) {
     return std::equal(a.output.begin(), a.output.end(), b.output.begin(), b.output.end(),
@@ -30,7 +35,32 @@ std::optional<Fact> find_kept(Program& program, const std::function<void()>& res
   };
   const bool of_input = !same(after, after_same_input);
   const bool of_weights = !same(after, after_same_weights);
-  if (!of_input && !of_weights) return std::nullopt;
+  if (!of_input && !of_weights) {
+    if (!right_alone) return std::nullopt;
+    Fact fact{.id = "E-replay"};
+    if (!is_right(after)) {
+      fact.measured = "Measured at " + to_string(shape) +
+                      ": the first call of a new process is right, the second is not, whatever "
+                      "numbers the first had.";
+      fact.cause =
+          "A step is done in the first call only, or what it needs is gone afterwards: a "
+          "static flag such as `first`, or memory that is freed.";
+      fact.next = "Look for static and global variables: do in every call what they skip.";
+      return fact;
+    }
+    ConvShape smaller = shape;
+    smaller.height -= 2, smaller.width -= 1, smaller.batch = 1;
+    restart();
+    run_dense(program, smaller, few_bits, 2);
+    if (is_right(program.run(shape, own.input, own.weights))) return std::nullopt;
+    fact.measured = "Measured: " + to_string(shape) +
+                    " is right in a new process, and wrong after " + to_string(smaller) + ".";
+    fact.cause =
+        "A size of an earlier call is still used: in a static or global variable, or as "
+        "the size of memory that is allocated once.";
+    fact.next = "Compute every size from the shape of the call, and allocate for it.";
+    return fact;
+  }
   // Not by chance, such as a race.
   if (!same(after, second(other.input, other.weights))) return std::nullopt;
 

@@ -43,6 +43,9 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   fact.measured = "Measured at " + shapes_text(shapes) +
                   ": every stored number is a right sum, but of another output." +
                   neighbourhood(runs.front());
+  fact.cause =
+      "Right sums stand in each other's place: the index of the store is wrong for a part "
+      "of the outputs, or a vector has its components in another order.";
   return fact;
 }
 

@@ -91,7 +91,10 @@ class Codes {
   /// @param value  in each round
   [[nodiscard]] std::vector<Part> parts_of(const std::array<double, 2>& value) const {
     if (const auto one = places_.find(key(value)); one != places_.end()) return {{one->second}};
-    for (const double factor : {-1.0, 2.0, 3.0, 4.0, 8.0, 16.0, 0.5, 0.25}) {
+    std::vector<double> factors = {-1.0, 0.5, 0.25};
+    constexpr int kMostTimes = 64;
+    for (int times = 2; times <= kMostTimes; ++times) factors.push_back(times);
+    for (const double factor : factors) {
       const auto scaled = places_.find(key({value[0] / factor, value[1] / factor}));
       if (scaled != places_.end() && scaled->second >= 0 && scaled->second < size_) {
         return {{scaled->second, factor}};
