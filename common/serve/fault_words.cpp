@@ -420,6 +420,12 @@ FaultWords words_of(const FaultRecord& fault, const std::optional<ConvShape>& sh
       break;
     case FaultKind::kWarp:
       words = {"E-warp", text_and_places};
+      if (fault.text.find("leading dimension") != std::string::npos) {
+        words.cause =
+            "The leading dimension is the distance from one row of the array to the next, in "
+            "elements. A row of the fragment does not fit into it.";
+        words.next = "Pass the row length of the array that this line loads or stores.";
+      }
       break;
     case FaultKind::kMisaligned:
       words = {"E-misaligned", text_and_places};

@@ -1,0 +1,163 @@
+// What the probe says about programs that only round, that keep numbers, or that mix up images.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/base/testing/catch.hpp"
+#include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/rounding.hpp"
+#include "reference/oracle/comparison.hpp"
+
+using namespace convlab;
+using namespace convlab::grader::probe;
+
+namespace {
+
+float with_bits(float value, int bits) {
+  int exponent = 0;
+  const float fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+/// Right sums of numbers that were changed.
+struct Rounds : Program {
+  Rounds() : Program(40) {}
+
+  using Change = std::function<float(float)>;
+  Change input = [](float value) { return value; };
+  Change weight = input;
+  Change sum = input;
+  Change stored = input;
+
+ private:
+  Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+    Answer answer;
+    for (std::int64_t o = 0; o < s.output_size(); ++o) {
+      Label at = output_label(s, o);
+      float value = 0.0F;
+      for (at.c = 0; at.c < s.in_channels; ++at.c) {
+        for (at.p = 0; at.p < s.kernel; ++at.p) {
+          for (at.q = 0; at.q < s.kernel; ++at.q) {
+            value =
+                sum(value + input(in[input_index(s, at)]) * weight(filter[weight_index(s, at)]));
+          }
+        }
+      }
+      answer.output.push_back(stored(value));
+    }
+    return answer;
+  }
+};
+
+constexpr ConvShape kShape{1, 2, 2, 5, 6, 2, 1};
+
+std::string cause_of(Rounds& program) {
+  REQUIRE(only_rounds(program, {kShape}));
+  return measure_rounding(program, kShape, false).cause;
+}
+
+float half(float value) {
+  return std::abs(value) >= 65520.0F ? std::copysign(INFINITY, value) : with_bits(value, 11);
+}
+
+}  // namespace
+
+TEST_CASE("probe: which number is rounded, and to which type") {
+  Rounds input;
+  input.input = half;
+  CHECK(cause_of(input) == "The input was rounded to half.");
+  Rounds weights;
+  weights.weight = [](float value) { return with_bits(value, 8); };
+  CHECK(cause_of(weights) == "The weights were rounded to bfloat16.");
+  Rounds sums;
+  sums.sum = half;
+  CHECK(cause_of(sums) == "The sums are kept in half, not in float.");
+  Rounds stored;
+  stored.stored = half;
+  CHECK(cause_of(stored).starts_with("The stored value was rounded to half"));
+  Rounds whole;
+  whole.sum = [](float value) { return std::trunc(value); };
+  CHECK(cause_of(whole).starts_with("The sum is an int"));
+  Rounds fixed;
+  fixed.input = [](float value) { return std::trunc(value * 128.0F) / 128.0F; };
+  CHECK(cause_of(fixed) == "The input was rounded to a multiple of 2^-7.");
+}
+
+TEST_CASE("probe: a wrong factor is no rounding, and noise has no type") {
+  Rounds scaled;
+  scaled.stored = [](float value) { return 2.0F * value; };
+  CHECK_FALSE(only_rounds(scaled, {kShape}));
+  Rounds noisy;
+  noisy.stored = [](float value) { return value * (1.0F + 0x1p-15F); };
+  CHECK(only_rounds(noisy, {kShape}));
+  CHECK_FALSE(measure_rounding(noisy, kShape, false).is_named);
+}
+
+TEST_CASE("probe: numbers beyond a half become infinite") {
+  Rounds sums;
+  sums.sum = half;
+  const auto found = find_overflow(sums, kShape);
+  REQUIRE(found);
+  CHECK(found->measured == "Measured: 2^15 comes out right, 2^16 as infinity.");
+  Rounds right;
+  CHECK_FALSE(find_overflow(right, kShape));
+}
+
+TEST_CASE("probe: what a call takes over from an earlier call") {
+  struct Keeps : Rounds {
+    bool adds = false;
+    std::vector<float> sums{};
+
+    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+      if (first_.size() == 0) first_ = filter;
+      Answer answer;
+      for (const double sum : right_sums(s, in, adds ? filter : first_)) {
+        answer.output.push_back(static_cast<float>(sum));
+      }
+      if (!adds) return answer;
+      sums.resize(answer.output.size());
+      for (std::size_t i = 0; i < sums.size(); ++i) answer.output[i] = sums[i] += answer.output[i];
+      return answer;
+    }
+    void restart() { first_ = Numbers(0), sums.clear(); }
+
+   private:
+    Numbers first_{0};
+  };
+  Keeps weights;
+  auto fact = find_kept(
+      weights, [&] { weights.restart(); }, kShape, false);
+  REQUIRE(fact);
+  CHECK(fact->cause.starts_with("A copy of the weights is made in the first call"));
+  Keeps sums;
+  sums.adds = true;
+  fact = find_kept(
+      sums, [&] { sums.restart(); }, kShape, false);
+  REQUIRE(fact);
+  CHECK(fact->cause.starts_with("Sums are kept from one call to the next"));
+  Rounds right;
+  CHECK_FALSE(find_kept(
+      right, [] {}, kShape, false));
+}
+
+TEST_CASE("probe: which images slices mix up") {
+  Rounds right;
+  DenseRun run = run_dense(right, {5, 2, 2, 5, 6, 2, 1}, false);
+  CHECK_FALSE(find_moved_images(run));
+  const std::ptrdiff_t image = run.shape.output_image_size();
+  DenseRun repeated = run;
+  std::copy_n(run.answer.output.begin(), 2 * image, repeated.answer.output.begin() + 3 * image);
+  auto fact = find_moved_images(repeated);
+  REQUIRE(fact);
+  CHECK(fact->measured ==
+        "Measured: image 3 of the output holds the sums of image 0; all before it are right.");
+  CHECK(fact->cause.find("index of the input does not move on") != std::string::npos);
+  DenseRun moved = run;
+  std::copy_n(run.answer.output.begin() + 2 * image, image, moved.answer.output.begin() + 2 * 40);
+  fact = find_moved_images(moved);
+  REQUIRE(fact);
+  CHECK(fact->measured.find("stored from element 80") != std::string::npos);
+}
