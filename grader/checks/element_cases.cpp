@@ -329,7 +329,12 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         call.failure->fault.has_value() && !outcome.finding->id.starts_with("E-timeout");
     if (outcome.finding->id == "E-outside" && test.probe != ElementCase::Probe::kNone) {
       const auto fact = probe::measure_index(submission, stage);
-      if (fact) outcome.finding = named(*fact, outcome.finding->seen);
+      const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
+      if (fact && (is_open || fact->id != "E-outside")) {
+        outcome.finding = named(*fact, outcome.finding->seen);
+      } else if (fact) {
+        outcome.finding->seen += "\n" + fact->measured;
+      }
     }
     if (has_place) add_shapes(submission, stage, test, *outcome.finding);
     return outcome;

@@ -289,7 +289,7 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
   // A store or a sum in the wrong place is wrong at every shape.
-  const bool some_right = wrong.size() < all.size();
+  const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);
   if (fact && some_right && (fact->id == "E-stored-early" || fact->id == "E-last-tap")) {
     fact->id = "E-terms";
     fact->cause.erase(std::min(fact->cause.find(" It looks as if"), fact->cause.size()));

@@ -161,8 +161,7 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
   const bool few_bits = stage.precision != Precision::kFp32;
   const std::vector<ConvShape> shapes(probe_shapes().begin(), probe_shapes().begin() + 3);
   if (auto fact = find_fact(program, shapes, few_bits)) {
-    const bool is_clear = fact->predicts || (fact->id == "E-terms" && !fact->cause.empty());
-    return is_clear ? fact : std::nullopt;
+    return fact->predicts ? fact : std::nullopt;
   }
   std::vector<ConvShape> failing;
   for (const ConvShape& shape : shapes) {
