@@ -232,7 +232,11 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   }
   if (!is_allocation) {
     const auto longest = std::max(fault.block_size[0], fault.block_size[1]);
-    const bool too_large = memory.row_bytes > 0 && longest * kFloat > memory.row_bytes;
+    // One element for each thread, as in a tile.
+    const std::int64_t threads =
+        std::int64_t{fault.block_size[0]} * fault.block_size[1] * fault.block_size[2];
+    const bool too_large = memory.row_bytes > 0 && longest * kFloat > memory.row_bytes &&
+                           threads * kFloat > memory.bytes;
     words.cause = too_large
                       ? "The block has " + std::to_string(longest) +
                             " threads in one direction, more than the tile has elements: block and "

@@ -335,9 +335,10 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
            : wanted == to_string(Step::kNewInput) ? Step::kNewInput
                                                   : Step::kConvolve;
   };
-  const PhaseTimes times =
-      request.steps ? run_in_steps(stage, shape, input, weights, output, s.device, next)
-                    : run_stage(stage, shape, input, weights, output, {.device = s.device, .emulated_calls = request.calls});
+  const PhaseTimes times = request.steps
+                               ? run_in_steps(stage, shape, input, weights, output, s.device, next)
+                               : run_stage(stage, shape, input, weights, output,
+                                           {.device = s.device, .emulated_calls = request.calls});
   withholding.reveal(output);
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;

@@ -39,12 +39,12 @@ std::string per_cent(int part, int whole) {
 
 }  // namespace
 
-std::string shares_table(const std::vector<ShownMistake>& shown) {
+std::string shares_table(const std::vector<Mistake>& mistakes) {
   constexpr std::size_t kShares = 5;
   std::map<std::string, std::array<int, kShares>> counts;
-  for (const ShownMistake& each : shown) {
-    const auto share = static_cast<std::size_t>(each.mistake.share);
-    ++counts[each.mistake.milestone][share];
+  for (const Mistake& each : mistakes) {
+    const auto share = static_cast<std::size_t>(each.share);
+    ++counts[each.milestone][share];
     ++counts["together"][share];
   }
   std::string table =

@@ -15,7 +15,7 @@ struct ShownMistake {
 };
 
 /// How much the findings tell, in Markdown: a row for each milestone, a column for each share.
-std::string shares_table(const std::vector<ShownMistake>& shown);
+std::string shares_table(const std::vector<Mistake>& mistakes);
 
 /// Renews docs/diagnoses.md: the section of each finding ends with the first mistake that gets it,
 /// with its change and what the grader says.

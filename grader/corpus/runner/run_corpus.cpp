@@ -295,19 +295,21 @@ class Tally {
 
   [[nodiscard]] bool finish_mistakes(const Options& options) const {
     std::vector<convlab::grader::ShownMistake> shown;
+    std::vector<convlab::grader::Mistake> all;
     double seconds = 0.0;
     int general = 0;
     for (const Line& line : lines_) {
       seconds += line.outcome.seconds;
       const std::string& id = line.outcome.got;
       general += id == "E-wrong" || id == "E-nan" ? 1 : 0;
+      if (line.place != "gpu") all.push_back(line.entry.mistake);
       if (line.good && line.place != "gpu") {
         shown.push_back({line.entry.mistake, line.outcome.said});
       }
     }
     const fs::path page = options.page.empty() ? kPage : fs::path(options.page);
     // Of some mistakes there are no shares.
-    const std::string table = options.names.empty() ? shares_table(shown) : "";
+    const std::string table = options.names.empty() ? shares_table(all) : "";
     if (!options.page.empty()) update_page(page, shown, table);
     std::printf("%d of %d mistakes get their finding, %d a general one; %.1f s each\n%s", caught_,
                 exploits_, general, seconds / std::max(1, exploits_), table.c_str());

@@ -46,7 +46,20 @@ TEST_CASE("mistake: whether a text quotes a line of the change") {
 TEST_CASE("mistakes: the table of their shares") {
   Mistake named{.milestone = "m1", .share = Mistake::Share::kNamed};
   Mistake passes{.milestone = "m2", .share = Mistake::Share::kPasses};
-  const std::string table = shares_table({{named, ""}, {named, ""}, {passes, ""}});
+  const std::string table = shares_table({named, named, passes});
   CHECK(table.find("| m1 | 2 | 2 | 0 | 0 | 0 | 0 | 100 % | 100 % |\n") != std::string::npos);
   CHECK(table.find("| together | 3 | 2 | 0 | 0 | 0 | 1 | 67 % | 67 % |\n") != std::string::npos);
+}
+
+TEST_CASE("mistakes: the page has the table of the corpus") {
+  const std::filesystem::path root = CONVLAB_SOURCE_DIR;
+  std::vector<Mistake> all;
+  for (const auto& each :
+       std::filesystem::recursive_directory_iterator(root / "grader/corpus/mistakes")) {
+    if (each.path().extension() != ".mistake") continue;
+    all.push_back(read_mistake(each.path(), root / "reference/solutions/typical"));
+  }
+  const std::string table = shares_table(all);
+  INFO(table);
+  CHECK(convlab::read_text(root / "docs/diagnoses.md").find(table) != std::string::npos);
 }
