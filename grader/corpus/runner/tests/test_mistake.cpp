@@ -44,8 +44,8 @@ TEST_CASE("mistake: whether a text quotes a line of the change") {
 }
 
 TEST_CASE("mistakes: the table of their shares") {
-  Mistake named{.milestone = "m1", .share = Mistake::Share::kNamed};
-  Mistake passes{.milestone = "m2", .share = Mistake::Share::kPasses};
+  Mistake named{.share = Mistake::Share::kNamed, .milestone = "m1"};
+  Mistake passes{.share = Mistake::Share::kPasses, .milestone = "m2"};
   const std::string table = shares_table({named, named, passes});
   CHECK(table.find("| m1 | 2 | 2 | 0 | 0 | 0 | 0 | 100 % | 100 % |\n") != std::string::npos);
   CHECK(table.find("| together | 3 | 2 | 0 | 0 | 0 | 1 | 67 % | 67 % |\n") != std::string::npos);
