@@ -32,12 +32,37 @@ struct Options {
   bool json = false;
 };
 
-void print_json(const StageCounts& counts) {
+// The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
+nlohmann::ordered_json requests_json(const KernelCounts& kernel) {
+  nlohmann::ordered_json json;
+  for (const AccessNote& note : kernel.accesses) {
+    nlohmann::ordered_json& sum = json[note.space + "-" + access_name(note)];
+    if (sum.is_null()) sum = nlohmann::ordered_json::object();
+    const auto add = [&](const std::string& name, std::int64_t value) {
+      sum[name] = sum.value(name, std::int64_t{0}) + value;
+    };
+    add("requests", note.requests);
+    add("lanes", note.lanes);
+    add(parts_name(note.space), note.parts);
+    add("conflicts", note.conflicts);
+  }
+  return json;
+}
+
+void print_json(const StageCounts& counts, const SourceText& sources) {
   nlohmann::ordered_json json = {{"stage", counts.stage.id}, {"shape", to_string(counts.shape)}};
   for (const Counter& counter : counters()) {
     const double value = counter.value(counts);
     json[std::string(counter.id)] =
         std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+  }
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    json["kernels"].push_back({{"kernel", kernel.launch.kernel},
+                               {"launches", kernel.launches},
+                               {"grid", kernel.launch.grid},
+                               {"block", kernel.launch.block},
+                               {"tensor_multiply_adds", kernel.tensor_multiply_adds},
+                               {"requests", requests_json(kernel)}});
   }
   std::cout << json.dump(2) << "\n";
 }
@@ -68,7 +93,7 @@ ExitCode run(const Options& options) {
                                             .layer = options.layer});
   const bool is_counted = !stage.counts.launches.empty();
   if (is_counted && options.json) {
-    print_json(stage.counts);
+    print_json(stage.counts, stage.sources);
   } else if (is_counted) {
     const StageInfo& info = stage.counts.stage;
     const std::string where = counted_where(stage.counts, options.network, stage.layer);

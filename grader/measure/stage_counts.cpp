@@ -77,10 +77,12 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
     const auto known = std::ranges::find_if(
         kernels, [&](const KernelCounts& each) { return each.launch.kernel == launch.kernel; });
     if (known != kernels.end()) {
+      ++known->launches;
       known->launched_blocks += product(launch.grid);
       continue;
     }
     KernelCounts kernel{.launch = launch,
+                        .launches = 1,
                         .blocks = product(launch.grid),
                         .launched_blocks = product(launch.grid),
                         .threads = product(launch.grid) * product(launch.block)};
@@ -93,6 +95,9 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
     }
     for (const BarrierNote& note : counts.counted.barriers) {
       if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
+    }
+    for (const ProductNote& note : counts.counted.products) {
+      if (note.kernel == launch.kernel) kernel.tensor_multiply_adds += note.multiply_adds;
     }
     std::ranges::stable_sort(kernel.accesses, {}, &AccessNote::line);
     std::ranges::stable_sort(kernel.barriers, {}, &BarrierNote::line);

@@ -35,6 +35,7 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
 /// One kernel of a stage, as it was launched, with the requests of its warps.
 struct KernelCounts {
   DeviceLaunch launch{};
+  int launches = 0;
   std::int64_t blocks = 0;           ///< of its first launch
   std::int64_t launched_blocks = 0;  ///< of all launches, whose requests and barriers are counted
   std::int64_t threads = 0;
@@ -42,6 +43,7 @@ struct KernelCounts {
   std::vector<BarrierNote> barriers{};
   std::int64_t storing = 0;         ///< threads that store an element of the output
   std::int64_t outputs_of_one = 0;  ///< elements of the output that one of them stores
+  std::int64_t tensor_multiply_adds = 0;
 };
 
 /// The kernels in the order of their launches; each of them once.

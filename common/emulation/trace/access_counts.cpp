@@ -93,9 +93,10 @@ struct Counter {
   std::uintptr_t atomic = 0;  ///< the address of the operation that has begun; 0: none
   bool atomic_counted = false;
   std::unordered_map<std::uintptr_t, Word> words;
-  std::vector<std::uint32_t> barriers;  ///< passed, by thread
-  std::vector<CallSite> sites;          ///< of the block's barriers, in order
-  std::map<Spot, AccessNote> totals;    ///< over all blocks
+  std::vector<std::uint32_t> barriers;                        ///< passed, by thread
+  std::vector<CallSite> sites;                                ///< of the block's barriers, in order
+  std::map<std::pair<std::string, Spot>, AccessNote> totals;  ///< by kernel, over all blocks
+  std::string kernel;                                         ///< of the running block
   std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< by call
   std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
   std::map<Need, NeedCount> needs;
@@ -200,7 +201,7 @@ void add_request(AccessNote& note, Parts parts, int lanes) {
 // Adds the block that is over to the totals.
 void end_block(Counter& all) {
   for (auto& [which, spot] : all.spots) {
-    AccessNote& note = all.totals[which];
+    AccessNote& note = all.totals[{all.kernel, which}];
     for (const std::uint32_t times : spot.times) {
       if (times > 0) ++note.threads;
       note.most_by_one = std::max<std::int64_t>(note.most_by_one, times);
@@ -222,6 +223,7 @@ void begin_block_if_new(Counter& all) {
   if (all.block == current_block_number) return;
   end_block(all);
   all.block = current_block_number;
+  all.kernel = BlockRunner::current()->call().name;
 }
 
 // The kind of memory, and what is known of the array when its place is met first.
@@ -253,7 +255,7 @@ Space space_of(const void* address, AccessNote& note) {
 
 void begin_spot(Counter& all, Spot spot, SpotInBlock& here, const void* address, std::size_t bytes,
                 bool atomic) {
-  AccessNote& note = all.totals[spot];
+  AccessNote& note = all.totals[{all.kernel, spot}];
   here.bytes = bytes;
   here.atomic = atomic;
   here.space = space_of(address, note);
@@ -344,9 +346,9 @@ AccessNotes take_counts() {
   end_block(all);
   all.block = 0;
   AccessNotes notes;
-  for (const auto& [spot, total] : all.totals) {
+  for (const auto& [which, total] : all.totals) {
     if (total.requests == 0 || total.space.empty()) continue;
-    const ReportPlace& source = source_of(static_cast<Place>(spot >> 1U));
+    const ReportPlace& source = source_of(static_cast<Place>(which.second >> 1U));
     AccessNote note = total;
     note.file = name_of(source.file);
     note.line = static_cast<int>(source.line);
@@ -360,15 +362,16 @@ AccessNotes take_counts() {
                               .times = barrier.times});
   }
   for (const auto& [need, count] : all.needs) {
-    add(notes.barriers, {.kernel = count.kernel,
-                         .file = name_of(need.barrier.file),
-                         .line = static_cast<int>(need.barrier.line),
-                         .variable = count.variable,
-                         .before = static_cast<int>(source_of(need.before).line),
-                         .before_writes = need.before_writes,
-                         .behind = static_cast<int>(source_of(need.behind).line),
-                         .behind_writes = all.totals.contains(spot_of(need.behind, true)),
-                         .elements = count.pairs});
+    add(notes.barriers,
+        {.kernel = count.kernel,
+         .file = name_of(need.barrier.file),
+         .line = static_cast<int>(need.barrier.line),
+         .variable = count.variable,
+         .before = static_cast<int>(source_of(need.before).line),
+         .before_writes = need.before_writes,
+         .behind = static_cast<int>(source_of(need.behind).line),
+         .behind_writes = all.totals.contains({count.kernel, spot_of(need.behind, true)}),
+         .elements = count.pairs});
   }
   const auto shorten = [&](auto& list) {
     if (list.size() <= kMostNotes) return;
@@ -465,7 +468,7 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool 
         reinterpret_cast<std::uintptr_t>(address) + piece * kPiece;
     column.mask |= 1U << row;
     if (row + 1 < kRows) continue;
-    add_request(all.totals[spot], parts_of(column, here), kRows);
+    add_request(all.totals[{all.kernel, spot}], parts_of(column, here), kRows);
     column = {};
   }
   if (here.space == Space::kShared) {

@@ -85,6 +85,7 @@ void look_for_races() {
 }
 
 void count_requests() {
+  align_to(256);  // as a GPU does: sectors depend on it
   mode = Mode::kCounts;
   observer = &access_counter();
   access_source() = take_counts;

@@ -7,13 +7,13 @@
 //          after a meeting of their warp, other blocks after the kernel, and whoever released what
 //          the thread acquired. An access races with one that its thread does not know of, if one
 //          of the two writes and they are not both atomic. The order of execution does not matter.
-// Orders   __syncthreads and its kin; __syncwarp, shuffles, votes, tiles (of the lanes in the
-// mask);
+// Orders   __syncthreads and its kin; __syncwarp and sync of tiles (of the lanes in the mask);
 //          cuda::barrier, cuda::pipeline; libcu++'s atomics unless relaxed; a fence, then an atomic
 //          or volatile write, then an atomic or volatile read of the same word; kernels of one
 //          stream, events, waits of the host.
-// Not      The products, loads and stores of fragments: any lane may touch any element, and lanes
-//          know nothing of each other afterwards. An atomic operation of CUDA C++ alone.
+// Not      Shuffles and votes. The products, loads and stores of fragments: any lane may touch any
+//          element, and lanes know nothing of each other afterwards. An atomic operation of CUDA
+//          C++ alone.
 // Pardons  Two writes that store the same value.
 // Cost     A lookup and some comparisons for each access; 16 bytes of memory for each byte used.
 // Source   Flanagan and Freund, FastTrack, PLDI 2009; PTX ISA, Memory Consistency Model.
