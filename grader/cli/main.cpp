@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
            &hint_command::add,
            &explain_command::add,
            &profile_command::add,
+           &show_command::add,
            &predict_command::add,
            &answer_command::add,
            &reset_command::add,
