@@ -79,6 +79,22 @@ SourceText sources_of_steps(const TracedStage& traced, const StepNotes& notes) {
   return used_sources(traced, files);
 }
 
+std::string nothing_text(const StepNotes& notes, const Options& options) {
+  if (notes.kernel.empty()) {
+    return "The stage launches no kernel" +
+           (options.block.empty() ? std::string() : " that has a block " + options.block) +
+           ", so there is nothing to see.";
+  }
+  const std::string block = std::to_string(notes.block[0]) + "," + std::to_string(notes.block[1]) +
+                            "," + std::to_string(notes.block[2]);
+  if (options.first > 0) {
+    return "Block " + block + " of " + notes.kernel + " has " + std::to_string(notes.first) +
+           " steps, so --first " + std::to_string(options.first) + " leaves none.";
+  }
+  return "Block " + block + " of " + notes.kernel +
+         " touches no memory. Name another one with --block or --kernel.";
+}
+
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   if (milestone.id == "m1") {
@@ -112,28 +128,26 @@ ExitCode run(const Options& options) {
         (one_case ? "one convolution"
                   : "convolution " + std::to_string(traced.layer) + " of " + options.network) +
         ": " + to_string(steps.shape) + ".";
-    const fs::path page = options.output.empty()
-                              ? build_folder() / "show" / (milestone.id + "-" + id + ".html")
-                              : options.output;
+    fs::path page = options.output;
+    if (page.empty() && !options.json) {
+      fs::create_directories(build_folder() / "show");
+      page = build_folder() / "show" / (milestone.id + "-" + id + ".html");
+    }
     if (options.json) {
-      std::cout << steps_json(steps, sources).dump() << "\n";
+      constexpr auto kReplace = Json::error_handler_t::replace;
+      std::cout << steps_json(steps, sources).dump(-1, ' ', false, kReplace) << "\n";
     } else {
       std::cout << coloured(id, Colour::kStrong) << "  " << display_path(submitted.sources.front())
                 << "\n"
                 << paragraph("", where) << steps_text(steps, sources);
     }
-    if (!options.json || !options.output.empty()) {
-      fs::create_directories(fs::absolute(page).parent_path());
+    if (!page.empty()) {
       write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
                                         course_folder() / "grader/report/show"));
     }
     if (!options.json) std::cout << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
-    throw Error(ExitCode::kFallsShort,
-                "There is nothing to see: block " +
-                    (options.block.empty() ? "0,0,0" : options.block) +
-                    (steps.notes.kernel.empty() ? " of no kernel" : " of " + steps.notes.kernel) +
-                    " touches memory. Name another one with --block or --kernel.");
+    throw Error(ExitCode::kFallsShort, nothing_text(steps.notes, options));
   }
   // JSON stays JSON.
   if (steps.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*steps.finding);
@@ -174,8 +188,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--output", options.output, "The page (default: in build/show)");
   command.add_flag("--json", options.json, "Print the steps as JSON instead");
   command.footer(
-      "Builds the file so that the emulated device sees each access, and runs one image.\n"
-      "The file need not be right. docs/profile.md says what the page shows.\n\n"
+      "Builds the file so that the emulated device sees each access, and runs one\n"
+      "image. The file need not be right. docs/profile.md says what the page shows.\n\n"
       "Examples:\n"
       "  build/bin/grader show m3\n"
       "  build/bin/grader show m3 --block 2,0,0 --layer 1 --output tile.html\n"

@@ -15,7 +15,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
-#include "common/emulation/trace/requests.hpp"
 
 namespace convlab::emulation {
 namespace {

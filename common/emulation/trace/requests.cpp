@@ -1,8 +1,8 @@
-#include "common/emulation/trace/requests.hpp"
-
 #include <algorithm>
 #include <map>
 #include <vector>
+
+#include "common/emulation/trace/access_counts.hpp"
 
 namespace convlab::emulation {
 namespace {

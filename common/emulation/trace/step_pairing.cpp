@@ -1,8 +1,17 @@
-#include "common/emulation/trace/step_pairing.hpp"
+// Which accesses of a block's threads belong together.
+//
+// Idea     Between two barriers each thread has a list of what it did and where. Threads with equal
+//          lists do everything together. Two different lists are aligned so that as much as
+//          possible coincides (the longest common subsequence): lanes that leave a loop earlier, or
+//          skip a branch, meet the others again behind it, as on a GPU.
+// Cost     The product of the lengths of two different lists, without what they begin and end with
+//          in common. Where that is too much, only beginning and end join the others.
 
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "common/emulation/trace/step_recorder.hpp"
 
 namespace convlab::emulation {
 namespace {

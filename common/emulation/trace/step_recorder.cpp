@@ -10,7 +10,7 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
-#include "common/emulation/trace/requests.hpp"
+#include "common/emulation/trace/access_counts.hpp"
 
 namespace convlab::emulation {
 namespace {

@@ -9,7 +9,7 @@
 //          has such a block.
 // Limit    kMostSteps steps, and as many numbers as a page can hold.
 
-#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -21,9 +21,37 @@
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/trace/places.hpp"
-#include "common/emulation/trace/step_pairing.hpp"
 
 namespace convlab::emulation {
+
+/// What a thread does, without the element that it touches.
+struct StepToken {
+  Place place = 0;
+  StepKind kind = StepKind::kRead;
+  std::int16_t array = -1;
+  std::uint16_t bytes = 0;
+
+  friend auto operator<=>(const StepToken&, const StepToken&) = default;
+};
+
+struct ThreadEvent {
+  StepToken token{};
+  std::int64_t offset = 0;
+};
+
+struct PairedStep {
+  StepToken token{};
+  struct Part {
+    int thread;
+    std::int64_t offset;
+  };
+  std::vector<Part> parts{};  ///< in the order of threads
+};
+
+/// @param threads  what each thread did, in its order
+/// @param most     no more steps than these
+std::vector<PairedStep> pair_steps(const std::vector<std::vector<ThreadEvent>>& threads,
+                                   std::size_t most);
 
 /// Which steps are recorded.
 struct WantedSteps {

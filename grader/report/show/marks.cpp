@@ -1,10 +1,9 @@
-#include "grader/report/show/marks.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "grader/report/numbers.hpp"
+#include "grader/report/show/show.hpp"
 
 namespace convlab::grader {
 
@@ -144,8 +143,10 @@ void add_elements(const char* kind, const std::vector<std::int64_t>& elements, c
 
 }  // namespace
 
-std::string array_name(const StepNotes& notes, const StepArray& array, const SourceText& sources) {
-  return array_name(note_of(notes, array), sources);
+std::string array_name(const StageSteps& steps, const StepArray& array, const SourceText& sources) {
+  std::string name = array_name(note_of(steps.notes, array), sources);
+  const std::string role = array_role(steps, array, sources);
+  return name == array.space + " memory" && !role.empty() ? role : name;
 }
 
 std::string array_role(const StageSteps& steps, const StepArray& array, const SourceText& sources) {
@@ -175,12 +176,13 @@ std::vector<StepMark> marks_of(const StageSteps& stage, const SourceText& source
       }
     });
   }
-  const auto name = [&](const StepArray& array) { return array_name(notes, array, sources); };
+  const auto name = [&](const StepArray& array) { return array_name(stage, array, sources); };
   beyond.move_to(all, notes, "beyond", [&](const StepArray& array) {
     return "outside of " + name(array) + ", which has " + grouped(array.memory.bytes) + " bytes,";
   });
   unset.move_to(all, notes, "unset", [&](const StepArray& array) {
-    return "elements of " + name(array) + " that no thread has written before";
+    return "elements of " + name(array) +
+           " that no thread has written before, which is right only if nothing uses them,";
   });
   int output = -1;
   for (std::size_t i = 0; i < notes.arrays.size(); ++i) {

@@ -131,7 +131,7 @@ Json steps_json(const StageSteps& steps, const SourceText& sources) {
     const int number = static_cast<int>(i);
     const std::string role = array_role(steps, array, sources);
     const std::int64_t element = element_bytes(steps, array, number, sources);
-    json["arrays"].push_back({{"name", array_name(notes, array, sources)},
+    json["arrays"].push_back({{"name", array_name(steps, array, sources)},
                               {"space", array.space},
                               {"role", role},
                               {"bytes", array.memory.bytes},

@@ -211,7 +211,7 @@
     picture.append(...over, rect(0, 0, wide, high, "frame"));
     const whole = array.planes > 1 ? array.planes + " × " + array.rows + " × " + array.columns : array.rows + " × " + array.columns;
     const part = (array.planes > 1 ? ", plane " + array.plane : "") + (bottom - top + 1 < array.rows ? ", rows " + top + " to " + bottom : "") + (right - left + 1 < array.columns ? ", columns " + left + " to " + right : "");
-    array.caption.replaceChildren(html("strong", {}, array.name), (array.role && array.role !== array.name ? " (the " + array.role + ")" : "") + ", " + array.space + " memory, " + whole + part);
+    array.caption.replaceChildren(html("strong", {}, array.name), (array.role && array.role !== array.name ? " (the " + array.role + ")" : "") + (array.name === array.space + " memory" ? ", " : ", " + array.space + " memory, ") + whole + part);
     array.figure.classList.toggle("now", isNow);
     const numbers = [...outside].sort((a, b) => a - b);
     const lost = numbers.length ? html("p", { class: "outside" }, "Outside of it: " + (numbers.length === 1 ? "element " + numbers[0] : many(numbers.length, "element") + ", " + numbers[0] + " to " + numbers[numbers.length - 1]) + "; it has " + many(array.elements, "element") + ".") : null;
@@ -257,14 +257,16 @@
     });
     return picture;
   }
-  function drawBanks(words) {
+  function drawBanks(words, asked) {
+    const needed = Math.max(1, Math.ceil(asked / 128)); // passes without a conflict
     const banks = Array.from({ length: 32 }, () => []);
     for (const word of words.keys()) banks[((word % 32) + 32) % 32].push(word);
     const size = 9;
     const high = Math.max(1, ...banks.map((bank) => bank.length)) * size;
     const picture = svg("svg", { viewBox: "-1 -1 " + (32 * size + 2) + " " + (high + 14), width: 32 * size + 2, height: high + 14, class: "strip", role: "img", "aria-label": "banks of shared memory" });
     banks.forEach((bank, number) => {
-      const depth = bank.length >= 8 ? 8 : bank.length >= 4 ? 4 : bank.length >= 2 ? 2 : 1;
+      const times = bank.length / needed;
+      const depth = times >= 8 ? 8 : times >= 4 ? 4 : times > 1 ? 2 : 1;
       for (let i = 0; i < Math.max(1, bank.length); ++i) picture.append(rect(number * size, high - (i + 1) * size, size, size, bank.length ? "pass-" + depth : "cell"));
       if (number % 8 === 0 || number === 31) picture.append(svg("text", { x: number * size, y: high + 11 }, String(number)));
     });
@@ -287,7 +289,7 @@
         const needed = Math.min(all, Math.max(1, Math.ceil((lanes.size * step.bytes) / 32)));
         parts.push(html("p", {}, "It " + verb + " " + asked + " with " + many(all, "sector") + " of 32 bytes" + (all > needed ? "; side by side, " + needed + " would do." : ".")), drawSectors(words, step.kind));
       } else if (array.space === "shared") {
-        parts.push(html("p", {}, "Banks 0 to 31, and the words of each that the lanes ask for: " + many(all, "pass") + (step.kind === "atomic" ? "." : conflicts > 0 ? ", " + conflicts + " of them because of conflicts." : ", no conflict.")), drawBanks(words));
+        parts.push(html("p", {}, "Banks 0 to 31, and the words of each that the lanes ask for: " + many(all, "pass") + (step.kind === "atomic" ? "." : conflicts > 0 ? ", " + conflicts + " of them because of conflicts." : ", no conflict.")), drawBanks(words, lanes.size * step.bytes));
       } else {
         parts.push(html("p", {}, all === 1 ? "All lanes read the same word of constant memory: one pass." : many(all, "different word") + " of constant memory, one after the other."));
       }
@@ -363,7 +365,7 @@
   function describe(step, place, count) {
     const array = arrays[step.array];
     const line = place.line > 0 ? "Line " + place.line + ": " : "";
-    const idle = threads - count;
+    const idle = threads - count - (data.is_cut ? 0 : lastStep.reduce((ended, number) => ended + (number < state.at ? 1 : 0), 0));
     const rest = idle > 0 ? " " + many(idle, "thread") + (idle === 1 ? " is" : " are") + " idle." : "";
     const who = many(count, "thread");
     let text;
@@ -372,7 +374,7 @@
     else if (step.kind === "products") text = "the warps of " + who + " multiply on tensor cores." + rest;
     else {
       const verb = { read: "read", write: "write", atomic: "change, in one operation each," }[step.kind];
-      text = who + " " + verb + " " + step.bytes + " bytes of " + array.name + " each, in " + array.space + " memory." + rest;
+      text = who + " " + verb + " " + step.bytes + " bytes of " + array.name + " each" + (array.name === array.space + " memory" ? "." : ", in " + array.space + " memory.") + rest;
     }
     const own = array ? elementOfChosen(step, array) : "";
     if (own) text += " Thread " + threadName(state.thread) + ": " + own + ".";

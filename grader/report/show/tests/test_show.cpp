@@ -72,8 +72,8 @@ TEST_CASE("show: what lies outside, was not written, or has a wrong number") {
   CHECK(marks[0].text == "Step 1: 8 threads read outside of in, which has 224 bytes, in line 4.");
   CHECK(marks[0].steps.front().second == std::vector<int>{56, 57, 58, 59, 60, 61, 62, 63});
   CHECK(marks[1].text ==
-        "Step 3: 1 thread reads elements of tile that no thread has written "
-        "before in line 5.");
+        "Step 3: 1 thread reads elements of tile that no thread has written before, which is "
+        "right only if nothing uses them, in line 5.");
   CHECK(marks[1].steps.front().second == std::vector<int>{0});
   CHECK(marks[2].text == "4 elements of the whole output are written by no thread of any block.");
   CHECK(marks[2].array == 2);
