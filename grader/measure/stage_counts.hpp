@@ -20,6 +20,19 @@ struct StageCounts {
   AccessNotes counted{};
 };
 
+/// A run of a stage with whole numbers, in a program that was built to be traced
+/// (CustomSubmissionTarget::traced).
+struct TracedRun {
+  Arrays arrays{};  ///< valid until the next run
+  Call call{};
+  std::optional<Finding> finding{};  ///< a race, or why there is no output
+};
+
+/// @param mode      of CONVLAB_EMU_TRACE
+/// @param settings  further variables of the emulated device
+TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                     const std::string& mode, const std::vector<std::string>& settings = {});
+
 /// Counts one run of a stage of a program that was built to be traced; the same without the search
 /// for races and without launches_of_10.
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,

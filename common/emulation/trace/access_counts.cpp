@@ -19,17 +19,7 @@
 namespace convlab::emulation {
 namespace {
 
-constexpr std::uintptr_t kSector = 32;
 constexpr std::uintptr_t kWord = 4;
-constexpr std::uintptr_t kBanks = 32;
-
-enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
-
-/// The lanes of a warp that make one access together.
-struct Request {
-  std::uint32_t mask = 0;
-  std::array<std::uintptr_t, kWarpSize> address{};
-};
 
 /// A place and what is done there: a copy reads and writes at one place.
 using Spot = std::uint64_t;
@@ -108,87 +98,6 @@ T& at(std::vector<T>& list, std::size_t index) {
   return list[index];
 }
 
-int distinct(std::vector<std::uintptr_t>& values) {
-  std::ranges::sort(values);
-  return static_cast<int>(std::unique(values.begin(), values.end()) - values.begin());
-}
-
-struct Parts {
-  int all = 0;
-  int conflicts = 0;
-};
-
-// The most different words in one bank.
-int deepest_bank(const Request& request, std::size_t words, LaneRange lanes) {
-  std::array<std::vector<std::uintptr_t>, kBanks> banks;
-  for (const int lane : lanes) {
-    for (std::size_t i = 0; i < words; ++i) {
-      const std::uintptr_t word = request.address[static_cast<std::size_t>(lane)] / kWord + i;
-      banks[word % kBanks].push_back(word);
-    }
-  }
-  int most = 0;
-  for (auto& bank : banks) most = std::max(most, distinct(bank));
-  return most;
-}
-
-std::uint32_t lanes_from(int first, int count) {
-  return count >= kWarpSize ? kFullMask : ((1U << count) - 1U) << first;
-}
-
-// Wider accesses than a word are served for a half or a quarter of the warp at a time, or for two
-// such groups together if they have no conflict: an H200 needs two passes, not four, for 16 bytes
-// that all lanes share.
-Parts passes(const Request& request, std::size_t bytes) {
-  const std::size_t words = std::max<std::size_t>(1, bytes / kWord);
-  const int group = static_cast<int>(kWarpSize / words);
-  Parts parts;
-  const auto serve = [&](std::uint32_t lanes) {
-    const int depth = deepest_bank(request, words, LaneRange(lanes));
-    parts.all += depth;
-    parts.conflicts += std::max(0, depth - 1);
-  };
-  for (int first = 0; first < kWarpSize; first += 2 * group) {
-    const std::uint32_t both = request.mask & lanes_from(first, 2 * group);
-    if (words == 1 || deepest_bank(request, words, LaneRange(both)) <= 1) {
-      serve(both);
-    } else {
-      serve(both & lanes_from(first, group));
-      serve(both & lanes_from(first + group, group));
-    }
-  }
-  return parts;
-}
-
-// Lanes that change the same address wait for each other.
-int turns(const Request& request) {
-  std::map<std::uintptr_t, int> lanes;
-  int most = 0;
-  for (const int lane : LaneRange(request.mask)) {
-    most = std::max(most, ++lanes[request.address[static_cast<std::size_t>(lane)]]);
-  }
-  return most;
-}
-
-Parts parts_of(const Request& request, const SpotInBlock& spot) {
-  Parts parts;
-  if (spot.space == Space::kShared) {
-    parts = passes(request, spot.bytes);
-  } else {
-    const std::uintptr_t unit = spot.space == Space::kGlobal ? kSector : kWord;
-    std::vector<std::uintptr_t> different;
-    for (const int lane : LaneRange(request.mask)) {
-      const std::uintptr_t address = request.address[static_cast<std::size_t>(lane)];
-      for (auto part = address / unit; part <= (address + spot.bytes - 1) / unit; ++part) {
-        different.push_back(part);
-      }
-    }
-    parts.all = distinct(different);
-  }
-  if (spot.atomic) parts.conflicts = turns(request) - 1;
-  return parts;
-}
-
 void add_request(AccessNote& note, Parts parts, int lanes) {
   note.least = note.requests == 0 ? parts.all : std::min(note.least, parts.all);
   note.most = std::max(note.most, parts.all);
@@ -208,7 +117,8 @@ void end_block(Counter& all) {
     }
     for (const auto& warp : spot.requests) {
       for (const Request& request : warp) {
-        add_request(note, parts_of(request, spot), std::popcount(request.mask));
+        add_request(note, parts_of(request, spot.space, spot.bytes, spot.atomic),
+                    std::popcount(request.mask));
       }
     }
   }
@@ -468,7 +378,8 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool 
         reinterpret_cast<std::uintptr_t>(address) + piece * kPiece;
     column.mask |= 1U << row;
     if (row + 1 < kRows) continue;
-    add_request(all.totals[{all.kernel, spot}], parts_of(column, here), kRows);
+    add_request(all.totals[{all.kernel, spot}],
+                parts_of(column, here.space, here.bytes, here.atomic), kRows);
     column = {};
   }
   if (here.space == Space::kShared) {
