@@ -119,7 +119,9 @@ std::optional<Figure> hints_figure(const std::vector<HintRow>& hints) {
       series_of(panel, "it helped").marks.push_back({row, helped, helped, helped});
     }
     panel.bars.push_back({row, shown, std::max(1.0, helped), shown,
-                          std::to_string(sum.helped) + " of " + std::to_string(sum.checked)});
+                          sum.checked == 0 ? "no check yet"
+                                           : "helped " + std::to_string(sum.helped) + " of " +
+                                                 std::to_string(sum.checked)});
   }
   return figure.rows.empty() ? std::nullopt : std::optional(figure);
 }
