@@ -190,7 +190,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--state", options.state)->group("");  // for tests: another memory
   command.footer(
       "If the last check found something, the first hints are about that: one more for\n"
-      "each check that found it again.\n\n"
+      "each check that found it again. grader submit packs which hints you read: your\n"
+      "instructor sees which ones help; no point depends on it.\n\n"
       "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
 }
 

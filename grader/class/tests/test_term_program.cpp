@@ -150,6 +150,12 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   without.erase("s105 m3");
   CHECK(term.gradebook() == without);
   CHECK(contains(term.run({"show", "s105"}).output, "revoked: Copied."));
+  const fs::path pages = term.submissions().parent_path() / "pages";
+  REQUIRE(
+      term.run({"plot", "--milestone", "m3", "--names", "--output", pages.string()}).exit_code ==
+      0);
+  CHECK(contains(read_text(pages / "dashboard.html"), "<td>s104</td>"));
+  CHECK_FALSE(contains(read_text(pages / "dashboard.html"), "<td>s105</td>"));
   CHECK(term.run({"revoke", "s105", "--milestone", "m3", "--undo"}).exit_code == 0);
   CHECK(term.gradebook() == expected);
 
@@ -192,6 +198,7 @@ TEST_CASE("grader class term: a wrong file changes nothing") {
     other_year.replace(at, 4, "2031");
   }
   CHECK(contains(refused(other_year), "file of another year?"));
+  CHECK(contains(refused(R"({"term": "SP27"})"), "\"begins\" is missing"));
   CHECK(contains(refused(term_with(R"(, "counts": "first")")), "\"counts\" must be"));
   std::string wrong_date = term_with("");
   wrong_date.replace(wrong_date.find("2027-02-01"), 10, "2027-02-30");

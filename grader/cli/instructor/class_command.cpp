@@ -243,7 +243,8 @@ ExitCode export_grades(const Options& options) {
 
 ExitCode plot(const Options& options) {
   const ClassDatabase database = open_database(options);
-  const auto rows = rows_of(options, database);
+  auto rows = rows_of(options, database);
+  std::erase_if(rows, [](const SubmissionRow& row) { return !row.revoked.empty(); });
   if (rows.empty()) {
     throw UsageError("There is nothing to draw in " + display_path(database_of(options)) +
                      (options.milestone.empty() ? "" : " for " + options.milestone) + ".");

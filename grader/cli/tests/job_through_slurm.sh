@@ -5,7 +5,7 @@
 #
 #     grader/cli/tests/job_through_slurm.sh BUILD
 #
-# Says "skipped: …" where Slurm or munge is missing, or this is not root. Takes about a minute.
+# Says "skipped: …" where Slurm or munge is missing, or this is not root. Takes a minute and a half on 2 cores.
 set -euo pipefail
 
 build=$(realpath "${1:?the build folder}")
