@@ -109,7 +109,9 @@ bool hint_for_finding(const Options& options, const std::filesystem::path& state
   if (next >= hints.size() && smallest.empty()) return false;
   shown[key] = next < hints.size() ? before + 1 : last.times;
   write_atomically(state, shown.dump(1) + "\n");
-  note_hint(options, last.finding.id, shown[key], last.finding.id);
+  // The smallest case follows the last hint of the list.
+  note_hint(options, last.finding.id, static_cast<int>(std::min(next, hints.size())) + 1,
+            last.finding.id);
   std::cout << coloured(last.finding.id + "  " + last.finding.title, Colour::kStrong)
             << (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks") << "\n";
   if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
