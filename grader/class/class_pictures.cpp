@@ -362,14 +362,15 @@ std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
   if (auto findings = findings_figure(rows)) figures.push_back(*findings);
   if (auto hints = hints_figure(notes.hints)) figures.push_back(*hints);
   if (auto predictions = predictions_figure(notes.predictions)) figures.push_back(*predictions);
+  const auto timed_from = static_cast<std::ptrdiff_t>(figures.size());
   for (const auto& [timed, group] : by_stage(speeds)) {
     figures.push_back(distribution(timed, group));
     if (auto attempts = by_attempt(timed, group)) figures.push_back(*attempts);
     figures.push_back(over_the_days(timed, group));
   }
-  for (Figure& figure : figures) {
-    figure.caption = std::to_string(rows.size()) +
-                     " submissions, one machine, in turns with the reference solution";
+  for (Figure& figure : figures) figure.caption = std::to_string(rows.size()) + " submissions";
+  for (auto figure = figures.begin() + timed_from; figure != figures.end(); ++figure) {
+    figure->caption += ", one machine, in turns with the reference solution";
   }
   return figures;
 }

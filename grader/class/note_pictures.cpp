@@ -85,14 +85,18 @@ std::string limits_text(const std::vector<PredictionRow>& rows) {
   return text;
 }
 
-void add_spread(Panel& panel, Axis& axis, const std::string& label, double row,
+// The median and the middle half, which the bar of the row comes to span.
+void add_spread(Panel& panel, Axis& axis, const std::string& label, Mark& bar,
                 const std::vector<double>& values) {
   if (values.empty()) return;
   const Spread spread = spread_of(values);
   axis.include(spread.lower_quartile);
   axis.include(spread.upper_quartile);
+  bar.low = std::min(bar.low, spread.median);
+  bar.value = std::max(bar.value, spread.median);
+  bar.high = std::max(bar.high, spread.upper_quartile);
   series_of(panel, label)
-      .marks.push_back({row, spread.median, spread.lower_quartile, spread.upper_quartile});
+      .marks.push_back({bar.at, spread.median, spread.lower_quartile, spread.upper_quartile});
 }
 
 }  // namespace
@@ -149,11 +153,13 @@ std::optional<Figure> predictions_figure(const std::vector<PredictionRow>& predi
   for (const auto& [stage, rows] : by_stage(predictions)) {
     const auto predicted = values_of(rows, &PredictionRow::loads);
     if (predicted.empty()) continue;
-    const auto row = static_cast<double>(figure.rows.size());
+    Mark bar{.at = static_cast<double>(figure.rows.size()), .low = HUGE_VAL};
+    if (const std::string near = near_text(rows); near != "-") bar.text = near + " within 2×";
     figure.rows.push_back(stage.first + " " + stage.second);
-    add_spread(figure.panels[0], figure.x, "predicted", row, predicted);
-    add_spread(figure.panels[0], figure.x, "counted", row,
-               values_of(rows, &PredictionRow::counted_loads));
+    Panel& panel = figure.panels[0];
+    add_spread(panel, figure.x, "predicted", bar, predicted);
+    add_spread(panel, figure.x, "counted", bar, values_of(rows, &PredictionRow::counted_loads));
+    panel.bars.push_back(bar);
   }
   if (figure.rows.empty()) return std::nullopt;
   figure.x.low /= 1.2;
