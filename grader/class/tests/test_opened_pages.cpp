@@ -23,7 +23,7 @@ const fs::path kResults = CONVLAB_SOURCE_DIR "/reference/results";
 
 // With CONVLAB_PICTURES=DIR the pages are kept there as PNG, for a person to look at.
 void look_at(const std::string& name, const Page& page, int charts) {
-  std::string why_not;
+  static std::string why_not;
   static const std::optional<std::string> browser = find_browser(why_not);
   if (!browser) {
     WARN("skipped, no page was opened: " << why_not);
