@@ -11,6 +11,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/counted_stage.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/profile/profile.hpp"
@@ -30,6 +31,7 @@ struct Options {
   fs::path output;
   int layer = 0;
   bool json = false;
+  std::string launcher = "local";
 };
 
 // The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
@@ -75,6 +77,7 @@ std::string stage_of(const CourseMilestone& milestone, const Options& options) {
 }
 
 ExitCode run(const Options& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   if (milestone.id == "m1") {
     throw UsageError(
@@ -131,6 +134,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--network", options.network, "Network preset")->capture_default_str();
   command.add_option("--output", options.output, "Also write a page (HTML) with your source");
   command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
+  add_launcher(command, options.launcher);
   command.footer(
       "Builds the file so that the emulated device counts, and runs one image. The file\n"
       "need not be right. docs/profile.md says what each number means.\n\n"
