@@ -43,13 +43,14 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
 }
 
 CountedStage counted_stage(const CountedWork& work) {
-  const auto layers = load_preset(work.network).conv_shapes(1);
+  const auto layers =
+      work.shape ? std::vector{*work.shape} : load_preset(work.network).conv_shapes(1);
   const std::size_t layer = work.layer == 0 ? layers.size() : static_cast<std::size_t>(work.layer);
   if (layer > layers.size()) {
     throw UsageError("Network " + work.network + " has " + std::to_string(layers.size()) +
                      " convolutions.");
   }
-  CountedStage counted{.layer = static_cast<int>(layer)};
+  CountedStage counted{.layer = work.shape ? 0 : static_cast<int>(layer)};
   const fs::path& file = work.submitted.sources.front();
   ProgressLine progress;
   progress.show("building " + file.filename().string() + " so that it counts");
@@ -84,7 +85,7 @@ CountedStage counted_stage(const CountedWork& work) {
   if (stage == stages.end()) {
     throw UsageError(unknown_name("stage", work.stage, known, " in " + display_path(file)));
   }
-  progress.show("counting in convolution " + std::to_string(layer));
+  progress.show(work.shape ? "counting" : "counting in convolution " + std::to_string(layer));
   counted.finding = count_stage(submission, *stage, layers[layer - 1], counted.counts);
   // Other headers may hold kernels with the same names.
   std::set<std::string> used;

@@ -15,6 +15,8 @@ struct CountedWork {
   std::string stage{};  ///< empty: the only one
   std::string network{};
   int layer = 0;  ///< from 1; 0: the last
+  /// Counted instead of a convolution of the network.
+  std::optional<ConvShape> shape{};
 };
 
 /// What was counted, and the sources to quote.
@@ -22,7 +24,7 @@ struct CountedStage {
   StageCounts counts{};
   SourceText sources{};
   std::optional<Finding> finding{};  ///< a race, or why the counts are missing
-  int layer = 0;
+  int layer = 0;  ///< 0: none of the network
 };
 
 /// Builds a device file so that the emulated device counts, and counts one convolution of one

@@ -125,6 +125,19 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   return puzzles;
 }
 
+std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::string& stage) {
+  for (const char* folder : {"puzzles", "repairs", "detective"}) {
+    const auto puzzles = puzzles_of(milestone, folder);
+    const auto found = std::ranges::find(puzzles, stage, &Puzzle::stage);
+    if (found != puzzles.end()) return *found;
+  }
+  return std::nullopt;
+}
+
+ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle) {
+  return check_of(milestone, puzzle).cases.front().shape;
+}
+
 SolvedFiles known_solved(const CourseMilestone& milestone) {
   SolvedFiles solved = read_notebook(milestone).puzzles;
   const std::vector<Puzzle> puzzles = puzzles_of(milestone);
