@@ -14,7 +14,7 @@
 namespace convlab::grader {
 
 /// A small exercise with one idea, milestones/…/puzzles/3_copy_back.cu. It registers one stage.
-/// puzzles/cases.json lists the convolutions that it must compute.
+/// The milestone's cases.json lists the convolutions that it must compute.
 struct Puzzle {
   std::filesystem::path file{};
   std::string stage{};   ///< by the name of the file, "copy-back"
@@ -53,7 +53,7 @@ SolvedFiles known_solved(const CourseMilestone& milestone);
 void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved);
 
 /// Builds and checks each of these puzzles that is neither known as solved nor as handed out.
-/// @param milestone   names puzzles/cases.json and the hand-out files
+/// @param milestone   names cases.json and the hand-out files
 /// @param puzzles     of which the files may lie anywhere
 /// @param known       puzzles that need no check
 /// @param announce    gets the file before it is built
