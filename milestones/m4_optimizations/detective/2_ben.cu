@@ -26,12 +26,12 @@ __global__ void multiply(float* output, const float* input, const float* weights
   for (int i = 0; i < kColumns; ++i) {
     const int w = first + i;
     if (w >= columns) return;
-    float sum[kMaps] = {};
+    float result[kMaps] = {};
     for (int c = 0; c < kChannels; ++c) {
       const float pixel = input[c * columns + w];
-      for (int m = 0; m < kMaps; ++m) sum[m] += weight[m][c] * pixel;
+      for (int m = 0; m < kMaps; ++m) result[m] += weight[m][c] * pixel;
     }
-    for (int m = 0; m < kMaps; ++m) output[m * columns + w] = sum[m];
+    for (int m = 0; m < kMaps; ++m) output[m * columns + w] = result[m];
   }
 }
 
