@@ -44,13 +44,14 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
 
 TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {
   TracedStage traced;
-  const auto layers = load_preset(work.network).conv_shapes(1);
+  const auto layers =
+      work.shape ? std::vector{*work.shape} : load_preset(work.network).conv_shapes(1);
   const std::size_t layer = work.layer == 0 ? layers.size() : static_cast<std::size_t>(work.layer);
   if (layer > layers.size()) {
     throw UsageError("Network " + work.network + " has " + std::to_string(layers.size()) +
                      " convolutions.");
   }
-  traced.layer = static_cast<int>(layer);
+  traced.layer = work.shape ? 0 : static_cast<int>(layer);
   traced.shape = layers[layer - 1];
   const fs::path& file = work.submitted.sources.front();
   progress.show("building " + file.filename().string() + " so that its accesses are seen");
@@ -102,7 +103,8 @@ CountedStage counted_stage(const CountedWork& work) {
   TracedStage traced = traced_stage(work, progress);
   CountedStage counted{.finding = traced.finding, .layer = traced.layer};
   if (traced.finding) return counted;
-  progress.show("counting in convolution " + std::to_string(traced.layer));
+  progress.show(work.shape ? "counting"
+                           : "counting in convolution " + std::to_string(traced.layer));
   counted.finding = count_stage(*traced.submission, traced.stage, traced.shape, counted.counts);
   std::set<std::string> used;
   for (const DeviceLaunch& launch : counted.counts.launches) used.insert(launch.file);

@@ -20,6 +20,8 @@ struct CountedWork {
   std::string stage{};  ///< empty: the only one
   std::string network{};
   int layer = 0;  ///< from 1; 0: the last
+  /// Counted instead of a convolution of the network.
+  std::optional<ConvShape> shape{};
 };
 
 /// A stage in a program that was built to be traced.
@@ -46,7 +48,7 @@ struct CountedStage {
   StageCounts counts{};
   SourceText sources{};
   std::optional<Finding> finding{};  ///< a race, or why the counts are missing
-  int layer = 0;
+  int layer = 0;  ///< 0: none of the network
 };
 
 /// Counts one convolution of one image. @throws as traced_stage()

@@ -11,6 +11,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/counted_stage.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
@@ -86,14 +87,19 @@ ExitCode run(const Options& options) {
   }
   const bool is_own = options.solution == "student" || options.solution == "reference";
   if (is_own) require_solution(options.solution);
+  const std::optional<Puzzle> puzzle =
+      options.solution == "student" ? find_puzzle(milestone, options.stage) : std::nullopt;
   const SubmittedSources submitted =
-      is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
-             : sources_of(options.solution, false);
+      puzzle   ? only(puzzle->file)
+      : is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
+               : sources_of(options.solution, false);
   if (!options.output.empty()) require_writable(options.output);
-  const CountedStage stage = counted_stage({.submitted = submitted,
-                                            .stage = options.stage,
-                                            .network = options.network,
-                                            .layer = options.layer});
+  const CountedStage stage = counted_stage(
+      {.submitted = submitted,
+       .stage = options.stage,
+       .network = options.network,
+       .layer = options.layer,
+       .shape = puzzle ? std::optional(first_shape(milestone, *puzzle)) : std::nullopt});
   const bool is_counted = !stage.counts.launches.empty();
   if (is_counted && options.json) {
     print_json(stage.counts, stage.sources);
@@ -122,7 +128,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       add_command(app, exit_code, "profile",
                   "Counts what each line of a kernel asks of memory; needs no GPU", run);
   command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several");
+  command.add_option("--stage", options.stage, "The stage, if there are several; or a puzzle");
   command
       .add_option("--solution", options.solution,
                   "student, reference, or a file with the course's interface")

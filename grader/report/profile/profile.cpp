@@ -70,8 +70,9 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
-  return "Counted on the emulated device, in convolution " + std::to_string(layer) + " of " +
-         network + " with one image: " + to_string(counts.shape) + ".";
+  return "Counted on the emulated device, " +
+         (layer == 0 ? "" : "in convolution " + std::to_string(layer) + " of " + network + " ") +
+         "with one image: " + to_string(counts.shape) + ".";
 }
 
 Table counter_table(const StageCounts& counts) {
