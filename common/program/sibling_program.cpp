@@ -40,4 +40,27 @@ void become_program(const std::string& name, char** argv) {
                                     command + ")."));
 }
 
+std::vector<char*> arguments_without(char** argv, const std::string& option) {
+  std::vector<char*> arguments;
+  for (; *argv != nullptr; ++argv) {
+    if (*argv == option && argv[1] != nullptr) {
+      ++argv;  // and its value
+    } else if (!std::string(*argv).starts_with(option + "=")) {
+      arguments.push_back(*argv);
+    }
+  }
+  arguments.push_back(nullptr);
+  return arguments;
+}
+
+void become_slurm_job(const std::string& name, char** argv) {
+  std::string grader = "grader";
+  std::string job = "job";
+  std::string program = sibling(name).string();
+  std::vector<char*> words = arguments_without(argv, "--launcher");
+  words.front() = program.data();
+  words.insert(words.begin(), {grader.data(), job.data()});
+  become_program(grader, words.data());
+}
+
 }  // namespace convlab

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/device/device_info.hpp"
 
@@ -17,5 +18,12 @@ bool has_program(const std::string& name);
 /// Replaces this process by the executable `name` beside the running one.
 /// @throws EnvironmentError if there is none
 [[noreturn]] void become_program(const std::string& name, char** argv);
+
+/// Arguments for execv, without an option and its value.
+std::vector<char*> arguments_without(char** argv, const std::string& option);
+
+/// Replaces this process by `grader job`, which runs the executable `name` with the same arguments
+/// as a Slurm job. @throws EnvironmentError as become_program
+[[noreturn]] void become_slurm_job(const std::string& name, char** argv);
 
 }  // namespace convlab

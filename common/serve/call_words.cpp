@@ -1,9 +1,8 @@
-#include "common/serve/call_words.hpp"
-
 #include <algorithm>
 #include <string>
 
 #include "common/base/words.hpp"
+#include "common/serve/fault_words.hpp"
 
 namespace convlab {
 

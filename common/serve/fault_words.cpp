@@ -5,9 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/serve/call_words.hpp"
-#include "common/serve/race_words.hpp"
-
 namespace convlab {
 
 namespace {

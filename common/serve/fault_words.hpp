@@ -36,4 +36,16 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
 /// "grid (3, 1, 1), blocks of (16, 16, 1) threads".
 std::string launch_text(const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block);
 
+// Parts of words_of().
+
+/// The words for a race: both lines, both threads, what lies between, the mend.
+/// @param fault  of FaultKind::kRace
+FaultWords race_words(const FaultRecord& fault, const SourceText& sources);
+
+/// Words for an exception of CONVLAB_CUDA_CHECK; leaves those of any other exception as they are.
+void explain_checked_call(const FaultRecord& fault, const SourceText& sources, FaultWords& words);
+
+/// Says which of the usual mistakes made a copy or a free fail, where the fault's text tells.
+void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultWords& words);
+
 }  // namespace convlab

@@ -1,4 +1,4 @@
-#include "common/serve/race_words.hpp"
+#include "common/serve/fault_words.hpp"
 
 namespace convlab {
 

@@ -424,7 +424,14 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
         s.weights.map(segments[1].get(), MappedSegment::Access::kRead);
       }
       if (!segments.empty()) s.output.map(segments.back().get(), MappedSegment::Access::kWrite);
-      if (!send_message(channel_descriptor, encode(answer(*request)))) break;
+      ServeReply reply = answer(*request);
+      std::string steps;
+      if (!request->stage.empty() && step_source() != nullptr) steps = encode(step_source()());
+      reply.steps_bytes = static_cast<std::int64_t>(steps.size());
+      if (!send_message(channel_descriptor, encode(reply)) ||
+          !send_bytes(channel_descriptor, steps)) {
+        break;
+      }
     } catch (const EnvironmentError& error) {
       const ServeReply refusal{
           .token = request->token, .status = ServeStatus::kRefused, .message = error.what()};

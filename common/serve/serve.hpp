@@ -8,6 +8,7 @@
 
 #include "common/base/access_notes.hpp"
 #include "common/base/error.hpp"
+#include "common/base/step_notes.hpp"
 #include "common/device/measured_device.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/run_stage.hpp"
@@ -82,6 +83,9 @@ struct ServeReply {
       kernels{};        ///< of a request with pauses; of kPaused in steps: copies, as run_in_steps
   DeviceNotes notes{};  ///< of a run on a device
   AccessNotes accesses{};  ///< of a program that counts them
+  /// How long the text of the recorded steps is, which follows in messages of its own.
+  std::int64_t steps_bytes = 0;
+  StepNotes steps{};  ///< not in the message
   std::vector<StageInfo> stages{};
   Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
   std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty
@@ -92,17 +96,25 @@ struct ServeReply {
 /// "empty-call", "new-input", "convolve".
 const char* to_string(Step step);
 
+/// Sends a text in messages of its own. @return false if the other side is gone
+bool send_bytes(int socket, std::string_view bytes);
+
 /// Sends an array in messages of its own, and calls `take` with the parts of one that arrives.
 /// @return false if the other side is gone, or sent something else
 bool send_numbers(int socket, const float* numbers, std::int64_t count);
 bool receive_numbers(int socket, std::int64_t count,
                      const std::function<void(const float* numbers, std::int64_t count)>& take);
 
+/// The longest text of steps.
+inline constexpr std::int64_t kMostStepBytes = 8 << 20;
+
 std::string encode(const ServeRequest& request);
 std::string encode(const ServeReply& reply);
+std::string encode(const StepNotes& steps);
 
 /// Empty if the text is not such a message.
 std::optional<ServeRequest> decode_request(const std::string& text);
 std::optional<ServeReply> decode_reply(const std::string& text);
+std::optional<StepNotes> decode_steps(const std::string& text);
 
 }  // namespace convlab

@@ -50,13 +50,16 @@ const char* to_string(Withheld withheld) {
 
 constexpr std::int64_t kNumbersOfMessage = kMaxMessage / sizeof(float);
 
-bool send_numbers(int socket, const float* numbers, std::int64_t count) {
-  for (std::int64_t begin = 0; begin < count; begin += kNumbersOfMessage) {
-    const auto size = static_cast<std::size_t>(std::min(count - begin, kNumbersOfMessage));
-    const char* const bytes = reinterpret_cast<const char*>(numbers + begin);
-    if (!send_message(socket, std::string(bytes, size * sizeof(float)))) return false;
+bool send_bytes(int socket, std::string_view bytes) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMaxMessage))) {
+    if (!send_message(socket, std::string(bytes.substr(0, kMaxMessage)))) return false;
   }
   return true;
+}
+
+bool send_numbers(int socket, const float* numbers, std::int64_t count) {
+  return send_bytes(socket, {reinterpret_cast<const char*>(numbers),
+                             static_cast<std::size_t>(count) * sizeof(float)});
 }
 
 bool receive_numbers(int socket, std::int64_t count,
@@ -154,6 +157,27 @@ static void json_fields(JsonFields& fields, AccessNotes& notes) {
                   notes.products, "left_out", notes.left_out);
 }
 
+static void json_fields(JsonFields& fields, StepArray& array) {
+  fields("space", array.space, "memory", array.memory, "begin", array.begin);
+}
+
+static void json_fields(JsonFields& fields, StepPlace& place) {
+  fields("file", place.file, "line", place.line).optional("call", place.call);
+}
+
+static void json_fields(JsonFields& fields, BlockStep& step) {
+  fields("kind", step.kind, "place", step.place, "threads", step.threads)
+      .defaulted("array", step.array)
+      .optional("bytes", step.bytes, "requests", step.requests);
+}
+
+static void json_fields(JsonFields& fields, StepNotes& notes) {
+  fields("kernel", notes.kernel, "file", notes.file, "grid", notes.grid, "block_size",
+         notes.block_size, "block", notes.block, "arrays", notes.arrays, "places", notes.places,
+         "steps", notes.steps)
+      .optional("first", notes.first, "is_cut", notes.is_cut, "is_over", notes.is_over);
+}
+
 static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
   fields("prolog", kernels.prolog, "convolve", kernels.convolve, "epilog", kernels.epilog,
          "unjoined", kernels.unjoined, "copies", kernels.copies, "finished", kernels.finished)
@@ -175,9 +199,9 @@ static void json_fields(JsonFields& fields, ServeReply& reply) {
   fields("token", reply.token, "status", reply.status)
       .optional("message", reply.message, "fault", reply.fault, "race", reply.race, "op_ms",
                 reply.op_ms, "layer_ms", reply.layer_ms, "kernels", reply.kernels, "notes",
-                reply.notes, "access_notes", reply.accesses, "stages", reply.stages, "device",
-                reply.device, "no_gpu", reply.no_gpu, "sample", reply.sample, "measured",
-                reply.measured);
+                reply.notes, "access_notes", reply.accesses, "steps_bytes", reply.steps_bytes,
+                "stages", reply.stages, "device", reply.device, "no_gpu", reply.no_gpu, "sample",
+                reply.sample, "measured", reply.measured);
 }
 
 std::string encode(const ServeRequest& request) {
@@ -192,12 +216,20 @@ std::string encode(const ServeReply& reply) {
   return encoded(shorter);
 }
 
+std::string encode(const StepNotes& steps) {
+  return encoded(steps);
+}
+
 std::optional<ServeRequest> decode_request(const std::string& text) {
   return decoded<ServeRequest>(text);
 }
 
 std::optional<ServeReply> decode_reply(const std::string& text) {
   return decoded<ServeReply>(text);
+}
+
+std::optional<StepNotes> decode_steps(const std::string& text) {
+  return decoded<StepNotes>(text);
 }
 
 }  // namespace convlab

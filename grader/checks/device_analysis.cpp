@@ -238,7 +238,8 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
             "Add a cudaMemcpy(…, cudaMemcpyHostToDevice) for it to prolog, or check the one there.";
       } else {
         found.cause =
-            "The kernel that should fill this memory skips a part of it, or did not run before.";
+            "What should fill this memory, a copy or a kernel, skips a part of it, or did not run "
+            "before.";
       }
     } else {
       found.cause =
@@ -285,9 +286,9 @@ std::optional<Finding> find_poison(const WrongOutput& wrong, const Rerun& rerun,
                     "missing, or its condition never holds.";
       found.next = "Look for the line of the kernel that writes an element of the output.";
     } else if (blocks < planes && threads >= shape.output_size()) {
-      found.cause = "The grid has " + std::to_string(blocks) + " blocks for " +
-                    std::to_string(shape.batch) + " images of " +
-                    std::to_string(shape.out_channels) +
+      found.cause = "The grid has " + std::to_string(blocks) +
+                    (blocks == 1 ? " block for " : " blocks for ") + std::to_string(shape.batch) +
+                    " images of " + std::to_string(shape.out_channels) +
                     " maps. If a block works on one map of one image, these are too few.";
       found.next = "Give images and maps dimensions of the grid: grid.y = maps, grid.z = images.";
     } else if (const std::int64_t written = shape.output_size() - poisoned.never_written;

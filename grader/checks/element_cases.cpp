@@ -243,6 +243,8 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   return clue.value_or(found);
 }
 
+constexpr const char* kInLarger = "In a larger case (";
+
 // A case of a few numbers shows that something is wrong, but not what. One with many images, maps,
 // channels and windows, all different, shows the pattern.
 std::optional<Finding> find_in_larger_case(Submission& submission, const StageInfo& stage,
@@ -273,7 +275,9 @@ void add_shapes(Submission& submission, const StageInfo& stage, const ElementCas
   static const std::set<std::string> others = {"E-race",           "E-replay",        "E-precision",
                                                "E-unsynchronised", "E-still-working", "E-memory"};
   if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return;
-  const auto [lines, needs_stride] = probe::shapes_that_fail(submission, stage, test.shape);
+  const bool is_shown = !finding.seen.starts_with(kInLarger);
+  const auto [lines, needs_stride] =
+      probe::shapes_that_fail(submission, stage, test.shape, is_shown);
   if (lines.empty()) return;
   finding.seen.insert(std::min(finding.seen.find('\n'), finding.seen.size()), "\n" + lines);
   // Patterns of wrong elements are guesses; this was measured.

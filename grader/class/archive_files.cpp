@@ -108,8 +108,9 @@ class Archive {
       if (!names.insert(path).second) {
         throw RefusedSubmission("It holds two files of the name " + quoted_name(path) + ".");
       }
-      std::string text = data(path, is_source(path));
-      if (is_source(path) || is_compiled(path)) found.push_back({path, std::move(text)});
+      std::string text = data(path, is_source(path) || is_note(path));
+      if (is_source(path) || is_compiled(path) || is_note(path))
+        found.push_back({path, std::move(text)});
     }
     if (names.empty()) throw RefusedSubmission("The archive is empty.");
     return found;
@@ -141,6 +142,11 @@ class Archive {
       allowance_.bytes(size);
       if (!keep) continue;
       // A sparse file may claim any offset.
+      if (is_note(path) && static_cast<std::size_t>(offset) + size > kMostNoteBytes) {
+        text.clear();
+        keep = false;
+        continue;
+      }
       require_short(path, static_cast<std::size_t>(offset) + size);
       text.resize(static_cast<std::size_t>(offset), '\0');
       text.append(static_cast<const char*>(block), size);
@@ -193,6 +199,37 @@ const char* words_for(Ending::Kind kind) {
 }
 
 }  // namespace
+
+void write_zip(const fs::path& file, const std::map<std::string, std::string>& texts) {
+  struct Free {
+    void operator()(archive* a) const { ::archive_write_free(a); }
+  };
+  const std::unique_ptr<archive, Free> zip(::archive_write_new());
+  const auto require = [&](bool good) {
+    if (good) return;
+    const char* reason = ::archive_error_string(zip.get());
+    throw EnvironmentError("Cannot write " + file.string() + ": " +
+                           (reason == nullptr ? "no reason is known" : reason) + ".");
+  };
+  require(::archive_write_set_format_zip(zip.get()) == ARCHIVE_OK);
+  // Otherwise names of other languages are lost.
+  require(::archive_write_set_options(zip.get(), "hdrcharset=UTF-8") == ARCHIVE_OK);
+  require(::archive_write_open_filename(zip.get(), file.c_str()) == ARCHIVE_OK);
+  for (const auto& [name, text] : texts) {
+    constexpr unsigned kReadable = 0644;
+    archive_entry* entry = ::archive_entry_new();
+    ::archive_entry_set_pathname_utf8(entry, name.c_str());
+    ::archive_entry_set_filetype(entry, AE_IFREG);
+    ::archive_entry_set_perm(entry, kReadable);
+    ::archive_entry_set_size(entry, static_cast<la_int64_t>(text.size()));
+    const int code = ::archive_write_header(zip.get(), entry);
+    ::archive_entry_free(entry);
+    require(code >= ARCHIVE_WARN);
+    require(::archive_write_data(zip.get(), text.data(), text.size()) ==
+            static_cast<la_ssize_t>(text.size()));
+  }
+  require(::archive_write_close(zip.get()) == ARCHIVE_OK);
+}
 
 std::vector<SubmittedFile> read_archive(const fs::path& file) {
   return Archive(file).files();

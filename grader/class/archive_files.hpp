@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "grader/class/submitted_files.hpp"
@@ -21,5 +23,8 @@ std::vector<SubmittedFile> read_archive_in_box(const std::filesystem::path& file
 /// Runs as `grader class unpack` in the box: sends the sources, or the sentence, over the channel
 /// (kServeDescriptor).
 void answer_in_box(const std::filesystem::path& file);
+
+/// Writes a zip of texts by their names. @throws EnvironmentError if it cannot be written
+void write_zip(const std::filesystem::path& file, const std::map<std::string, std::string>& texts);
 
 }  // namespace convlab::grader

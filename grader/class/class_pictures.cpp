@@ -10,6 +10,7 @@
 
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/class/note_pictures.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/plots/plotted_runs.hpp"
 #include "grader/report/score_table.hpp"
@@ -355,18 +356,21 @@ Table findings_table(const std::vector<SubmissionRow>& rows) {
 }
 
 std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
-                                  const std::vector<SpeedRow>& speeds) {
+                                  const std::vector<SpeedRow>& speeds, const StudentNotes& notes) {
   std::vector<Figure> figures;
   if (!rows.empty()) figures.push_back(progress(rows));
   if (auto findings = findings_figure(rows)) figures.push_back(*findings);
+  if (auto hints = hints_figure(notes.hints)) figures.push_back(*hints);
+  if (auto predictions = predictions_figure(notes.predictions)) figures.push_back(*predictions);
+  const auto timed_from = static_cast<std::ptrdiff_t>(figures.size());
   for (const auto& [timed, group] : by_stage(speeds)) {
     figures.push_back(distribution(timed, group));
     if (auto attempts = by_attempt(timed, group)) figures.push_back(*attempts);
     figures.push_back(over_the_days(timed, group));
   }
-  for (Figure& figure : figures) {
-    figure.caption = std::to_string(rows.size()) +
-                     " submissions, one machine, in turns with the reference solution";
+  for (Figure& figure : figures) figure.caption = std::to_string(rows.size()) + " submissions";
+  for (auto figure = figures.begin() + timed_from; figure != figures.end(); ++figure) {
+    figure->caption += ", one machine, in turns with the reference solution";
   }
   return figures;
 }
@@ -410,7 +414,7 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
 }
 
 Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<SpeedRow>& speeds,
-                     bool with_names) {
+                     const StudentNotes& notes, bool with_names) {
   Page page{.title = "The class",
             .subtitle = with_names ? "With names: for instructors only."
                                    : "Aliases stand for names; they were drawn at random."};
@@ -418,6 +422,17 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<S
   if (auto findings = findings_figure(rows)) {
     page.sections.push_back({.title = "What the class gets wrong",
                              .blocks = {Chart{*findings}, LiveTable{findings_table(rows)}}});
+  }
+  if (auto hints = hints_figure(notes.hints)) {
+    page.sections.push_back(
+        {.title = "Which hint helped",
+         .blocks = {Paragraph{"A hint helped if the next check no longer found what it was about."},
+                    Chart{*hints}, LiveTable{hints_table(notes.hints)}}});
+  }
+  if (auto predictions = predictions_figure(notes.predictions)) {
+    page.sections.push_back(
+        {.title = "What the class predicted",
+         .blocks = {Chart{*predictions}, LiveTable{predictions_table(notes.predictions, speeds)}}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
     const auto& [milestone, stage, batch] = timed;

@@ -10,10 +10,10 @@ namespace convlab::grader {
 
 /// The figures of a class: how many have passed over the days, and for each stage and batch that
 /// was timed the op times by share of the class, with reference and floor; the speed by attempt;
-/// and the best speed so far over the days; and the findings that cost most attempts. They contain
-/// no names.
+/// and the best speed so far over the days; the findings that cost most attempts, the hints that
+/// helped, and what was predicted. They contain no names.
 std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
-                                  const std::vector<SpeedRow>& speeds);
+                                  const std::vector<SpeedRow>& speeds, const StudentNotes& notes);
 
 /// The leaderboard of a stage and batch: rank, who, op time, ratio to the reference, attempts; the
 /// best attempt of each student counts.
@@ -32,6 +32,6 @@ Table findings_table(const std::vector<SubmissionRow>& rows);
 
 /// All of it on one page, with tables that sort and filter.
 Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<SpeedRow>& speeds,
-                     bool with_names);
+                     const StudentNotes& notes, bool with_names);
 
 }  // namespace convlab::grader

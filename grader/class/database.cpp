@@ -115,6 +115,30 @@ CREATE TABLE comment (
   for_staff  INTEGER NOT NULL,
   written    TEXT NOT NULL
 );
+)",
+    // What students noted. Each archive holds all that its student noted until then.
+    R"(
+CREATE TABLE hint (
+  student   INTEGER NOT NULL REFERENCES student(id),
+  milestone TEXT NOT NULL,
+  list      TEXT NOT NULL,
+  number    INTEGER NOT NULL,
+  finding   TEXT NOT NULL,
+  helped    INTEGER NOT NULL,
+  PRIMARY KEY (student, milestone, list, number)
+) WITHOUT ROWID;
+CREATE TABLE prediction (
+  student        INTEGER NOT NULL REFERENCES student(id),
+  milestone      TEXT NOT NULL,
+  stage          TEXT NOT NULL,
+  limiter        TEXT NOT NULL,
+  loads          REAL NOT NULL,
+  inputs         REAL NOT NULL,
+  op_ms          REAL NOT NULL,
+  counted_loads  REAL NOT NULL,
+  counted_inputs REAL NOT NULL,
+  PRIMARY KEY (student, milestone, stage)
+) WITHOUT ROWID;
 )"};
 constexpr auto kVersion = static_cast<std::int64_t>(kMigrations.size());
 

@@ -14,6 +14,7 @@
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/roster.hpp"
 #include "grader/class/sqlite.hpp"
+#include "grader/class/student_notes.hpp"
 
 namespace convlab::grader {
 
@@ -157,6 +158,12 @@ class ClassDatabase {
   /// The comments that go to a submission, the oldest first.
   /// @param row  of submissions()
   [[nodiscard]] std::vector<Comment> comments(const SubmissionRow& row) const;
+
+  /// Adds what a student noted in a milestone to what earlier archives held.
+  /// @param student  of add_student()
+  void keep_notes(std::int64_t student, const std::string& milestone, const StudentNotes& notes);
+  /// All notes of the class.
+  [[nodiscard]] StudentNotes notes() const;
 
   /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;

@@ -92,18 +92,6 @@ bool skip(std::string_view& text, std::string_view part) {
   return true;
 }
 
-// Canvas names a file NAME[_LATE]_ID_ID_FILE, with the student's own ID first; empty for others.
-std::string canvas_id(const std::string& file_name) {
-  std::string_view rest = file_name;
-  if (!skip(rest, file_name.substr(0, file_name.find('_')))) return {};
-  skip(rest, "_LATE");
-  if (!skip(rest, "_")) return {};
-  const std::string own = digits_at(rest, 0);
-  const bool is_one =
-      skip(rest, own) && skip(rest, "_") && skip(rest, digits_at(rest, 0)) && skip(rest, "_");
-  return is_one ? own : std::string();
-}
-
 // The name in Moodle's NAME_ID_assignsubmission_FILE; empty for others.
 std::string moodle_name(const std::string& file_name) {
   const auto end = file_name.find("_assignsubmission_");
@@ -224,6 +212,17 @@ std::vector<fs::path> parts_of(const fs::path& entry) try {
 }
 
 }  // namespace
+
+std::string canvas_id(const std::string& file_name) {
+  std::string_view rest = file_name;
+  if (!skip(rest, file_name.substr(0, file_name.find('_')))) return {};
+  skip(rest, "_LATE");
+  if (!skip(rest, "_")) return {};
+  const std::string own = digits_at(rest, 0);
+  const bool is_one =
+      skip(rest, own) && skip(rest, "_") && skip(rest, digits_at(rest, 0)) && skip(rest, "_");
+  return is_one ? own : std::string();
+}
 
 std::vector<Student> read_roster(const fs::path& file) {
   const std::string name = file.string();

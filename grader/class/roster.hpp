@@ -46,6 +46,10 @@ struct FoundSubmission {
 std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
                                               const std::vector<Student>& roster);
 
+/// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first.
+/// @return that ID; empty for other names
+std::string canvas_id(const std::string& file_name);
+
 /// "Doe, Jane" of "doejane_LATE_123_456_m1-submission.tar.gz" is not known: "doejane". Also without
 /// endings of archives, milestones and copies.
 std::string student_of(const std::string& file_name);

@@ -28,6 +28,11 @@ void require_short_name(const std::string& path);
 /// Whether it is a source that counts in a submission: .cpp, .cu, .cuh, .h, .hpp.
 bool is_source(const std::filesystem::path& file);
 
+/// Whether grader submit put it beside the sources: what the student noted, and the checks so far.
+/// No point depends on them, so they are left out where they are longer than kMostNoteBytes.
+bool is_note(const std::filesystem::path& file);
+inline constexpr std::size_t kMostNoteBytes = std::size_t{1} << 20;
+
 /// Whether a compiler would take it in place of a source: an object, a library, a precompiled
 /// header.
 bool is_compiled(const std::filesystem::path& file);

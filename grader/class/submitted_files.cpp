@@ -114,6 +114,10 @@ bool is_source(const fs::path& file) {
   return std::ranges::find(kSources, file.extension().string()) != kSources.end();
 }
 
+bool is_note(const fs::path& file) {
+  return file.filename() == kNotebookName || file.filename() == kHistoryName;
+}
+
 bool is_compiled(const fs::path& file) {
   return std::ranges::find(kCompiled, file.extension().string()) != kCompiled.end();
 }
@@ -211,7 +215,7 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
   } else {
     files = read(place);
   }
-  if (std::ranges::all_of(files, is_compiled, &SubmittedFile::path)) {
+  if (std::ranges::none_of(files, is_source, &SubmittedFile::path)) {
     throw RefusedSubmission("It holds no source file (.cpp or .cu).");
   }
   std::ranges::sort(files, {}, &SubmittedFile::path);

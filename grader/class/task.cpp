@@ -235,9 +235,10 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   }
   task.headers = !work.headers.empty();
   const std::string text = file_text(json_of(task));
-  // A job of an interrupted grader may be working on it: the same number means the same sources.
+  // A job of an interrupted grader may be working on it, or has just written its outcome: the same
+  // number means the same sources.
   const fs::path file = folder_ / kTaskFile;
-  if (fs::exists(file) && read_text(file) == text && !outcome()) return;
+  if (fs::exists(file) && read_text(file) == text) return;
   remove();
   for (std::size_t i = 0; i < work.files.size(); ++i) {
     write_atomically(folder_ / task.files[i], work.files[i].text);

@@ -34,7 +34,7 @@ class Task {
   explicit Task(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// Writes sources and settings and removes an older outcome. Does not touch a folder that holds
-  /// the same task without an outcome: a job may be working on it.
+  /// the same task: a job may be working on it, or has ended meanwhile.
   /// @param checked  the result of an earlier phase, with which kTimes begins
   void write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
              const std::optional<CheckResult>& checked = std::nullopt) const;

@@ -25,6 +25,9 @@ class TermReader {
   Term read(const Json& json) const {
     require_known(json, {"term", "begins", "ends", "late_days", "penalty_percent_per_day",
                          "closes_after_days", "counts", "attempts_per_hour", "due", "extensions"});
+    for (const char* field : {"term", "begins", "ends", "due"}) {
+      if (!json.contains(field)) fail("\"" + std::string(field) + "\" is missing");
+    }
     Term term{.name = json.at("term").get<std::string>(),
               .begins = time(json, "begins"),
               .ends = time(json, "ends"),

@@ -1,4 +1,5 @@
-// What the database of a class keeps of a term: rules, replaced outcomes, revocations, comments.
+// What the database of a class keeps of a term: rules, replaced outcomes, revocations, comments,
+// what students noted.
 #include <algorithm>
 
 #include "grader/class/database.hpp"
@@ -107,6 +108,57 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
     });
   });
   return own;
+}
+
+void ClassDatabase::keep_notes(std::int64_t student, const std::string& milestone,
+                               const StudentNotes& notes) {
+  if (notes.hints.empty() && notes.predictions.empty()) return;
+  const std::lock_guard lock(mutex_);
+  SqliteTransaction transaction(*sqlite_);
+  // Archives come in any order: one that was packed before the next check does not know yet whether
+  // a hint helped.
+  SqliteQuery hint(*sqlite_,
+                   "INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                   "helped = max(helped, excluded.helped)");
+  for (const HintRow& row : notes.hints) {
+    hint.reset();
+    hint.bind(student).bind(milestone).bind(row.list).bind(static_cast<std::int64_t>(row.number));
+    hint.bind(row.finding).bind(static_cast<std::int64_t>(row.helped)).step();
+  }
+  SqliteQuery prediction(*sqlite_,
+                         "INSERT INTO prediction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                         "ON CONFLICT DO UPDATE SET "
+                         "counted_loads = max(counted_loads, excluded.counted_loads), "
+                         "counted_inputs = max(counted_inputs, excluded.counted_inputs)");
+  for (const PredictionRow& row : notes.predictions) {
+    prediction.reset();
+    prediction.bind(student).bind(milestone).bind(row.stage).bind(row.limiter).bind(row.loads);
+    prediction.bind(row.inputs).bind(row.op_ms).bind(row.counted_loads).bind(row.counted_inputs);
+    prediction.step();
+  }
+  transaction.commit();
+}
+
+StudentNotes ClassDatabase::notes() const {
+  const std::lock_guard lock(mutex_);
+  StudentNotes notes;
+  SqliteQuery hints(*sqlite_,
+                    "SELECT t.name, h.milestone, h.list, h.number, h.finding, h.helped FROM hint h "
+                    "JOIN student t ON t.id = h.student ORDER BY h.milestone, h.list, h.number");
+  while (hints.step()) {
+    HintRow& row = notes.hints.emplace_back();
+    hints.read(row.student, row.milestone, row.list, row.number, row.finding, row.helped);
+  }
+  SqliteQuery predictions(*sqlite_,
+                          "SELECT t.name, p.milestone, p.stage, p.limiter, p.loads, p.inputs, "
+                          "p.op_ms, p.counted_loads, p.counted_inputs FROM prediction p JOIN "
+                          "student t ON t.id = p.student ORDER BY p.milestone, p.stage");
+  while (predictions.step()) {
+    PredictionRow& row = notes.predictions.emplace_back();
+    predictions.read(row.student, row.milestone, row.stage, row.limiter, row.loads, row.inputs,
+                     row.op_ms, row.counted_loads, row.counted_inputs);
+  }
+  return notes;
 }
 
 }  // namespace convlab::grader

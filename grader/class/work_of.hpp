@@ -14,6 +14,9 @@ struct MilestoneWork {
   std::vector<SubmittedFile> headers{};  ///< the student's own, which each file may include
   /// All puzzles of the milestone, also unchanged ones; empty if none was changed.
   std::vector<SubmittedFile> puzzles{};
+  /// What grader submit packed beside them; see student_notes.hpp. Empty if it did not.
+  std::string notebook{};
+  std::string history{};
   /// What of the submission does not count though it may seem to, in a sentence; empty if nothing.
   std::string left_out{};
 };

@@ -148,6 +148,10 @@ ExitCode run(const Options& options) {
   if (options.solution == "student" && options.program.empty() && repair != repairs.end()) {
     return check_repair(milestone, *repair, options.cause, printer);
   }
+  if (options.solution == "student" && options.program.empty() &&
+      is_suspect(milestone, options.stage)) {
+    return check_detective(milestone, options.cause, printer);
+  }
   GradeRequest request = request_of(milestone, options);
   const bool is_students = options.solution == "student" && options.program.empty();
   if (options.stages_to.empty()) {
@@ -215,7 +219,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto* stage = command.add_option("--stage", options.stage, "Only this stage");
   command.add_flag("--all", options.all, "Every stage (the default)")->excludes(stage);
   command.add_option("--cause", options.cause,
-                     "Of a broken kernel in repairs/: the letter of its cause");
+                     "Of a broken kernel in repairs/: the letter of its cause; of the detective's "
+                     "case: the slow kernel and the letter");
   command.add_option("--batches", options.batches,
                      "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
                      "last if a GPU is emulated)");

@@ -1,13 +1,22 @@
 #include "grader/cli/check_puzzles.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <iostream>
+#include <limits>
 
+#include "common/base/error.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/cli/counted_stage.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/repairs.hpp"
+#include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/profile/profile.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::check_command {
@@ -38,6 +47,146 @@ void print_waiting(const CourseMilestone& milestone, const PuzzleWalk& walk) {
                                             "), solve it, and check again.")
             << paragraph("    stuck  ",
                          "build/bin/grader hint " + milestone.id + " --stage " + puzzle.stage);
+}
+
+/// What may make a kernel slow, and the counter that shows it.
+struct Cause {
+  std::string_view counter;
+  bool is_less;  ///< the smaller, the slower
+  const char* text;
+};
+
+constexpr std::array kCauses = {
+    Cause{
+        "loads-per-product", false,
+        "Its threads load the same numbers again and again, more often than those of the others."},
+    Cause{"conflicts-per-request", false,
+          "The lanes of a warp want different words of one bank of shared memory, and wait."},
+    Cause{"sectors-over-needed", false,
+          "The lanes of a warp read and write far apart: each request moves many sectors and uses "
+          "only a part of each."},
+    Cause{"active-lanes", true,
+          "In most of its requests only a few lanes of the warp do anything."}};
+
+constexpr std::string_view kMoved = "bytes-over-least";
+
+double value_of(std::string_view counter, const StageCounts& counts) {
+  const double value = find_counter(counter)->value(counts);
+  return std::isnan(value) ? 0.0 : value;
+}
+
+/// The kernels of a case as they were handed out.
+struct Case {
+  std::vector<Puzzle> kernels{};
+  std::vector<StageCounts> counts{};
+  std::size_t slow = 0;
+  std::size_t cause = 0;
+  double most_of_others = 0.0;  ///< bytes moved over the least
+
+  [[nodiscard]] std::string answer() const { return answer(slow, cause); }
+  [[nodiscard]] std::string answer(std::size_t kernel, std::size_t letter) const {
+    return kernels[kernel].stage + "-" + static_cast<char>('a' + letter);
+  }
+};
+
+// How many times as bad the slow kernel is as the worst of the others.
+double factor_of(const Cause& cause, const Case& all) {
+  double factor = std::numeric_limits<double>::infinity();
+  const double own = value_of(cause.counter, all.counts[all.slow]);
+  for (std::size_t i = 0; i < all.counts.size(); ++i) {
+    if (i == all.slow) continue;
+    const double other = value_of(cause.counter, all.counts[i]);
+    const double ratio = own == other ? 1.0 : cause.is_less ? other / own : own / other;
+    factor = std::min(factor, ratio);
+  }
+  return factor;
+}
+
+StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
+  CountedStage counted = counted_stage({.submitted = only(kernel.file),
+                                        .stage = kernel.stage,
+                                        .shape = first_shape(milestone, kernel)});
+  if (counted.finding) throw EnvironmentError(kernel.stage + ": " + counted.finding->seen);
+  return std::move(counted.counts);
+}
+
+// None of the kernels computes much: the one that moves most takes longest.
+Case examined(const CourseMilestone& milestone) {
+  Case all{.kernels = puzzles_of(milestone, "detective")};
+  const auto moved = [](const StageCounts& counts) { return value_of(kMoved, counts); };
+  for (const Puzzle& kernel : all.kernels) {
+    all.counts.push_back(counts_of(milestone, pristine_copy(milestone, kernel)));
+  }
+  const auto most = std::ranges::max_element(all.counts, {}, moved);
+  all.slow = static_cast<std::size_t>(most - all.counts.begin());
+  for (std::size_t i = 0; i < all.counts.size(); ++i) {
+    if (i != all.slow) all.most_of_others = std::max(all.most_of_others, moved(all.counts[i]));
+  }
+  const auto worst = std::ranges::max_element(
+      kCauses, {}, [&](const Cause& each) { return factor_of(each, all); });
+  all.cause = static_cast<std::size_t>(worst - kCauses.begin());
+  return all;
+}
+
+Table table_of(const Case& all) {
+  Table table{.heading = {"counter"}};
+  std::vector<std::string> hits = {"hit rate of a cache that forgets nothing"};
+  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
+    const Table own = counter_table(all.counts[i]);
+    table.heading.push_back(all.kernels[i].stage);
+    if (table.rows.empty()) table.rows.resize(own.rows.size());
+    for (std::size_t row = 0; row < own.rows.size(); ++row) {
+      if (i == 0) table.rows[row].push_back(own.rows[row][0]);
+      table.rows[row].push_back(own.rows[row][1]);
+    }
+    const double hit_rate = 1.0 - 1.0 / std::max(1.0, value_of(kMoved, all.counts[i]));
+    hits.push_back(std::to_string(std::lround(100.0 * hit_rate)) + " %");
+  }
+  table.rows.push_back(hits);
+  return table;
+}
+
+// The answer "ben-c" as the student gave it.
+std::string valid_answer(const std::string& given, const Case& all) {
+  for (std::size_t kernel = 0; kernel < all.kernels.size(); ++kernel) {
+    for (std::size_t letter = 0; letter < kCauses.size(); ++letter) {
+      if (given == all.answer(kernel, letter)) return given;
+    }
+  }
+  throw UsageError("An answer names the slow kernel and the letter of the cause, such as " +
+                   all.answer(0, 0) + ", not '" + given + "'.");
+}
+
+void print_question(const Case& all, const std::string& again) {
+  std::cout << "\n"
+            << plain_table(table_of(all)) << "\n"
+            << paragraph("", "All three results are right. Which kernel is slow, and why?");
+  for (std::size_t i = 0; i < kCauses.size(); ++i) {
+    std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
+                           kCauses[i].text);
+  }
+  std::cout << paragraph("    next   ",
+                         "Decide from the numbers, before you open the files: " + again +
+                             " --cause NAME-LETTER, for example " + all.answer(0, 0) +
+                             ". docs/profile.md explains the counters.");
+}
+
+void print_solution(const Case& all, const std::string& named) {
+  const StageCounts& slow = all.counts[all.slow];
+  const std::string& name = all.kernels[all.slow].stage;
+  const Counter& telling = *find_counter(kCauses[all.cause].counter);
+  std::cout << paragraph("  ",
+                         "You named " + named +
+                             (named == all.answer() ? ", and that is right. "
+                                                    : "; the answer is " + all.answer() + ". ") +
+                             kCauses[all.cause].text)
+            << paragraph("  ", "The counter that tells: " + std::string(telling.title) + ", " +
+                                   three_digits(telling.value(slow)) + " for " + name +
+                                   ". It moves " + three_digits(value_of(kMoved, slow)) +
+                                   " times the least bytes, the others at most " +
+                                   three_digits(all.most_of_others) +
+                                   " times. A high hit rate only says that the same sectors are "
+                                   "asked for again, not that few are.");
 }
 
 }  // namespace
@@ -134,6 +283,68 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
             << (note.named == note.found ? ", and that it was.\n"
                                          : "; it was " + note.found + ".\n");
   return ExitCode::kPassed;
+}
+
+std::vector<std::string> detective_problems(const CourseMilestone& milestone,
+                                            const std::vector<Puzzle>& mended) {
+  const Case all = examined(milestone);
+  std::vector<std::string> problems;
+  for (const Puzzle& kernel : mended) {
+    const double moves = value_of(kMoved, counts_of(milestone, kernel));
+    if (moves <= all.most_of_others) continue;
+    problems.push_back("The reference's " + kernel.stage + " moves " + three_digits(moves) +
+                       " times the least bytes, the right ones at most " +
+                       three_digits(all.most_of_others) + ".");
+  }
+  return problems;
+}
+
+bool is_suspect(const CourseMilestone& milestone, const std::string& stage) {
+  const auto kernels = puzzles_of(milestone, "detective");
+  return !kernels.empty() && (stage == "detective" ||
+                              std::ranges::find(kernels, stage, &Puzzle::stage) != kernels.end());
+}
+
+ExitCode check_detective(const CourseMilestone& milestone, const std::string& answer,
+                         CheckPrinter& printer) {
+  std::cout << "Checking " << milestone.id
+            << ", the detective's case: three kernels for the same product" << std::endl;
+  const std::string again = "build/bin/grader check " + milestone.id + " --stage detective";
+  const Case all = examined(milestone);
+  Notebook notebook = read_notebook(milestone);
+  std::string& named = notebook.repairs["detective"].named;
+  if (!answer.empty() && named.empty()) {
+    named = valid_answer(answer, all);
+    notebook.repairs["detective"].found = all.answer();
+    write_notebook(milestone, notebook);
+  }
+  if (named.empty()) {
+    print_question(all, again);
+    return ExitCode::kFallsShort;
+  }
+  print_solution(all, named);
+  const Puzzle& slow = all.kernels[all.slow];
+  const auto announce = [&](const Puzzle&) { printer.observer().announce("checking it"); };
+  const PuzzleWalk found = walk_puzzles(milestone, {slow}, {}, announce, true);
+  printer.clear();
+  const std::string profile = "build/bin/grader profile " + milestone.id + " --stage " + slow.stage;
+  if (found.finding) {
+    std::cout << finding_text(*found.finding);
+  } else if (const double moves = value_of(kMoved, counts_of(milestone, slow));
+             moves > all.most_of_others) {
+    std::cout << paragraph("    seen   ", display_path(slow.file) + " moves " +
+                                              three_digits(moves) + " times the least bytes.");
+  } else {
+    std::cout << coloured("SOLVED", Colour::kGood) << "  " << slow.stage << " now moves "
+              << three_digits(moves) << " times the least bytes.\n";
+    return ExitCode::kPassed;
+  }
+  std::cout << paragraph("    mend   ", "Change " + display_path(slow.file) +
+                                            " until it moves no more than the others: at most " +
+                                            three_digits(all.most_of_others) +
+                                            " times the least bytes. Its lines: " + profile +
+                                            "; then " + again);
+  return ExitCode::kFallsShort;
 }
 
 }  // namespace convlab::grader::check_command

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/error.hpp"
 #include "grader/course/course.hpp"
@@ -31,5 +32,18 @@ ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
 /// @param letter  the named cause; empty if none was named now
 ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& letter, CheckPrinter& printer);
+
+/// Whether a stage is "detective" or names a kernel of detective/.
+bool is_suspect(const CourseMilestone& milestone, const std::string& stage);
+
+/// The detective's case: right kernels, of which one is slow. The student names it and the cause
+/// from the counters of all of them, then mends it until it moves no more bytes than the others.
+/// @param answer  "ben-c"; empty if none was given now
+ExitCode check_detective(const CourseMilestone& milestone, const std::string& answer,
+                         CheckPrinter& printer);
+
+/// For grader lint: what of these mended kernels still moves more than the right ones.
+std::vector<std::string> detective_problems(const CourseMilestone& milestone,
+                                            const std::vector<Puzzle>& mended);
 
 }  // namespace convlab::grader::check_command

@@ -101,7 +101,7 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
     request.unbuilt = build_milestone(milestone);
     return;
   }
-  build_custom_submission_parts();
+  build_custom_submission_parts(runs_on_cpu(milestone));
   use(build_custom_submissions(students_sources(milestone, stage), runs_on_cpu(milestone),
                                build_folder()),
       request);

@@ -45,6 +45,7 @@ void add(CLI::App& group, ExitCode& exit_code);
 namespace next_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace predict_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace profile_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace show_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace answer_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace restore_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }

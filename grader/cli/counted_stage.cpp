@@ -42,34 +42,36 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   throw UsageError(unknown_name("stage", stage, known, " in " + display_path(folder)));
 }
 
-CountedStage counted_stage(const CountedWork& work) {
-  const auto layers = load_preset(work.network).conv_shapes(1);
+TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {
+  TracedStage traced;
+  const auto layers =
+      work.shape ? std::vector{*work.shape} : load_preset(work.network).conv_shapes(1);
   const std::size_t layer = work.layer == 0 ? layers.size() : static_cast<std::size_t>(work.layer);
   if (layer > layers.size()) {
     throw UsageError("Network " + work.network + " has " + std::to_string(layers.size()) +
                      " convolutions.");
   }
-  CountedStage counted{.layer = static_cast<int>(layer)};
+  traced.layer = work.shape ? 0 : static_cast<int>(layer);
+  traced.shape = layers[layer - 1];
   const fs::path& file = work.submitted.sources.front();
-  ProgressLine progress;
-  progress.show("building " + file.filename().string() + " so that it counts");
+  progress.show("building " + file.filename().string() + " so that its accesses are seen");
   build_custom_submission_parts();
   const BuiltSubmission built = build_submission(
       work.submitted, {.build = build_folder(), .device = Device::kEmulated, .traced = true});
   if (built.problem) {
-    counted.finding = explain(*built.problem, work.submitted);
-    return counted;
+    traced.finding = explain(*built.problem, work.submitted);
+    return traced;
   }
-  std::vector<fs::path> texts = work.submitted.headers;
-  texts.insert(texts.end(), work.submitted.sources.begin(), work.submitted.sources.end());
-  counted.sources = SourceText(texts);
+  traced.texts = work.submitted.headers;
+  traced.texts.insert(traced.texts.end(), work.submitted.sources.begin(),
+                      work.submitted.sources.end());
   constexpr std::chrono::minutes kPatience{5};  // counting takes ten times as long as running
-  Submission submission(built.program, kPatience);
-  submission.set_sources(counted.sources);
+  traced.submission = std::make_unique<Submission>(built.program, kPatience);
+  traced.submission->set_sources(SourceText(traced.texts));
   std::vector<StageInfo> stages;
-  if (const auto failure = submission.list_stages(stages)) {
-    counted.finding = explain(*failure, "the list of stages");
-    return counted;
+  if (const auto failure = traced.submission->list_stages(stages)) {
+    traced.finding = explain(*failure, "the list of stages");
+    return traced;
   }
   std::vector<std::string> known;
   for (const StageInfo& stage : stages) known.push_back(stage.id);
@@ -84,14 +86,30 @@ CountedStage counted_stage(const CountedWork& work) {
   if (stage == stages.end()) {
     throw UsageError(unknown_name("stage", work.stage, known, " in " + display_path(file)));
   }
-  progress.show("counting in convolution " + std::to_string(layer));
-  counted.finding = count_stage(submission, *stage, layers[layer - 1], counted.counts);
-  // Other headers may hold kernels with the same names.
+  traced.stage = *stage;
+  return traced;
+}
+
+SourceText used_sources(const TracedStage& traced, const std::set<std::string>& files) {
+  std::vector<fs::path> used;
+  for (const fs::path& text : traced.texts) {
+    if (files.contains(text.filename())) used.push_back(text);
+  }
+  return SourceText(used.empty() ? traced.texts : used);
+}
+
+CountedStage counted_stage(const CountedWork& work) {
+  ProgressLine progress;
+  TracedStage traced = traced_stage(work, progress);
+  CountedStage counted{.finding = traced.finding, .layer = traced.layer};
+  if (traced.finding) return counted;
+  progress.show(work.shape ? "counting"
+                           : "counting in convolution " + std::to_string(traced.layer));
+  counted.finding = count_stage(*traced.submission, traced.stage, traced.shape, counted.counts);
   std::set<std::string> used;
   for (const DeviceLaunch& launch : counted.counts.launches) used.insert(launch.file);
   for (const AccessNote& note : counted.counts.counted.accesses) used.insert(note.file);
-  std::erase_if(texts, [&](const fs::path& text) { return !used.contains(text.filename()); });
-  if (!texts.empty()) counted.sources = SourceText(texts);
+  counted.sources = used_sources(traced, used);
   return counted;
 }
 

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "grader/course/course.hpp"
 #include "grader/measure/stage_counts.hpp"
+#include "grader/report/terminal.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -15,20 +20,38 @@ struct CountedWork {
   std::string stage{};  ///< empty: the only one
   std::string network{};
   int layer = 0;  ///< from 1; 0: the last
+  /// Counted instead of a convolution of the network.
+  std::optional<ConvShape> shape{};
 };
+
+/// A stage in a program that was built to be traced.
+struct TracedStage {
+  std::unique_ptr<Submission> submission{};
+  StageInfo stage{};
+  ConvShape shape{};  ///< of the convolution, one image
+  int layer = 0;
+  std::vector<std::filesystem::path> texts{};
+  std::optional<Finding> finding{};  ///< why there is no stage
+};
+
+/// Builds a device file so that the emulated device sees its accesses.
+/// @throws UsageError if there is no such stage or layer
+/// @throws EnvironmentError if the file cannot be built
+TracedStage traced_stage(const CountedWork& work, ProgressLine& progress);
+
+/// Those of its files that kernels were seen in: other headers may hold kernels with the same
+/// names.
+SourceText used_sources(const TracedStage& traced, const std::set<std::string>& files);
 
 /// What was counted, and the sources to quote.
 struct CountedStage {
   StageCounts counts{};
   SourceText sources{};
   std::optional<Finding> finding{};  ///< a race, or why the counts are missing
-  int layer = 0;
+  int layer = 0;  ///< 0: none of the network
 };
 
-/// Builds a device file so that the emulated device counts, and counts one convolution of one
-/// image.
-/// @throws UsageError if there is no such stage or layer
-/// @throws EnvironmentError if the file cannot be built
+/// Counts one convolution of one image. @throws as traced_stage()
 CountedStage counted_stage(const CountedWork& work);
 
 /// The file of a stage in a milestone's folder: the one with its name, or the only one.

@@ -5,10 +5,12 @@
 #include <optional>
 
 #include "common/base/whole_file.hpp"
+#include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/hints.hpp"
+#include "grader/course/notebook.hpp"
 #include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -74,6 +76,20 @@ std::string smallest_failing_case(const std::string& milestone, const std::strin
   return smallest == nullptr ? "" : "'" + smallest->name + "' (" + to_string(smallest->shape) + ")";
 }
 
+// Notes which hint was read, so that the instructor sees which ones help; grader submit packs it.
+void note_hint(const Options& options, const std::string& list, int number,
+               const std::string& finding) {
+  if (!options.state.empty()) return;
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  Notebook notebook = read_notebook(milestone);
+  notebook.hints.push_back({.shown = utc_now(),
+                            .list = list,
+                            .number = number,
+                            .finding = finding,
+                            .stage = options.stage});
+  write_notebook(milestone, notebook);
+}
+
 // The next hint for the finding of the last check: one more for each check that found it, after
 // three the smallest case. False if there is none that was not shown.
 bool hint_for_finding(const Options& options, const std::filesystem::path& state) {
@@ -93,6 +109,9 @@ bool hint_for_finding(const Options& options, const std::filesystem::path& state
   if (next >= hints.size() && smallest.empty()) return false;
   shown[key] = next < hints.size() ? before + 1 : last.times;
   write_atomically(state, shown.dump(1) + "\n");
+  // The smallest case follows the last hint of the list.
+  note_hint(options, last.finding.id, static_cast<int>(std::min(next, hints.size())) + 1,
+            last.finding.id);
   std::cout << coloured(last.finding.id + "  " + last.finding.title, Colour::kStrong)
             << (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks") << "\n";
   if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
@@ -129,6 +148,10 @@ ExitCode run(const Options& options) {
     shown[list] = count;
     // Stored first, then shown: a hint counts as soon as it is shown.
     write_atomically(state, shown.dump(1) + "\n");
+    if (!was_last) {
+      note_hint(options, list, static_cast<int>(count),
+                last_finding(milestone.id, options.stage).finding.id);
+    }
   }
   if (options.json) {
     const std::vector<std::string> seen(hints.begin(),
@@ -169,7 +192,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--state", options.state)->group("");  // for tests: another memory
   command.footer(
       "If the last check found something, the first hints are about that: one more for\n"
-      "each check that found it again.\n\n"
+      "each check that found it again. grader submit packs which hints you read: your\n"
+      "instructor sees which ones help; no point depends on it.\n\n"
       "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
 }
 

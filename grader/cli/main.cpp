@@ -24,6 +24,7 @@ constexpr const char* kExamples =
     "  build/bin/grader watch m1                      again, whenever you save\n"
     "  build/bin/grader hint m1                       the next hint\n"
     "  build/bin/grader explain m1                    what your file does, and a quiz\n"
+    "  build/bin/grader show m3                       a page of your kernel\n"
     "  build/bin/grader submit m1                     pack what was checked\n"
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"
     "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
            &hint_command::add,
            &explain_command::add,
            &profile_command::add,
+           &show_command::add,
            &predict_command::add,
            &answer_command::add,
            &reset_command::add,

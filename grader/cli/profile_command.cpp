@@ -11,6 +11,8 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/counted_stage.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/profile/profile.hpp"
@@ -30,14 +32,40 @@ struct Options {
   fs::path output;
   int layer = 0;
   bool json = false;
+  std::string launcher = "local";
 };
 
-void print_json(const StageCounts& counts) {
+// The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
+nlohmann::ordered_json requests_json(const KernelCounts& kernel) {
+  nlohmann::ordered_json json;
+  for (const AccessNote& note : kernel.accesses) {
+    nlohmann::ordered_json& sum = json[note.space + "-" + access_name(note)];
+    if (sum.is_null()) sum = nlohmann::ordered_json::object();
+    const auto add = [&](const std::string& name, std::int64_t value) {
+      sum[name] = sum.value(name, std::int64_t{0}) + value;
+    };
+    add("requests", note.requests);
+    add("lanes", note.lanes);
+    add(parts_name(note.space), note.parts);
+    add("conflicts", note.conflicts);
+  }
+  return json;
+}
+
+void print_json(const StageCounts& counts, const SourceText& sources) {
   nlohmann::ordered_json json = {{"stage", counts.stage.id}, {"shape", to_string(counts.shape)}};
   for (const Counter& counter : counters()) {
     const double value = counter.value(counts);
     json[std::string(counter.id)] =
         std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+  }
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    json["kernels"].push_back({{"kernel", kernel.launch.kernel},
+                               {"launches", kernel.launches},
+                               {"grid", kernel.launch.grid},
+                               {"block", kernel.launch.block},
+                               {"tensor_multiply_adds", kernel.tensor_multiply_adds},
+                               {"requests", requests_json(kernel)}});
   }
   std::cout << json.dump(2) << "\n";
 }
@@ -50,6 +78,7 @@ std::string stage_of(const CourseMilestone& milestone, const Options& options) {
 }
 
 ExitCode run(const Options& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   if (milestone.id == "m1") {
     throw UsageError(
@@ -58,17 +87,22 @@ ExitCode run(const Options& options) {
   }
   const bool is_own = options.solution == "student" || options.solution == "reference";
   if (is_own) require_solution(options.solution);
+  const std::optional<Puzzle> puzzle =
+      options.solution == "student" ? find_puzzle(milestone, options.stage) : std::nullopt;
   const SubmittedSources submitted =
-      is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
-             : sources_of(options.solution, false);
+      puzzle   ? only(puzzle->file)
+      : is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
+               : sources_of(options.solution, false);
   if (!options.output.empty()) require_writable(options.output);
-  const CountedStage stage = counted_stage({.submitted = submitted,
-                                            .stage = options.stage,
-                                            .network = options.network,
-                                            .layer = options.layer});
+  const CountedStage stage = counted_stage(
+      {.submitted = submitted,
+       .stage = options.stage,
+       .network = options.network,
+       .layer = options.layer,
+       .shape = puzzle ? std::optional(first_shape(milestone, *puzzle)) : std::nullopt});
   const bool is_counted = !stage.counts.launches.empty();
   if (is_counted && options.json) {
-    print_json(stage.counts);
+    print_json(stage.counts, stage.sources);
   } else if (is_counted) {
     const StageInfo& info = stage.counts.stage;
     const std::string where = counted_where(stage.counts, options.network, stage.layer);
@@ -94,7 +128,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       add_command(app, exit_code, "profile",
                   "Counts what each line of a kernel asks of memory; needs no GPU", run);
   command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several");
+  command.add_option("--stage", options.stage, "The stage, if there are several; or a puzzle");
   command
       .add_option("--solution", options.solution,
                   "student, reference, or a file with the course's interface")
@@ -106,6 +140,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--network", options.network, "Network preset")->capture_default_str();
   command.add_option("--output", options.output, "Also write a page (HTML) with your source");
   command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
+  add_launcher(command, options.launcher);
   command.footer(
       "Builds the file so that the emulated device counts, and runs one image. The file\n"
       "need not be right. docs/profile.md says what each number means.\n\n"

@@ -12,7 +12,6 @@
 #include "grader/course/course.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/way.hpp"
-#include "grader/report/pages/image_maps.hpp"
 #include "grader/report/pages/report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/result_figures.hpp"

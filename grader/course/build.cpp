@@ -113,8 +113,9 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone) {
   return build_target(target_of(milestone));
 }
 
-void build_custom_submission_parts() {
-  if (const auto failed = build_target("convlab_custom_submission_parts")) {
+void build_custom_submission_parts(bool on_cpu) {
+  const std::string parts = "convlab_custom_submission_parts";
+  if (const auto failed = build_target(parts + (on_cpu ? "_cpu" : ""))) {
     throw EnvironmentError("The workbook itself does not build: " + failed->seen +
                            " Build it: cmake --build --preset lab");
   }

@@ -19,8 +19,9 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
 /// Builds the parts that are needed to compile a custom submission; compiles no custom submission.
+/// @param on_cpu  only those for a file that runs on the CPU
 /// @throws EnvironmentError if that fails
-void build_custom_submission_parts();
+void build_custom_submission_parts(bool on_cpu = false);
 
 /// The part of a build's output that a person must read: a few lines from the first error on; all
 /// of a short output without an error.

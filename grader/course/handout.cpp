@@ -66,7 +66,8 @@ bool is_as_handed_out(const HandoutFile& file) {
 }
 
 bool is_puzzle(const std::string& path) {
-  return path.find("/puzzles/") != std::string::npos || path.find("/repairs/") != std::string::npos;
+  return std::ranges::any_of(std::array{"/puzzles/", "/repairs/", "/detective/"},
+                             [&](const char* folder) { return path.find(folder) != path.npos; });
 }
 
 std::optional<std::string> pristine_text(const HandoutFile& file) {

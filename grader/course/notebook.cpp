@@ -23,10 +23,15 @@ static void json_fields(JsonFields& fields, Repair& repair) {
   fields("found", repair.found, "seen", repair.seen).optional("named", repair.named);
 }
 
+static void json_fields(JsonFields& fields, ShownHint& hint) {
+  fields("shown", hint.shown, "list", hint.list, "number", hint.number)
+      .optional("finding", hint.finding, "stage", hint.stage);
+}
+
 static void json_fields(JsonFields& fields, Notebook& notebook) {
   fields.defaulted("puzzles", notebook.puzzles, "answers", notebook.answers, "predictions",
                    notebook.predictions, "explained", notebook.explained, "repairs",
-                   notebook.repairs);
+                   notebook.repairs, "hints", notebook.hints);
 }
 
 bool is_reasoned(const std::string& reason) {
@@ -42,10 +47,14 @@ std::filesystem::path notebook_file(const CourseMilestone& milestone) {
 Notebook read_notebook(const CourseMilestone& milestone) {
   const auto file = notebook_file(milestone);
   if (!std::filesystem::exists(file)) return {};
+  return parse_notebook(read_text(file), file.string());
+}
+
+Notebook parse_notebook(const std::string& text, const std::string& name) {
   try {
-    return Json::parse(read_text(file)).get<Notebook>();
+    return Json::parse(text).get<Notebook>();
   } catch (const Json::exception& error) {
-    throw EnvironmentError(file.string() + " is damaged (" + error.what() +
+    throw EnvironmentError(name + " is damaged (" + error.what() +
                            "); remove it, or take yours with grader restore.");
   }
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "grader/course/puzzles.hpp"
 
@@ -38,6 +39,15 @@ struct Repair {
   std::string named{};
 };
 
+/// A hint that was read, and what the last check had found by then.
+struct ShownHint {
+  std::string shown{};    ///< UTC
+  std::string list{};     ///< "m1", "m4/streams", or a finding of finding_hints.json
+  int number = 0;         ///< in the list, from 1
+  std::string finding{};  ///< empty: none
+  std::string stage{};    ///< empty: of the whole milestone
+};
+
 /// What a student did in a milestone that no check repeats. `grader submit` packs it, so that it
 /// survives a new clone.
 struct Notebook {
@@ -47,6 +57,7 @@ struct Notebook {
   std::map<std::string, Prediction> predictions{};  ///< by stage
   std::map<std::string, Repair> repairs{};          ///< by stage
   std::map<std::string, Counted> explained{};       ///< stages whose `explain` was read
+  std::vector<ShownHint> hints{};
 };
 
 /// build/notebook/m4.json.
@@ -54,6 +65,8 @@ std::filesystem::path notebook_file(const CourseMilestone& milestone);
 
 /// Empty if there is none yet. @throws EnvironmentError if the file is damaged
 Notebook read_notebook(const CourseMilestone& milestone);
+/// @param name  for the message
+Notebook parse_notebook(const std::string& text, const std::string& name);
 
 /// @throws EnvironmentError if it cannot be written
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook);

@@ -30,7 +30,7 @@ struct PuzzleCheck {
 };
 
 PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
-  const auto file = milestone.folder / puzzle.folder / "cases.json";
+  const auto file = milestone.folder / "cases.json";
   const std::string& stage = puzzle.stage;
   try {
     const auto json = nlohmann::ordered_json::parse(read_text(file)).at(stage);
@@ -110,7 +110,7 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   std::vector<Puzzle> puzzles;
   const auto place = milestone.folder / folder;
   if (!std::filesystem::is_directory(place)) return puzzles;
-  const auto cases = nlohmann::json::parse(read_text(place / "cases.json"), nullptr, false);
+  const auto cases = nlohmann::json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
   for (const auto& entry : std::filesystem::directory_iterator(place)) {
     const auto& file = entry.path();
     if (file.extension() != ".cu" || number_of(file) == 0) continue;
@@ -123,6 +123,19 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
   return puzzles;
+}
+
+std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::string& stage) {
+  for (const char* folder : {"puzzles", "repairs", "detective"}) {
+    const auto puzzles = puzzles_of(milestone, folder);
+    const auto found = std::ranges::find(puzzles, stage, &Puzzle::stage);
+    if (found != puzzles.end()) return *found;
+  }
+  return std::nullopt;
+}
+
+ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle) {
+  return check_of(milestone, puzzle).cases.front().shape;
 }
 
 SolvedFiles known_solved(const CourseMilestone& milestone) {

@@ -7,18 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/course/course.hpp"
 
 namespace convlab::grader {
 
 /// A small exercise with one idea, milestones/…/puzzles/3_copy_back.cu. It registers one stage.
-/// puzzles/cases.json lists the convolutions that it must compute.
+/// The milestone's cases.json lists the convolutions that it must compute.
 struct Puzzle {
   std::filesystem::path file{};
   std::string stage{};   ///< by the name of the file, "copy-back"
   std::string title{};   ///< of the stage, as the file says it
-  std::string folder{};  ///< "puzzles" or "repairs"
+  std::string folder{};  ///< "puzzles", "repairs" or "detective"
   std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
 };
 
@@ -34,9 +35,16 @@ struct PuzzleWalk {
 };
 
 /// The puzzles of a milestone in their order.
-/// @param folder  "repairs": its broken kernels, which are checked in the same way
+/// @param folder  "repairs": its broken kernels, or "detective": its suspects, which are checked in
+///                the same way
 std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone,
                                const std::string& folder = "puzzles");
+
+/// The puzzle, the broken kernel or the suspect with this name.
+std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::string& stage);
+
+/// The first convolution of a puzzle's check.
+ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle);
 
 /// The puzzles that a check in this build folder found solved and that have not changed since.
 SolvedFiles known_solved(const CourseMilestone& milestone);
@@ -45,7 +53,7 @@ SolvedFiles known_solved(const CourseMilestone& milestone);
 void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved);
 
 /// Builds and checks each of these puzzles that is neither known as solved nor as handed out.
-/// @param milestone   names puzzles/cases.json and the hand-out files
+/// @param milestone   names cases.json and the hand-out files
 /// @param puzzles     of which the files may lie anywhere
 /// @param known       puzzles that need no check
 /// @param announce    gets the file before it is built

@@ -10,20 +10,24 @@
 
 namespace convlab::grader {
 
+Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
+  const auto files = handout_files(milestone);
+  const auto file = std::ranges::find_if(
+      files, [&](const HandoutFile& each) { return course_folder() / each.path == puzzle.file; });
+  const auto text = file == files.end() ? std::nullopt : pristine_text(*file);
+  if (!text)
+    throw EnvironmentError("There is no copy of " + puzzle.file.string() + " as handed out.");
+  puzzle.file = build_folder() / puzzle.folder / puzzle.file.filename();
+  write_atomically(puzzle.file, *text);
+  return puzzle;
+}
+
 Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair,
                        const std::function<void(const Puzzle&)>& announce) {
   Notebook notebook = read_notebook(milestone);
   Repair& note = notebook.repairs[repair.stage];
   if (!note.found.empty()) return note;
-  const auto files = handout_files(milestone);
-  const auto file = std::ranges::find_if(
-      files, [&](const HandoutFile& each) { return course_folder() / each.path == repair.file; });
-  const auto text = file == files.end() ? std::nullopt : pristine_text(*file);
-  if (!text)
-    throw EnvironmentError("There is no copy of " + repair.file.string() + " as handed out.");
-  Puzzle broken = repair;
-  broken.file = build_folder() / "repairs" / repair.file.filename();
-  write_atomically(broken.file, *text);
+  const Puzzle broken = pristine_copy(milestone, repair);
   const PuzzleWalk walk = walk_puzzles(milestone, {broken}, {}, announce, true);
   if (!walk.finding) throw EnvironmentError(repair.stage + " is right as handed out.");
   note.found = walk.finding->id;

@@ -7,6 +7,10 @@
 
 namespace convlab::grader {
 
+/// The same puzzle with a file of its own, which is as it was handed out.
+/// @throws EnvironmentError if there is no such text
+Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle);
+
 /// What is noted about a broken kernel. The first time it is checked as it was handed out, also if
 /// the student has changed it since.
 /// @throws EnvironmentError if it cannot be built, or nothing is wrong with it

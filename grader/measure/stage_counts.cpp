@@ -15,48 +15,52 @@ namespace {
 constexpr std::uint64_t kSeed = 7;
 constexpr std::int64_t kFloat = sizeof(float);
 
-std::optional<Finding> run_once(Submission& submission, const StageInfo& stage,
-                                const ConvShape& shape, const std::string& mode, Call& call) {
-  submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=" + mode});
-  fill_random({.shape = shape, .exact = true}, kSeed,
-              submission.prepare(shape, Placement::kAligned));
-  call = submission.run(stage.id);
-  submission.set_environment({});
-  const std::string where = "a convolution of " + to_string(shape);
-  if (call.race)
-    return finding(words_of(*call.race, shape, submission.sources()), "In " + where + ": ");
-  if (!call.failure) return std::nullopt;
-  return explain(*call.failure, where);
-}
-
 std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
 }
 
 }  // namespace
 
+TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                     const std::string& mode, const std::vector<std::string>& settings) {
+  std::vector<std::string> environment = settings;
+  environment.insert(environment.end(), {"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=" + mode});
+  submission.set_environment(std::move(environment));
+  TracedRun run{.arrays = submission.prepare(shape, Placement::kAligned)};
+  fill_random({.shape = shape, .exact = true}, kSeed, run.arrays);
+  run.call = submission.run(stage.id);
+  submission.set_environment({});
+  const std::string where = "a convolution of " + to_string(shape);
+  if (run.call.race) {
+    run.finding =
+        finding(words_of(*run.call.race, shape, submission.sources()), "In " + where + ": ");
+  } else if (run.call.failure) {
+    run.finding = explain(*run.call.failure, where);
+  }
+  return run;
+}
+
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts) {
   counts.stage = stage;
   counts.shape = layer;
   counts.shape.batch = 1;
-  Call call;
-  if (auto found = run_once(submission, stage, counts.shape, "counts", call)) return found;
-  counts.launches = call.notes.launches;
-  counts.counted = call.accesses;
+  const TracedRun run = run_traced(submission, stage, counts.shape, "counts");
+  if (run.finding) return run.finding;
+  counts.launches = run.call.notes.launches;
+  counts.counted = run.call.accesses;
   return std::nullopt;
 }
 
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts) {
   if (auto found = count_accesses(submission, stage, layer, counts)) return found;
-  Call call;
-  if (auto found = run_once(submission, stage, counts.shape, "races", call)) return found;
+  if (auto found = run_traced(submission, stage, counts.shape, "races").finding) return found;
   ConvShape ten = layer;
   ten.batch = 10;
-  if (auto found = run_once(submission, stage, ten, "off", call)) return found;
-  counts.launches_of_10 = call.notes.launches;
-  return std::nullopt;
+  const TracedRun run = run_traced(submission, stage, ten, "off");
+  if (!run.finding) counts.launches_of_10 = run.call.notes.launches;
+  return run.finding;
 }
 
 std::string array_name(const AccessNote& note, const SourceText& sources) {
@@ -77,10 +81,12 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
     const auto known = std::ranges::find_if(
         kernels, [&](const KernelCounts& each) { return each.launch.kernel == launch.kernel; });
     if (known != kernels.end()) {
+      ++known->launches;
       known->launched_blocks += product(launch.grid);
       continue;
     }
     KernelCounts kernel{.launch = launch,
+                        .launches = 1,
                         .blocks = product(launch.grid),
                         .launched_blocks = product(launch.grid),
                         .threads = product(launch.grid) * product(launch.block)};
@@ -93,6 +99,9 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
     }
     for (const BarrierNote& note : counts.counted.barriers) {
       if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
+    }
+    for (const ProductNote& note : counts.counted.products) {
+      if (note.kernel == launch.kernel) kernel.tensor_multiply_adds += note.multiply_adds;
     }
     std::ranges::stable_sort(kernel.accesses, {}, &AccessNote::line);
     std::ranges::stable_sort(kernel.barriers, {}, &BarrierNote::line);

@@ -20,6 +20,19 @@ struct StageCounts {
   AccessNotes counted{};
 };
 
+/// A run of a stage with whole numbers, in a program that was built to be traced
+/// (CustomSubmissionTarget::traced).
+struct TracedRun {
+  Arrays arrays{};  ///< valid until the next run
+  Call call{};
+  std::optional<Finding> finding{};  ///< a race, or why there is no output
+};
+
+/// @param mode      of CONVLAB_EMU_TRACE
+/// @param settings  further variables of the emulated device
+TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                     const std::string& mode, const std::vector<std::string>& settings = {});
+
 /// Counts one run of a stage of a program that was built to be traced; the same without the search
 /// for races and without launches_of_10.
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
@@ -35,6 +48,7 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
 /// One kernel of a stage, as it was launched, with the requests of its warps.
 struct KernelCounts {
   DeviceLaunch launch{};
+  int launches = 0;
   std::int64_t blocks = 0;           ///< of its first launch
   std::int64_t launched_blocks = 0;  ///< of all launches, whose requests and barriers are counted
   std::int64_t threads = 0;
@@ -42,6 +56,7 @@ struct KernelCounts {
   std::vector<BarrierNote> barriers{};
   std::int64_t storing = 0;         ///< threads that store an element of the output
   std::int64_t outputs_of_one = 0;  ///< elements of the output that one of them stores
+  std::int64_t tensor_multiply_adds = 0;
 };
 
 /// The kernels in the order of their launches; each of them once.

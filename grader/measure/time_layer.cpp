@@ -2,21 +2,73 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "common/base/stopwatch.hpp"
+#include "common/device/device_limits.hpp"
+#include "common/device/physical_floor.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/spot_check.hpp"
-#include "grader/measure/impossible_time.hpp"
 
 namespace convlab::grader {
 
+void ReferenceTimes::call(int layer, const ConvShape& shape, const Arrays& given) {
+  if (problem_) return;
+  const auto index = static_cast<std::size_t>(layer);
+  if (index >= op_ms_.size()) op_ms_.resize(index + 1);
+  const bool is_new = op_ms_[index].empty();
+  const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+  const auto copy = [](float* to, const float* from, std::int64_t count) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  };
+  copy(arrays.weights, given.weights, shape.weights_size());
+  // The submission's first call of a layer is not a sample, and neither is the reference's.
+  const auto exchange = [&] { copy(arrays.input, given.input, shape.input_size()); };
+  if (is_new) run(exchange);
+  if (const auto op_ms = run(exchange)) op_ms_[index].push_back(*op_ms);
+}
+
+// Measured in the same way as the submission.
+std::optional<double> ReferenceTimes::run(const std::function<void()>& exchange) {
+  const Call call = submission_.run_timed(stage_, exchange);
+  const Device device = submission_.device().device;
+  // An emulated reference has no time to compare with that of a submission on a GPU.
+  if (!call.failure && device != Device::kEmulated) {
+    return device == Device::kCpu ? call.own_ms : call.op_ms;
+  }
+  problem_ = "the reference does not run here";
+  return std::nullopt;
+}
+
 namespace {
+
+// A time in milliseconds that no honest convolution of this shape can beat on this machine. On a
+// GPU it follows from the limits that its properties promise, see physical_floor; on a CPU from
+// more operations per second than any processor does. 0 if nothing is known.
+double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Precision precision) {
+  switch (device.device) {
+    case Device::kEmulated:
+      return 0.0;
+    case Device::kGpu:
+      return physical_floor(shape, limits_of(device.measured.info), precision).impossible_ms;
+    case Device::kCpu:
+      break;
+  }
+  // Two units of 16 numbers, each a multiply and an add, at 6 GHz: no processor has more. A
+  // transform may save operations, but less than four of five.
+  constexpr double kPerCoreAndMs = 2.0 * 16.0 * 2.0 * 6e6;
+  constexpr double kSavedByTransforms = 5.0;
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  return 2.0 * static_cast<double>(shape.multiply_adds()) /
+         (kPerCoreAndMs * cores * kSavedByTransforms);
+}
 
 constexpr int kMostSamples = 10;
 constexpr int kFewestSamples = 3;

@@ -51,9 +51,33 @@ void make_printable(ServeReply& reply) {
       *text = printable_line(*text);
     }
   }
+  for (std::string* text : {&reply.steps.kernel, &reply.steps.file}) *text = printable_line(*text);
+  for (StepPlace& place : reply.steps.places) {
+    for (std::string* text : {&place.file, &place.call}) *text = printable_line(*text);
+  }
+  for (StepArray& array : reply.steps.arrays) {
+    for (std::string* text : {&array.space, &array.memory.variable, &array.memory.allocated_at}) {
+      *text = printable_line(*text);
+    }
+  }
   if (!reply.measured) return;
   DeviceInfo& info = reply.measured->info;
   for (std::string* text : {&info.name, &info.driver, &info.runtime}) *text = printable_line(*text);
+}
+
+bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply) {
+  if (reply.steps_bytes == 0) return true;
+  if (reply.steps_bytes < 0 || reply.steps_bytes > kMostStepBytes) return false;
+  std::string text;
+  while (text.size() < static_cast<std::size_t>(reply.steps_bytes)) {
+    const auto part = process.receive(limit);
+    const auto* message = std::get_if<Message>(&part);
+    if (message == nullptr || message->text.empty()) return false;
+    text += message->text;
+  }
+  auto steps = decode_steps(text);
+  if (steps) reply.steps = std::move(*steps);
+  return steps.has_value();
 }
 
 namespace {

@@ -1,14 +1,20 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 #include "common/serve/serve.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {
 
 /// Replaces the control characters in every text of a reply: no text of a submission reaches a
 /// terminal or a file unchanged.
 void make_printable(ServeReply& reply);
+
+/// Receives the steps that a reply announces.
+/// @return false if the program sends something else
+bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply);
 
 /// Adds file and line to a fault that only has its address in the program. Does nothing if they are
 /// known or the program has no debug information.

@@ -313,6 +313,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   if (call.race) find_line(*call.race, program_, course_folder());
   call.notes = reply.notes;
   call.accesses = reply.accesses;
+  call.steps = std::move(reply.steps);
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -380,6 +381,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
              !may_run_on(box_for(program_), decoded->device)) {
+    failure = Failure{.kind = Failure::Kind::kProtocol};
+  } else if (!receive_steps(*process_, limit, *decoded)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};

@@ -78,6 +78,7 @@ struct Call {
   PhaseKernels kernels{};             ///< of run_phases
   DeviceNotes notes{};                ///< of an emulated device
   AccessNotes accesses{};             ///< of an emulated program that counts them
+  StepNotes steps{};                  ///< of an emulated program that records them
   bool wrote_outside = false;         ///< the memory next to the output has changed
   std::optional<FaultRecord> race{};  ///< of a program that looks for races
 };

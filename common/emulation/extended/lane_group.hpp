@@ -37,7 +37,7 @@ class LaneGroup {
   }
 
   void barrier(const char* name, CallSite site) const {
-    warp_collective({&nothing_to_exchange, name}, mask_, nullptr, nullptr, site);
+    warp_collective({&nothing_to_exchange, name, true}, mask_, nullptr, nullptr, site);
   }
 
   [[nodiscard]] std::uint32_t ballot(const char* name, bool predicate, CallSite site) const {

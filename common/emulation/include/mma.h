@@ -80,7 +80,7 @@ void move_fragment(WarpFunction function, const char* name, const T* memory, uns
                    bool column_major, const T* elements, CallSite site) {
   const convlab::emulation::FragmentTransfer transfer{
       name, site, const_cast<T*>(memory), leading, column_major, const_cast<T*>(elements)};
-  convlab::emulation::warp_collective({function, name, false}, convlab::emulation::kFullMask,
+  convlab::emulation::warp_collective({function, name}, convlab::emulation::kFullMask,
                                       &transfer, nullptr, site);
 }
 
@@ -171,7 +171,7 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
       "in float, bytes in int");
   const convlab::emulation::FragmentProduct product{site, a.x, b.x, c.x, d.x, satf};
   convlab::emulation::warp_collective(
-      {&convlab::emulation::multiply_fragments<m, n, k, T, C, D>, "mma_sync", false},
+      {&convlab::emulation::multiply_fragments<m, n, k, T, C, D>, "mma_sync"},
       convlab::emulation::kFullMask, &product, nullptr, site);
 }
 

@@ -38,7 +38,7 @@ void multiply(const Results<kWordsC>& d, const Words<kWordsA>& a, const Words<kW
   const Elements<Sum, kWordsC> given_c(c);
   Elements<Sum, kWordsC> result;
   const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
-  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name, false}, kFullMask, &product,
+  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name}, kFullMask, &product,
                   nullptr, site);
   std::uint32_t words[kWordsC];
   std::memcpy(words, result.x, sizeof words);
@@ -118,7 +118,7 @@ void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
   static constexpr WarpFunction kFunctions[2][3] = {
       {&load_matrices_of<1, false>, &load_matrices_of<2, false>, &load_matrices_of<4, false>},
       {&load_matrices_of<1, true>, &load_matrices_of<2, true>, &load_matrices_of<4, true>}};
-  warp_collective({kFunctions[transposed ? 1 : 0][count / 2], "ldmatrix", false}, kFullMask, &rows,
+  warp_collective({kFunctions[transposed ? 1 : 0][count / 2], "ldmatrix"}, kFullMask, &rows,
                   nullptr, rows.site);
 }
 

@@ -42,7 +42,7 @@ constexpr int kWorkPerCost = 20;
 constexpr std::chrono::milliseconds kMostCredit(100);
 
 // Set before main begins.
-std::atomic<bool> has_wide_accesses = false;
+std::atomic<std::size_t> least_alignment = 4;
 
 /// Bytes of memory that are available without swapping.
 std::size_t available_on_machine() {
@@ -113,8 +113,12 @@ const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
 }  // namespace
 
 bool note_wide_accesses() {
-  has_wide_accesses.store(true);
+  align_to(16);
   return true;
+}
+
+void align_to(std::size_t bytes) {
+  least_alignment.store(std::max(bytes, least_alignment.load()));
 }
 
 DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
@@ -178,8 +182,9 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   if (kind != MemoryKind::kPinned && bytes > unused()) return nullptr;
   if (bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
   const std::size_t divisor = std::size_t{1} << static_cast<unsigned>(std::countr_zero(bytes));
-  const bool wide = has_wide_accesses.load() || kind == MemoryKind::kPinned;
-  const std::size_t alignment = std::clamp<std::size_t>(divisor, wide ? 16 : 4, 256);
+  const std::size_t least =
+      std::max<std::size_t>(least_alignment.load(), kind == MemoryKind::kPinned ? 16 : 0);
+  const std::size_t alignment = std::clamp<std::size_t>(divisor, least, 256);
   const std::size_t rounded = round_up(bytes, alignment);
   Allocation allocation;
   allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();

@@ -34,6 +34,9 @@ struct Allocation {
   const char* kernel = "";  ///< the last kernel that got it
 };
 
+/// Memory that is allocated from now on is aligned to at least so many bytes, at most 256.
+void align_to(std::size_t bytes);
+
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
 /// ends at an inaccessible gap: to 4 bytes, or to 16 where a source accesses so many at once.
 /// Freed memory becomes inaccessible and its addresses are used again only after all others. Memory

@@ -19,17 +19,7 @@
 namespace convlab::emulation {
 namespace {
 
-constexpr std::uintptr_t kSector = 32;
 constexpr std::uintptr_t kWord = 4;
-constexpr std::uintptr_t kBanks = 32;
-
-enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
-
-/// The lanes of a warp that make one access together.
-struct Request {
-  std::uint32_t mask = 0;
-  std::array<std::uintptr_t, kWarpSize> address{};
-};
 
 /// A place and what is done there: a copy reads and writes at one place.
 using Spot = std::uint64_t;
@@ -93,9 +83,10 @@ struct Counter {
   std::uintptr_t atomic = 0;  ///< the address of the operation that has begun; 0: none
   bool atomic_counted = false;
   std::unordered_map<std::uintptr_t, Word> words;
-  std::vector<std::uint32_t> barriers;  ///< passed, by thread
-  std::vector<CallSite> sites;          ///< of the block's barriers, in order
-  std::map<Spot, AccessNote> totals;    ///< over all blocks
+  std::vector<std::uint32_t> barriers;                        ///< passed, by thread
+  std::vector<CallSite> sites;                                ///< of the block's barriers, in order
+  std::map<std::pair<std::string, Spot>, AccessNote> totals;  ///< by kernel, over all blocks
+  std::string kernel;                                         ///< of the running block
   std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< by call
   std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
   std::map<Need, NeedCount> needs;
@@ -105,87 +96,6 @@ template <typename T>
 T& at(std::vector<T>& list, std::size_t index) {
   if (index >= list.size()) list.resize(index + 1);
   return list[index];
-}
-
-int distinct(std::vector<std::uintptr_t>& values) {
-  std::ranges::sort(values);
-  return static_cast<int>(std::unique(values.begin(), values.end()) - values.begin());
-}
-
-struct Parts {
-  int all = 0;
-  int conflicts = 0;
-};
-
-// The most different words in one bank.
-int deepest_bank(const Request& request, std::size_t words, LaneRange lanes) {
-  std::array<std::vector<std::uintptr_t>, kBanks> banks;
-  for (const int lane : lanes) {
-    for (std::size_t i = 0; i < words; ++i) {
-      const std::uintptr_t word = request.address[static_cast<std::size_t>(lane)] / kWord + i;
-      banks[word % kBanks].push_back(word);
-    }
-  }
-  int most = 0;
-  for (auto& bank : banks) most = std::max(most, distinct(bank));
-  return most;
-}
-
-std::uint32_t lanes_from(int first, int count) {
-  return count >= kWarpSize ? kFullMask : ((1U << count) - 1U) << first;
-}
-
-// Wider accesses than a word are served for a half or a quarter of the warp at a time, or for two
-// such groups together if they have no conflict: an H200 needs two passes, not four, for 16 bytes
-// that all lanes share.
-Parts passes(const Request& request, std::size_t bytes) {
-  const std::size_t words = std::max<std::size_t>(1, bytes / kWord);
-  const int group = static_cast<int>(kWarpSize / words);
-  Parts parts;
-  const auto serve = [&](std::uint32_t lanes) {
-    const int depth = deepest_bank(request, words, LaneRange(lanes));
-    parts.all += depth;
-    parts.conflicts += std::max(0, depth - 1);
-  };
-  for (int first = 0; first < kWarpSize; first += 2 * group) {
-    const std::uint32_t both = request.mask & lanes_from(first, 2 * group);
-    if (words == 1 || deepest_bank(request, words, LaneRange(both)) <= 1) {
-      serve(both);
-    } else {
-      serve(both & lanes_from(first, group));
-      serve(both & lanes_from(first + group, group));
-    }
-  }
-  return parts;
-}
-
-// Lanes that change the same address wait for each other.
-int turns(const Request& request) {
-  std::map<std::uintptr_t, int> lanes;
-  int most = 0;
-  for (const int lane : LaneRange(request.mask)) {
-    most = std::max(most, ++lanes[request.address[static_cast<std::size_t>(lane)]]);
-  }
-  return most;
-}
-
-Parts parts_of(const Request& request, const SpotInBlock& spot) {
-  Parts parts;
-  if (spot.space == Space::kShared) {
-    parts = passes(request, spot.bytes);
-  } else {
-    const std::uintptr_t unit = spot.space == Space::kGlobal ? kSector : kWord;
-    std::vector<std::uintptr_t> different;
-    for (const int lane : LaneRange(request.mask)) {
-      const std::uintptr_t address = request.address[static_cast<std::size_t>(lane)];
-      for (auto part = address / unit; part <= (address + spot.bytes - 1) / unit; ++part) {
-        different.push_back(part);
-      }
-    }
-    parts.all = distinct(different);
-  }
-  if (spot.atomic) parts.conflicts = turns(request) - 1;
-  return parts;
 }
 
 void add_request(AccessNote& note, Parts parts, int lanes) {
@@ -200,14 +110,15 @@ void add_request(AccessNote& note, Parts parts, int lanes) {
 // Adds the block that is over to the totals.
 void end_block(Counter& all) {
   for (auto& [which, spot] : all.spots) {
-    AccessNote& note = all.totals[which];
+    AccessNote& note = all.totals[{all.kernel, which}];
     for (const std::uint32_t times : spot.times) {
       if (times > 0) ++note.threads;
       note.most_by_one = std::max<std::int64_t>(note.most_by_one, times);
     }
     for (const auto& warp : spot.requests) {
       for (const Request& request : warp) {
-        add_request(note, parts_of(request, spot), std::popcount(request.mask));
+        add_request(note, parts_of(request, spot.space, spot.bytes, spot.atomic),
+                    std::popcount(request.mask));
       }
     }
   }
@@ -222,6 +133,7 @@ void begin_block_if_new(Counter& all) {
   if (all.block == current_block_number) return;
   end_block(all);
   all.block = current_block_number;
+  all.kernel = BlockRunner::current()->call().name;
 }
 
 // The kind of memory, and what is known of the array when its place is met first.
@@ -253,7 +165,7 @@ Space space_of(const void* address, AccessNote& note) {
 
 void begin_spot(Counter& all, Spot spot, SpotInBlock& here, const void* address, std::size_t bytes,
                 bool atomic) {
-  AccessNote& note = all.totals[spot];
+  AccessNote& note = all.totals[{all.kernel, spot}];
   here.bytes = bytes;
   here.atomic = atomic;
   here.space = space_of(address, note);
@@ -344,9 +256,9 @@ AccessNotes take_counts() {
   end_block(all);
   all.block = 0;
   AccessNotes notes;
-  for (const auto& [spot, total] : all.totals) {
+  for (const auto& [which, total] : all.totals) {
     if (total.requests == 0 || total.space.empty()) continue;
-    const ReportPlace& source = source_of(static_cast<Place>(spot >> 1U));
+    const ReportPlace& source = source_of(static_cast<Place>(which.second >> 1U));
     AccessNote note = total;
     note.file = name_of(source.file);
     note.line = static_cast<int>(source.line);
@@ -360,15 +272,16 @@ AccessNotes take_counts() {
                               .times = barrier.times});
   }
   for (const auto& [need, count] : all.needs) {
-    add(notes.barriers, {.kernel = count.kernel,
-                         .file = name_of(need.barrier.file),
-                         .line = static_cast<int>(need.barrier.line),
-                         .variable = count.variable,
-                         .before = static_cast<int>(source_of(need.before).line),
-                         .before_writes = need.before_writes,
-                         .behind = static_cast<int>(source_of(need.behind).line),
-                         .behind_writes = all.totals.contains(spot_of(need.behind, true)),
-                         .elements = count.pairs});
+    add(notes.barriers,
+        {.kernel = count.kernel,
+         .file = name_of(need.barrier.file),
+         .line = static_cast<int>(need.barrier.line),
+         .variable = count.variable,
+         .before = static_cast<int>(source_of(need.before).line),
+         .before_writes = need.before_writes,
+         .behind = static_cast<int>(source_of(need.behind).line),
+         .behind_writes = all.totals.contains({count.kernel, spot_of(need.behind, true)}),
+         .elements = count.pairs});
   }
   const auto shorten = [&](auto& list) {
     if (list.size() <= kMostNotes) return;
@@ -465,7 +378,8 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool 
         reinterpret_cast<std::uintptr_t>(address) + piece * kPiece;
     column.mask |= 1U << row;
     if (row + 1 < kRows) continue;
-    add_request(all.totals[spot], parts_of(column, here), kRows);
+    add_request(all.totals[{all.kernel, spot}],
+                parts_of(column, here.space, here.bytes, here.atomic), kRows);
     column = {};
   }
   if (here.space == Space::kShared) {

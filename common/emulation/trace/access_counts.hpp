@@ -14,6 +14,7 @@
 // Source   CUDA C++ Programming Guide, "Device Memory Accesses": sectors of 32 bytes, 32 banks of 4
 //          bytes, one word of constant memory for a warp at a time.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,28 @@
 #include "common/emulation/trace/places.hpp"
 
 namespace convlab::emulation {
+
+// ---- what the memory does with one request of a warp (requests.cpp) -----------------------------
+
+enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
+
+/// The lanes of a warp that make one access together.
+struct Request {
+  std::uint32_t mask = 0;
+  std::array<std::uintptr_t, kWarpSize> address{};
+};
+
+/// The parts that the memory answers one after the other (AccessNote::parts), and of these the
+/// conflicts.
+struct Parts {
+  int all = 0;
+  int conflicts = 0;
+};
+
+/// @param bytes  of each lane's access
+Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic);
+
+// ---- counting -----------------------------------------------------------------------------------
 
 class AccessCounter final : public Observer {
  public:

@@ -3,7 +3,9 @@
 //
 // CONVLAB_EMU_TRACE=races       each access goes to the race detector
 //                   counts      each access is counted (access_counts.hpp)
-//                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
+//                   steps:2,0,1:0:conv_forward   what one block does is recorded
+//                   (step_recorder.hpp) 1a2b,3c4d   at these places lanes of a warp wait for each
+//                   other before they
 //                               access memory, as on a GPU that runs them in step
 //                   off         nothing
 
@@ -11,6 +13,8 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
@@ -18,11 +22,12 @@
 #include "common/emulation/trace/access_counts.hpp"
 #include "common/emulation/trace/places.hpp"
 #include "common/emulation/trace/race_detector.hpp"
+#include "common/emulation/trace/step_recorder.hpp"
 
 namespace convlab::emulation {
 namespace {
 
-enum class Mode { kOff, kRaces, kCounts, kMeetings };
+enum class Mode { kOff, kRaces, kCounts, kSteps, kMeetings };
 
 Mode mode = Mode::kOff;
 std::vector<std::uintptr_t>& meeting_places() {
@@ -38,6 +43,10 @@ void read_mode() {
     look_for_races();
   } else if (value == "counts") {
     count_requests();
+  } else if (constexpr std::string_view kSteps = "steps:"; value.starts_with(kSteps)) {
+    if (auto wanted = parse_wanted_steps(value.substr(kSteps.size()))) {
+      record_steps(std::move(*wanted));
+    }
   } else {
     mode = Mode::kMeetings;
     std::istringstream words(value);
@@ -71,6 +80,9 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
     case Mode::kCounts:
       if (in_kernel()) access_counter().access(address, bytes, writes, place_of_access(caller));
       return;
+    case Mode::kSteps:
+      if (in_kernel()) step_recorder().access(address, bytes, writes, caller);
+      return;
     case Mode::kMeetings:
       if (in_kernel()) wait_for_lanes(caller);
   }
@@ -84,7 +96,15 @@ void look_for_races() {
   race_source() = [] { return race_detector().take(); };
 }
 
+void record_steps(WantedSteps wanted) {
+  mode = Mode::kSteps;
+  step_recorder().want(std::move(wanted));
+  observer = &step_recorder();
+  step_source() = [] { return step_recorder().take(); };
+}
+
 void count_requests() {
+  align_to(256);  // as a GPU does: sectors depend on it
   mode = Mode::kCounts;
   observer = &access_counter();
   access_source() = take_counts;

@@ -7,17 +7,18 @@
 //          after a meeting of their warp, other blocks after the kernel, and whoever released what
 //          the thread acquired. An access races with one that its thread does not know of, if one
 //          of the two writes and they are not both atomic. The order of execution does not matter.
-// Orders   __syncthreads and its kin; __syncwarp, shuffles, votes, tiles (of the lanes in the
-// mask);
+// Orders   __syncthreads and its kin; __syncwarp and sync of tiles (of the lanes in the mask);
 //          cuda::barrier, cuda::pipeline; libcu++'s atomics unless relaxed; a fence, then an atomic
 //          or volatile write, then an atomic or volatile read of the same word; kernels of one
 //          stream, events, waits of the host.
-// Not      The products, loads and stores of fragments: any lane may touch any element, and lanes
-//          know nothing of each other afterwards. An atomic operation of CUDA C++ alone.
+// Not      Shuffles and votes. The products, loads and stores of fragments: any lane may touch any
+//          element, and lanes know nothing of each other afterwards. An atomic operation of CUDA
+//          C++ alone.
 // Pardons  Two writes that store the same value.
 // Cost     A lookup and some comparisons for each access; 16 bytes of memory for each byte used.
 // Source   Flanagan and Freund, FastTrack, PLDI 2009; PTX ISA, Memory Consistency Model.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,16 +28,61 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/runtime/observer.hpp"
-#include "common/emulation/trace/clock.hpp"
 #include "common/emulation/trace/places.hpp"
 
 namespace convlab::emulation {
+
+// ---- what a thread knows of others: up to which time what they did is done for it --------------
+
+/// A thread of a block that ran, counted over all blocks; the threads of a warp follow each other
+/// from a multiple of 32. 0 is none.
+using Unit = std::uint32_t;
+/// Grows with each event that orders threads. Threads are emulated one after the other, so one
+/// count serves all of them.
+using Stamp = std::uint32_t;
+
+/// Knowledge that came by other ways than barriers: by fences, atomic operations, objects of
+/// libcu++. Ranges of units, each known up to a stamp.
+class Clock {
+ public:
+  [[nodiscard]] bool empty() const { return ranges_.empty(); }
+  void clear() { ranges_.clear(); }
+
+  void add(Unit begin, Unit end, Stamp stamp) {
+    Stamp& known = ranges_[{begin, end}];
+    known = std::max(known, stamp);
+  }
+  void join(const Clock& other) {
+    for (const auto& [range, stamp] : other.ranges_) add(range.first, range.second, stamp);
+  }
+  /// Leaves out what lies in a range that is known up to `stamp`.
+  void forget(Unit begin, Unit end, Stamp stamp) {
+    std::erase_if(ranges_, [&](const auto& each) {
+      return each.first.first >= begin && each.first.second <= end && each.second <= stamp;
+    });
+  }
+  [[nodiscard]] bool knows(Unit unit, Stamp stamp) const {
+    // Ranges are threads, warps and blocks; those that contain a unit begin at or before it.
+    for (auto at = ranges_.upper_bound({unit, ~Unit{0}}); at != ranges_.begin();) {
+      --at;
+      const auto& [range, known] = *at;
+      if (unit < range.second && stamp <= known) return true;
+      if (range.first + kMostThreads <= unit) return false;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr Unit kMostThreads = 1024;
+  std::map<std::pair<Unit, Unit>, Stamp> ranges_;
+};
 
 class RaceDetector final : public Observer {
  public:
@@ -236,6 +282,13 @@ class RaceDetector final : public Observer {
   std::unordered_map<std::uint64_t, std::size_t> known_races_;
   std::vector<std::uintptr_t> first_address_;  ///< of each place
 };
+
+/// Whether threads can meet at this address: in shared memory of the running block, in memory of
+/// the device or in a `__device__` variable; not in constant memory, which no kernel writes.
+bool is_traced_memory(std::uintptr_t address);
+
+/// What lies at an address of traced memory, for the running kernel.
+FaultMemory memory_at(std::uintptr_t address);
 
 /// Of this process.
 RaceDetector& race_detector();

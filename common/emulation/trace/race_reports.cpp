@@ -9,7 +9,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/trace/race_detector.hpp"
-#include "common/emulation/trace/traced_memory.hpp"
 
 namespace convlab::emulation {
 namespace {

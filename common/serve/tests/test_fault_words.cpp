@@ -1,7 +1,6 @@
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/serve/call_words.hpp"
 #include "common/serve/fault_words.hpp"
 
 using namespace convlab;

@@ -90,6 +90,17 @@ std::string picture(const ConvShape& s, std::int64_t plane, const std::set<std::
   return text;
 }
 
+namespace {
+
+// At most nine characters, but for very small and very large numbers.
+std::string short_real(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+}  // namespace
+
 std::string neighbourhood(const DenseRun& run) {
   const ConvShape& s = run.shape;
   std::size_t first = 0;
@@ -97,22 +108,24 @@ std::string neighbourhood(const DenseRun& run) {
   if (first == run.right.size()) return {};
   const Label at = output_label(s, static_cast<std::int64_t>(first));
   constexpr int kAround = 1;
-  constexpr int kColumns = 4;
+  constexpr int kColumns = 3;  // more do not fit into a line
   const int left = std::max(0, std::min(at.w - 1, s.out_width() - kColumns));
   const int right = std::min(s.out_width(), left + kColumns);
-  std::string text = "\nAround output " + output_text(at) + ", expected and found:";
+  std::string text = "\nAround output " + output_text(at) + " of " + to_string(s) +
+                     ", with other numbers, expected and found:";
   for (int h = std::max(0, at.h - kAround); h <= std::min(s.out_height() - 1, at.h + kAround);
        ++h) {
     std::string expected;
     std::string found;
     for (int w = left; w < right; ++w) {
       const auto i = static_cast<std::size_t>(output_index(s, {at.b, at.m, h, w}));
-      constexpr std::size_t kWidth = 9;
+      constexpr std::size_t kWidth = 10;
       const auto padded = [&](std::string cell) {
         return std::string(cell.size() < kWidth ? kWidth - cell.size() : 0, ' ') + cell;
       };
-      expected += padded(real(run.right[i]));
-      found += padded(run.is_unwritten(i) ? "-" : real(static_cast<double>(run.answer.output[i])));
+      expected += padded(short_real(run.right[i]));
+      found +=
+          padded(run.is_unwritten(i) ? "-" : short_real(static_cast<double>(run.answer.output[i])));
     }
     text += "\n    h=" + number(h) + expected + "  |" + found;
   }

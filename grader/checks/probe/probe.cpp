@@ -188,13 +188,13 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
 }
 
 FailingShapes shapes_that_fail(Submission& submission, const StageInfo& stage,
-                               const ConvShape& failing) {
+                               const ConvShape& failing, bool is_shown) {
   StageProgram program(submission, stage, kFaultsOfShapes);
   const bool few_bits = stage.precision != Precision::kFp32;
   const auto study = study_shapes(program, failing, few_bits);
   if (!study) return {};
   const std::string option = "--case " + case_text(study->smallest);
-  std::string text = study->smallest == failing
+  std::string text = study->smallest == failing && is_shown
                          ? "No smaller case fails; " + option + " runs this one alone."
                          : "The smallest case that fails: " + to_string(study->smallest) +
                                ". Check it alone with " + option + ".";

@@ -47,8 +47,9 @@ struct FailingShapes {
   bool needs_stride = false;  ///< the smallest is right with a stride of 1
 };
 
+/// @param is_shown  whether the finding describes `failing`, not another shape
 /// @return without lines if `failing` is large or does not fail again
 FailingShapes shapes_that_fail(Submission& submission, const StageInfo& stage,
-                               const ConvShape& failing);
+                               const ConvShape& failing, bool is_shown);
 
 }  // namespace convlab::grader::probe

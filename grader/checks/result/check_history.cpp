@@ -46,9 +46,13 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
 }
 
 std::vector<HistoryEntry> read_history(const std::filesystem::path& file) {
+  return std::filesystem::exists(file) ? parse_history(read_text(file))
+                                       : std::vector<HistoryEntry>{};
+}
+
+std::vector<HistoryEntry> parse_history(const std::string& text) {
   std::vector<HistoryEntry> history;
-  if (!std::filesystem::exists(file)) return history;
-  std::istringstream lines(read_text(file));
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     try {
       const auto json = nlohmann::json::parse(line);

@@ -34,6 +34,7 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
 /// All entries, oldest first; none if there is no file. Unreadable lines are left out: points do
 /// not depend on the history.
 std::vector<HistoryEntry> read_history(const std::filesystem::path& file);
+std::vector<HistoryEntry> parse_history(const std::string& text);
 
 /// The lines of a milestone in a history, as they stand there.
 std::string history_of(const std::filesystem::path& file, const std::string& milestone);

@@ -14,6 +14,7 @@
 #include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/archive_files.hpp"
+#include "grader/class/student_notes.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -75,6 +76,19 @@ void read_rules(const std::string& text) {
   }
 }
 
+// Whoever hands it in writes it, and pages show it.
+void read_notes(const std::string& notebook, const std::string& history) {
+  const StudentNotes notes = parse_notes("m2", notebook, history);
+  for (const HintRow& hint : notes.hints) {
+    if (printable_line(hint.list + hint.finding) != hint.list + hint.finding || hint.number < 1) {
+      throw std::logic_error("a hint with a name that is none");
+    }
+  }
+  for (const PredictionRow& row : notes.predictions) {
+    if (!is_id(row.stage)) throw std::logic_error("a prediction of no stage");
+  }
+}
+
 // A damaged archive is the author's fault, not the machine's.
 void read_archive(const std::filesystem::path& file, const std::string& bytes) {
   write_atomically(file, bytes);
@@ -99,9 +113,16 @@ int main(int argc, char** argv) {
   const std::vector<std::string> rules = {
       read_text(CONVLAB_SOURCE_DIR "/milestones/m1_cpu_baseline/scores.json"),
       read_text(CONVLAB_SOURCE_DIR "/milestones/m4_optimizations/scores.json")};
+  const std::vector<std::string> notebooks = {
+      R"({"hints": [{"shown": "2027-02-01T10:05:00Z", "list": "E-outside", "number": 1,
+          "finding": "E-outside"}], "predictions": {"baseline": {"made": "", "limiter": "memory",
+          "loads": 2.0, "reason": ""}}, "explained": {"baseline": {"loads": 2.5}}})"};
+  const std::vector<std::string> histories = {
+      R"({"created":"2027-02-01T10:10:00Z","milestone":"m2","stages":["baseline"],"findings":[]})"};
   return convlab::testing::fuzz_main(argc, argv, "fuzz_files", [&](Mutator& mutator) {
     read_result(mutator.mutated(results));
     read_rules(mutator.mutated(rules));
+    read_notes(mutator.mutated(notebooks), mutator.mutated(histories));
     const char* name = mutator.below(2) == 0 ? "b.tar.gz" : "b.zip";
     read_archive(folder.path() / name, mutator.mutated(archives));
   });

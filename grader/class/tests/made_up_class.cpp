@@ -4,10 +4,13 @@
 #include <archive_entry.h>
 
 #include <array>
+#include <chrono>
 #include <stdexcept>
 #include <string_view>
 
 #include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_result.hpp"
+#include "grader/class/term.hpp"
 
 namespace convlab::grader::testing {
 
@@ -111,7 +114,70 @@ void write_hostile(const fs::path& folder, const std::string& name, int turn) {
   }
 }
 
+// What the stub gives where the number leaves this remainder: two in five are wrong.
+CheckResult stub_result(int number) {
+  constexpr std::array kFindings = {"E-stride", "E-outside"};
+  CheckResult check;
+  check.result.program = "grader check";
+  check.result.milestone = "m1";
+  const auto kind = static_cast<std::size_t>(number % 5);
+  check.result.verdict = kind < kFindings.size() ? Verdict::kFailed : Verdict::kPassed;
+  if (kind < kFindings.size()) {
+    check.findings = {{.id = kFindings.at(kind), .title = "a mistake", .seen = "conv.cpp:4"}};
+    check.score = Score{.items = {{.stage = "baseline", .item = "cases", .points = 100}}};
+    return check;
+  }
+  const double time = 2.0 + 0.25 * number;
+  const SpeedMeasure speed{.reference = "baseline",
+                           .yours_ms = {{time}},
+                           .reference_ms = {{4.0}},
+                           .speed = 4.0 / time,
+                           .floor_ms = 1.0};
+  check.score = Score{.items = {{.stage = "baseline",
+                                 .item = "cases",
+                                 .points = 100,
+                                 .earned = 100.0 - number,
+                                 .credit = Credit::kPartial},
+                                {.stage = "baseline",
+                                 .item = "speed",
+                                 .batch = 1000,
+                                 .credit = Credit::kEarned,
+                                 .speed = speed}}};
+  return check;
+}
+
 }  // namespace
+
+void make_stub_class(const fs::path& folder, int count) {
+  constexpr int kResults = 50;
+  constexpr int kAttempts = 4;
+  constexpr int kDays = 28;
+  for (int i = 0; i < kResults; ++i) {
+    write_check_result(folder / "results" / (std::to_string(i) + ".json"), stub_result(i));
+  }
+  write_atomically(folder / "grader",
+                   "#!/bin/sh\n"
+                   "# grader check m1 --solution FILE --json RESULT …\n"
+                   "cd '" +
+                       folder.string() +
+                       "' || exit 3\n"
+                       "number=$(tr -dc 0-9 <\"$4\")\n"
+                       "echo \"begin $number\" >>checks.txt\n"
+                       "sleep 0.$((number % 4))\n"
+                       "cp results/$((number % 50)).json \"$6\"\n"
+                       "echo \"end $number\" >>checks.txt\n");
+  fs::permissions(folder / "grader", fs::perms::owner_all);
+  const std::int64_t begin = *time_of("2027-02-01T08:00Z");
+  for (int i = 0; i < count; ++i) {
+    const fs::path file = folder / "submissions" /
+                          ("s" + std::to_string(10'000 + i / kAttempts) + "-m1-" +
+                           std::to_string(i % kAttempts) + ".cpp");
+    write_atomically(file, "// " + std::to_string(i) + "\n");
+    const std::int64_t received = begin + (i % kAttempts * kDays / kAttempts + i % 7) * 86'400 + i;
+    fs::last_write_time(file, std::chrono::file_clock::from_sys(
+                                  std::chrono::sys_seconds(std::chrono::seconds(received))));
+  }
+}
 
 std::vector<std::pair<std::string, std::string>> make_class(const fs::path& folder,
                                                             const fs::path& exploits, int count) {

@@ -28,4 +28,10 @@ std::vector<std::pair<std::string, std::string>> make_class(const std::filesyste
                                                             const std::filesystem::path& exploits,
                                                             int count);
 
+/// A class whose checks cost nothing: `folder`/grader stands for the grader that checks. It waits
+/// up to 0.3 s, gives one of 50 results by the number in the source, with times, findings and
+/// points, and notes "begin NUMBER" and "end NUMBER" in `folder`/checks.txt. The submissions of m1
+/// lie in `folder`/submissions, four attempts by each student, on the days of a month.
+void make_stub_class(const std::filesystem::path& folder, int count);
+
 }  // namespace convlab::grader::testing

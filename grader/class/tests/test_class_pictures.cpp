@@ -59,7 +59,7 @@ TEST_CASE("class pictures: the best attempt of each, by alias") {
 }
 
 TEST_CASE("class pictures: each chart has what the class did, and no name") {
-  const auto figures = class_figures(some_rows(), some_speeds());
+  const auto figures = class_figures(some_rows(), some_speeds(), {});
   REQUIRE(figures.size() == 4);
   const auto values = [&](std::size_t figure, std::size_t series) {
     std::vector<double> all;
@@ -84,10 +84,10 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
   CHECK(figures[3].x.tics.size() == 3);
   CHECK(figures[3].x.tics[1].first == figures[3].x.tics[0].first + 1);
   CHECK(values(3, 1).at(2) == 2.0);
-  const std::string page = markdown_of(class_dashboard(some_rows(), some_speeds(), false));
+  const std::string page = markdown_of(class_dashboard(some_rows(), some_speeds(), {}, false));
   CHECK(page.find("alice") == std::string::npos);
   CHECK(page.find("S-AAAA") != std::string::npos);
-  CHECK(markdown_of(class_dashboard(some_rows(), some_speeds(), true)).find("alice") !=
+  CHECK(markdown_of(class_dashboard(some_rows(), some_speeds(), {}, true)).find("alice") !=
         std::string::npos);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("class pictures: gnuplot draws every chart") {
   rows[1].finding = "\"; system(\"touch " + (folder.path() / "run").string() + "\") \"";
   auto speeds = some_speeds();
   speeds[2].stage = "end_1\n!touch " + (folder.path() / "run").string() + "\n%s{/=99 x}";
-  const auto files = draw(class_figures(rows, speeds), folder.path());
+  const auto files = draw(class_figures(rows, speeds, {}), folder.path());
   CHECK(std::ranges::any_of(files, [](const auto& file) { return file.stem() == "findings"; }));
   for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 1000);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "run"));

@@ -243,6 +243,10 @@ TEST_CASE("class task: an outcome is there as a whole or not at all") {
   const Outcome outcome{.state = SubmissionState::kGraded, .seconds = 1.5, .check = graded(50)};
   task.write_outcome(outcome);
   CHECK(task.outcome() == outcome);
+  // A job that ended while the grader started again has not worked for nothing.
+  task.write({"m1", {{"a/x.cpp", "int a;\n"}, {"b/x.cpp", "int b;\n"}}},
+             {.grader = "/nonexistent/grader"}, Task::Phase::kBoth);
+  CHECK(task.outcome() == outcome);
   write_atomically(task.folder() / "outcome.json", "{ damaged");
   CHECK_THROWS_AS(task.outcome(), EnvironmentError);
   task.remove();

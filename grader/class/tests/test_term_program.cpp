@@ -2,6 +2,9 @@
 // a revoked submission, a grader that was mended. A script stands for the grader that checks; it
 // gives the points that a source names. The gradebook is compared with one that this file computes
 // from what each student did.
+#include <archive.h>
+#include <archive_entry.h>
+
 #include <chrono>
 #include <map>
 
@@ -147,6 +150,12 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   without.erase("s105 m3");
   CHECK(term.gradebook() == without);
   CHECK(contains(term.run({"show", "s105"}).output, "revoked: Copied."));
+  const fs::path pages = term.submissions().parent_path() / "pages";
+  REQUIRE(
+      term.run({"plot", "--milestone", "m3", "--names", "--output", pages.string()}).exit_code ==
+      0);
+  CHECK(contains(read_text(pages / "dashboard.html"), "<td>s104</td>"));
+  CHECK_FALSE(contains(read_text(pages / "dashboard.html"), "<td>s105</td>"));
   CHECK(term.run({"revoke", "s105", "--milestone", "m3", "--undo"}).exit_code == 0);
   CHECK(term.gradebook() == expected);
 
@@ -171,6 +180,7 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   const std::string read = read_text(feedback / "m1" / "s103-m1.txt");
   CHECK(contains(read, "70 of 100 points (70 before 1 late days, 1 of them free)"));
   CHECK(contains(read, "Comment on E-stride: Read page 4."));
+  CHECK_FALSE(fs::exists(feedback / "m1-canvas.zip"));
 }
 
 TEST_CASE("grader class term: a wrong file changes nothing") {
@@ -188,7 +198,14 @@ TEST_CASE("grader class term: a wrong file changes nothing") {
     other_year.replace(at, 4, "2031");
   }
   CHECK(contains(refused(other_year), "file of another year?"));
+  CHECK(contains(refused(R"({"term": "SP27"})"), "\"begins\" is missing"));
   CHECK(contains(refused(term_with(R"(, "counts": "first")")), "\"counts\" must be"));
+  std::string wrong_date = term_with("");
+  wrong_date.replace(wrong_date.find("2027-02-01"), 10, "2027-02-30");
+  CHECK(contains(refused(wrong_date), "\"2027-02-30T00:00Z\" of \"m1\" is no time"));
+  std::string unknown = term_with("");
+  unknown.replace(unknown.find("\"s100\""), 6, "\"nobody\"");
+  CHECK(contains(refused(unknown), "an extension is for \"nobody\", who is not in the class"));
   CHECK(contains(term.run({"term"}).output, "No term file is in force"));
   write_atomically(term.term_file(), term_with(""));
   REQUIRE(term.run({"term", term.term_file().string()}).exit_code == 0);
@@ -228,4 +245,33 @@ TEST_CASE("grader class grade: too many attempts in an hour wait, and none is lo
   }
   CHECK_FALSE(contains(term.grade({"--milestone", "m1"}).output, "s102  m1  0/0"));
   CHECK(contains(term.run({"show", "s102"}).output, "90/100"));
+}
+
+TEST_CASE("grader class feedback: Canvas gets its own file names back, with the comments") {
+  const PlayedTerm term;
+  term.hand_in("doejane_LATE_42_77_conv-m1.cpp", 60, "2027-02-03T00:00:00Z");
+  term.hand_in("s101-m1.cpp", 60, "2027-02-03T00:00:00Z");
+  REQUIRE(term.grade().exit_code == 0);
+  REQUIRE(term.run({"comment", "--milestone", "m1", "--finding", "E-stride", "Read page 4."})
+              .exit_code == 0);
+  REQUIRE(term.run({"comment", "--milestone", "m1", "--student", "doejane", "--staff", "Twice."})
+              .exit_code == 0);
+  const fs::path feedback = term.submissions().parent_path() / "feedback";
+  const FinishedProcess run = term.run({"feedback", "--output", feedback.string()});
+  CHECK(contains(run.output, "2 files"));
+  CHECK(contains(run.output, "m1-canvas.zip holds those of 1 files of Canvas"));
+  // By the name Canvas finds the student (42) and the file (77).
+  archive* zip = ::archive_read_new();
+  ::archive_read_support_format_zip(zip);
+  REQUIRE(::archive_read_open_filename(zip, (feedback / "m1-canvas.zip").c_str(), 4096) ==
+          ARCHIVE_OK);
+  archive_entry* entry = nullptr;
+  REQUIRE(::archive_read_next_header(zip, &entry) == ARCHIVE_OK);
+  CHECK(::archive_entry_pathname(entry) == std::string("doejane_LATE_42_77_conv-m1.txt"));
+  std::string text(4096, ' ');
+  CHECK(::archive_read_data(zip, text.data(), text.size()) > 0);
+  CHECK(contains(text, "Comment on E-stride: Read page 4."));
+  CHECK_FALSE(contains(text, "Twice."));
+  CHECK(::archive_read_next_header(zip, &entry) == ARCHIVE_EOF);
+  ::archive_read_free(zip);
 }

@@ -243,21 +243,27 @@ ExitCode export_grades(const Options& options) {
 
 ExitCode plot(const Options& options) {
   const ClassDatabase database = open_database(options);
-  const auto rows = rows_of(options, database);
+  auto rows = rows_of(options, database);
+  std::erase_if(rows, [](const SubmissionRow& row) { return !row.revoked.empty(); });
   if (rows.empty()) {
     throw UsageError("There is nothing to draw in " + display_path(database_of(options)) +
                      (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
   }
-  auto speeds = database.speeds();
-  std::erase_if(speeds, [&](const SpeedRow& row) {
+  const auto is_other = [&](const auto& row) {
     return !options.milestone.empty() && row.milestone != options.milestone;
-  });
+  };
+  auto speeds = database.speeds();
+  StudentNotes notes = database.notes();
+  std::erase_if(speeds, is_other);
+  std::erase_if(notes.hints, is_other);
+  std::erase_if(notes.predictions, is_other);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
-  write_atomically(folder / "dashboard.html", html_of(class_dashboard(rows, speeds, options.names),
-                                                      course_folder() / "grader/report/pages"));
+  write_atomically(folder / "dashboard.html",
+                   html_of(class_dashboard(rows, speeds, notes, options.names),
+                           course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";
-  for (const auto& file : draw(class_figures(rows, speeds), folder)) {
+  for (const auto& file : draw(class_figures(rows, speeds, notes), folder)) {
     std::cout << display_path(file) << "\n";
   }
   return ExitCode::kPassed;

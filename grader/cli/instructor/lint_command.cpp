@@ -8,6 +8,7 @@
 #include "common/base/lines.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/handout.hpp"
@@ -259,6 +260,7 @@ std::vector<Puzzle> solved_puzzles(const CourseMilestone& milestone, const std::
     const auto name = puzzle.file.filename();
     const auto change = changes / std::filesystem::path(name).replace_extension(".change");
     const auto file = build_folder() / "solved-puzzles" / milestone.id / name;
+    if (!std::filesystem::exists(change)) continue;
     std::filesystem::create_directories(file.parent_path());
     write_atomically(file,
                      with_changed_lines(read_text(puzzle.file), read_text(change), name.string()));
@@ -287,6 +289,19 @@ std::vector<std::string> puzzle_problems(const CourseMilestone& milestone,
                        walk.finding->id + ": " + walk.finding->seen);
   }
   return problems;
+}
+
+// As handed out every kernel of the detective's case is right; the reference makes all of them
+// fast.
+std::vector<std::string> detective_problems(const CourseMilestone& milestone, Report& report) {
+  if (puzzles_of(milestone, "detective").empty()) return {};
+  std::vector<Puzzle> kernels = puzzles_of(milestone, "detective");
+  const std::vector<Puzzle> mended = solved_puzzles(milestone, "detective");
+  kernels.insert(kernels.end(), mended.begin(), mended.end());
+  const PuzzleWalk walk = walk_puzzles(
+      milestone, kernels, {}, [&](const Puzzle& each) { report.announce(each.stage); }, true);
+  if (!walk.waits.file.empty()) return {walk.waits.stage + " is wrong: " + walk.finding->seen};
+  return check_command::detective_problems(milestone, mended);
 }
 
 // `references` is empty where they were not run.
@@ -339,6 +354,8 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
              [&] { return puzzle_problems(milestone, "puzzles", report); });
     examined("repairs are broken, and the reference mends them",
              [&] { return puzzle_problems(milestone, "repairs", report); });
+    examined("the detective's kernels are right, and the reference makes them fast",
+             [&] { return detective_problems(milestone, report); });
     examined("reference stages have their headers",
              [&] { return reference_header_problems(milestone); });
     examined("reference passes every case and batch " + std::to_string(options.batch),

@@ -5,6 +5,7 @@
 
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/class/archive_files.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/cli/commands.hpp"
@@ -195,17 +196,27 @@ ExitCode feedback(const Options& options) {
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
   int files = 0;
+  std::map<std::string, std::map<std::string, std::string>> from_canvas;  // by milestone
   for (const SettledAttempt& each : settled(database.submissions("", options.milestone), term)) {
     if (!each.counts) continue;
     const fs::path place = each.row.place;
     // Named as the submission: platforms give it back to its student by this name.
     fs::path name = place.filename();
     while (name.has_extension() && name.extension().string().size() <= 4) name = name.stem();
-    write_atomically(folder / each.row.milestone / (name.string() + ".txt"),
-                     feedback_text(each, database));
+    name += ".txt";
+    const std::string text = feedback_text(each, database);
+    write_atomically(folder / each.row.milestone / name, text);
+    if (!canvas_id(name.string()).empty()) from_canvas[each.row.milestone][name.string()] = text;
     ++files;
   }
   std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
+  for (const auto& [milestone, texts] : from_canvas) {
+    const fs::path zip = folder / (milestone + "-canvas.zip");
+    write_zip(zip, texts);
+    std::cout << display_path(fs::absolute(zip)) << " holds those of " << texts.size()
+              << " files of Canvas; upload it there: Gradebook, " << milestone
+              << ", Upload Submissions\n";
+  }
   return ExitCode::kPassed;
 }
 

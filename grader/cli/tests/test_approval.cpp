@@ -89,9 +89,9 @@ void approve(const std::string& name, const std::string& text) {
 TEST_CASE("approval: help of the grader and of every command") {
   const SmallCourse course("plain_loops");
   std::string text;
-  for (const char* command :
-       {"", "next", "check", "watch", "list", "hint", "explain", "predict", "answer", "reset",
-        "submit", "restore", "plot", "compare", "report", "handout make", "doctor", "lint"}) {
+  for (const char* command : {"", "next", "check", "watch", "list", "hint", "explain", "show",
+                              "predict", "answer", "reset", "submit", "restore", "plot", "compare",
+                              "report", "handout make", "doctor", "lint"}) {
     text += "$ grader " + std::string(command) + (*command == '\0' ? "" : " ") + "--help\n" +
             course.grader(std::string(command) + " --help").out;
   }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "common/base/address_sanitizer.hpp"
@@ -50,6 +52,26 @@ int longest_line(const std::string& text) {
   }
   return longest;
 }
+
+/// A file of this build folder that a test may change: it is as before when the test ends.
+class KeptFile {
+ public:
+  explicit KeptFile(std::filesystem::path file) : file_(std::move(file)) {
+    if (std::filesystem::exists(file_)) before_ = read_text(file_);
+    std::filesystem::remove(file_);
+  }
+  ~KeptFile() {
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+    if (before_) write_atomically(file_, *before_);
+  }
+  KeptFile(const KeptFile&) = delete;
+  KeptFile& operator=(const KeptFile&) = delete;
+
+ private:
+  std::filesystem::path file_;
+  std::optional<std::string> before_;
+};
 
 }  // namespace
 
@@ -259,6 +281,35 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   CHECK(run.exit_code == code);
   CHECK(contains(run.output, text));
   CHECK_FALSE(contains(run.output, "terminate"));
+}
+
+TEST_CASE(
+    "grader check: a broken kernel, and the slow one of three, are named before they are mended") {
+  const auto folder = std::filesystem::path(CONVLAB_BINARY_DIR).parent_path() / "notebook";
+  const KeptFile notebook(folder / "m4.json");
+  const ProgramRun broken = run_program("grader", "check m4 --stage left-alone");
+  INFO(broken.output);
+  CHECK(broken.exit_code == 1);
+  CHECK(contains(broken.output, "Which is the cause?"));
+  CHECK(contains(run_program("grader", "check m4 --stage left-alone --cause e").output, "a to d"));
+  CHECK(contains(run_program("grader", "check m4 --stage left-alone --cause a").output,
+                 "  You named E-"));
+
+  const ProgramRun asked = run_program("grader", "check m4 --stage detective");
+  INFO(asked.output);
+  CHECK(asked.exit_code == 1);
+  CHECK(longest_line(asked.output) <= 80);
+  CHECK(contains(asked.output, "Which kernel is slow, and why?"));
+  CHECK(run_program("grader", "check m4 --stage detective --cause ben").exit_code == 2);
+  // The best hit rate, and the fewest loads.
+  const ProgramRun named = run_program("grader", "check m4 --stage detective --cause ben-c");
+  INFO(named.output);
+  CHECK(named.exit_code == 1);
+  CHECK(contains(named.output, "You named ben-c, and that is right."));
+  CHECK(contains(named.output, "sectors moved, over those needed"));
+  CHECK(contains(named.output, "    mend   Change milestones/m4_optimizations/detective/2_ben.cu"));
+  CHECK(contains(run_program("grader", "check m4 --stage detective --cause ann-a").output,
+                 "You named ben-c"));
 }
 
 TEST_CASE("grader check: missing data is the environment's fault, and is told with the mend") {

@@ -42,9 +42,14 @@ class FakeSlurm {
 
   FinishedProcess run(std::vector<std::string> words,
                       const volatile std::sig_atomic_t* interrupted = nullptr) const {
-    words.insert(words.begin(),
-                 {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout", "--signal=INT",
-                  "--kill-after=30", "6", CONVLAB_BINARY_DIR "/grader", "job"});
+    words.insert(words.begin(), {CONVLAB_BINARY_DIR "/grader", "job"});
+    return run_program(words, interrupted);
+  }
+
+  FinishedProcess run_program(std::vector<std::string> words,
+                              const volatile std::sig_atomic_t* interrupted = nullptr) const {
+    words.insert(words.begin(), {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout",
+                                 "--signal=INT", "--kill-after=30", "6"});
     return run_process({.words = words,
                         .environment = {"PATH=" + tools().string() + ":" + std::getenv("PATH")},
                         .interrupted = interrupted});
@@ -95,4 +100,23 @@ TEST_CASE("grader job: what Slurm refuses is one sentence") {
   const FinishedProcess run = slurm.run({"true"});
   CHECK(run.exit_code == 3);
   CHECK(contains(run.errors, "sbatch refuses the job: sbatch: error: no account"));
+}
+
+TEST_CASE("--launcher slurm: check, profile, sweep and a milestone's program become jobs") {
+  const FakeSlurm slurm;
+  write_atomically(slurm.file("refuse"), "");
+  const std::string bin = CONVLAB_BINARY_DIR;
+  const auto submitted = [&](const std::vector<std::string>& words) {
+    slurm.run_program(words);
+    return read_text(slurm.file("sbatch.log"));
+  };
+  // Without the option, or the job would submit a job.
+  CHECK(contains(submitted({bin + "/grader", "check", "m4", "--launcher", "slurm", "--no-speed"}),
+                 "/grader check m4 --no-speed"));
+  CHECK(contains(submitted({bin + "/grader", "profile", "m4", "--launcher=slurm", "--stage", "s"}),
+                 "/grader profile m4 --stage s"));
+  CHECK(contains(submitted({bin + "/grader", "sweep", "x", "--launcher", "slurm"}),
+                 "/grader sweep x"));
+  CHECK(contains(submitted({bin + "/m1", "100", "--launcher", "slurm", "--all"}), "/m1 100 --all"));
+  CHECK(contains(read_text(slurm.file("sbatch.log")), "--gres=gpu:1"));
 }

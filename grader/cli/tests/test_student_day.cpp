@@ -370,6 +370,18 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
   course.use("plain_loops");
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
   CHECK(contains(hint(), "Hint 3 of "));
+  // What was read, and after which finding, goes along with the archive.
+  CHECK(course.grader("submit m1").exit_code == 0);
+  const auto notebook = nlohmann::json::parse(
+      course.shell("tar -xzOf ../submissions/m1-submission.tar.gz m1-submission/notebook.json")
+          .out);
+  std::vector<std::string> read;
+  for (const auto& each : notebook.at("hints")) {
+    read.push_back(each.at("list").get<std::string>() + " " +
+                   std::to_string(each.at("number").get<int>()) + " " + each.value("finding", ""));
+  }
+  CHECK(read == std::vector<std::string>{"E-terms 1 E-terms", "m1 1 E-terms", "E-terms 2 E-terms",
+                                         "E-terms 3 E-terms", "m1 2 E-terms", "m1 3 "});
 }
 
 TEST_CASE("grader watch: without a milestone it does what grader next says") {

@@ -1,5 +1,3 @@
-#include "grader/report/pages/image_maps.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -8,6 +6,7 @@
 #include "common/base/unknown_name.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/graded_network.hpp"
+#include "grader/report/pages/report.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/oracle.hpp"

@@ -247,11 +247,8 @@ std::string html_of(const Page& page, const std::filesystem::path& parts) {
     text += "</section>\n";
   }
   text += "</main>\n";
-  // The licence of the libraries asks that its text goes with every copy.
-  for (const std::string library : {"d3", "plot"}) {
-    text += "<script>\n/*\n" + part(library + "/LICENSE") + "*/\n" +
-            part(library + "/" + library + ".min.js") + "</script>\n";
-  }
+  // D3 and Plot begin with their licences, which ask that their text goes with every copy.
+  text += "<script>\n" + part("plot/plot.min.js") + "</script>\n";
   return text + "<script>\n" + part("page.js") + "</script>\n</body>\n</html>\n";
 }
 

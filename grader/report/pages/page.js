@@ -35,11 +35,12 @@
     const left = Math.min(wide(figure.rows) + 12, width * 0.55);
     const most = Math.floor((left - 12) / 7);
     const name = (i) => (figure.rows[i].length > most ? figure.rows[i].slice(0, most - 1) + "…" : figure.rows[i]);
+    const right = Math.min(Math.max(64, wide(panel.bars.map((bar) => bar.text)) + 18), width * 0.25);
     const rules = [...panel.rules].sort((a, b) => a.value - b.value);
     const row = (mark) => mark.at;
     return Plot.plot({
       width, height: 60 + 19 * figure.rows.length + 16 * rules.length,
-      marginLeft: left, marginRight: 64, marginTop: 12 + 16 * rules.length, marginBottom: 40,
+      marginLeft: left, marginRight: right, marginTop: 12 + 16 * rules.length, marginBottom: 40,
       x: { type: "log", domain: figure.x.domain, label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true, ticks: Math.max(2, (width - left) / 90), tickFormat: text },
       y: { type: "point", domain: figure.rows.map((_, i) => i), label: null, tickSize: 0, tickFormat: name, grid: true },
       marks: [
@@ -57,13 +58,49 @@
     });
   };
 
+  // Where a value lies on an axis: 0 at its beginning, 1 at its end.
+  const share = ({ log, domain: [low, high] }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+
+  // Tics from the left, without those whose words would touch the ones before.
+  function ticsOf(axis, width) {
+    let free = -Infinity;
+    return axis.tics.filter(([value, name]) => {
+      const half = wide([name]) / 2;
+      const at = share(axis, value) * width;
+      if (at - half < free) return false;
+      free = at + half + 8;
+      return true;
+    });
+  }
+
+  // How far down each label moves, so that it covers none before it.
+  function movesOf(figure, left, width, height) {
+    const taken = [];
+    return figure.labels.map((label) => {
+      const words = wide([label.text]);
+      const x = left + share(figure.x, label.column) * width + (label.toTheLeft ? -6 - words : 6);
+      const y = (1 - share(figure.y, label.textY)) * height;
+      const covers = (dy) => (dy && (y + dy < 0 || y + dy > height)) || taken.some((other) => x < other.x + other.words && other.x < x + words && Math.abs(y + dy - other.y) < 14);
+      let dy = 0;
+      for (let step = 1; covers(dy) && step < 20; ++step) dy = (step % 2 ? 7 : -7) * step;
+      taken.push({ x, y: y + dy, words });
+      return dy;
+    });
+  }
+
   const lines = (figure, panel, width) => {
-    const beyond = figure.labels.filter((label) => label.column > figure.x.domain[1]).map((label) => label.text);
-    const tics = figure.x.tics.length ? { ticks: figure.x.tics.map((tic) => tic[0]), tickFormat: (x) => (figure.x.tics.find((tic) => tic[0] === x) || [0, ""])[1] } : { tickFormat: text };
-    const name = (label) => ({ x: "column", y: "textY", text: "text", fill: colour(label.colour), dx: label.toTheLeft ? -6 : 6, textAnchor: label.toTheLeft ? "end" : "start", stroke: "var(--paper)", strokeWidth: 4 });
+    const left = 60;
+    // Labels beyond the end begin at a share of the axis, and the margin holds them.
+    const margins = figure.labels.map((label) => [share(figure.x, label.column) - 1, wide([label.text]) + 16]).filter(([beyond]) => beyond > 0);
+    const right = Math.max(40, ...margins.map(([beyond, words]) => (beyond * (width - left) + words) / (1 + beyond)));
+    const kept = ticsOf(figure.x, width - left - right);
+    const tics = kept.length ? { ticks: kept.map((tic) => tic[0]), tickFormat: (x) => (kept.find((tic) => tic[0] === x) || [0, ""])[1] } : { tickFormat: text };
     const most = Math.max(0, ...figure.labels.map((label) => figure.labels.filter((other) => other.column === label.column).length));
+    const height = Math.max(380, 100 + 15 * most);
+    const moves = movesOf(figure, left, width - left - right, height - 75);
+    const name = (label, i) => ({ x: "column", y: "textY", text: "text", fill: colour(label.colour), dx: label.toTheLeft ? -6 : 6, dy: moves[i], textAnchor: label.toTheLeft ? "end" : "start", stroke: "var(--paper)", strokeWidth: 4 });
     return Plot.plot({
-      width, height: Math.max(380, 100 + 15 * most), marginLeft: 60, marginRight: 40 + wide(beyond), marginBottom: 45, marginTop: 30,
+      width, height, marginLeft: left, marginRight: right, marginBottom: 45, marginTop: 30,
       x: Object.assign({ type: figure.x.log ? "log" : "linear", domain: figure.x.domain, label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true }, tics),
       y: { type: figure.y.log ? "log" : "linear", domain: figure.y.domain, label: figure.y.title, labelArrow: "none", grid: true, tickFormat: text },
       marks: [
@@ -73,7 +110,7 @@
           series.symbol < 0 ? null : Plot.ruleX(series.marks, { x: "at", y1: "low", y2: "high", stroke: colour(series.colour) }),
           series.marks.length > 200 ? null : dots(figure, series, "at", "value"),
         ]),
-        figure.labels.map((label) => Plot.text([label], name(label))),
+        figure.labels.map((label, i) => Plot.text([label], name(label, i))),
       ],
     });
   };

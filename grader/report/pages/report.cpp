@@ -41,15 +41,25 @@ PageSection machine_section(const ReportSource& source) {
   return section;
 }
 
+bool has_several_stages(const ReportSource& source) {
+  std::set<std::string> stages;
+  for (const Result& result : source.results) {
+    for (const RunResult& run : result.runs) stages.insert(result.milestone + run.stage.id);
+  }
+  return stages.size() > 1;
+}
+
 PageSection method_section(const ReportSource& source) {
   PageSection section{.title = "Method"};
   std::set<std::string> networks;
   std::set<std::size_t> samples;
   bool emulated = false;
+  bool gpu = false;
   for (const Result& result : source.results) {
     for (const RunResult& run : result.runs) {
       networks.insert(run.network);
       emulated = emulated || run.device == Device::kEmulated;
+      gpu = gpu || run.device == Device::kGpu;
       for (const LayerResult& layer : run.layers) {
         if (!layer.op_ms.empty()) samples.insert(layer.op_ms.size());
       }
@@ -62,13 +72,19 @@ PageSection method_section(const ReportSource& source) {
     text += "Times are medians of " + std::to_string(*samples.begin()) +
             (samples.size() > 1 ? " to " + std::to_string(*samples.rbegin()) : "") +
             " samples. Op time is the convolution alone, layer time includes allocation and "
-            "copies. Every sample stands between two fences of the whole device; the larger of "
-            "event time and host time counts. Intervals hold 95 % of bootstrap draws. ";
+            "copies. Intervals hold 95 % of bootstrap draws. ";
+  }
+  if (gpu) {
+    text +=
+        "Before and after every sample the whole GPU is idle; of event time and host time the "
+        "larger one counts. ";
   }
   if (emulated) text += "Emulated runs were checked and not timed. ";
   section.blocks.push_back(Paragraph{text});
-  section.blocks.push_back(
-      OpenQuestion{"How did you choose which stages to try, and in which order?"});
+  if (has_several_stages(source)) {
+    section.blocks.push_back(
+        OpenQuestion{"How did you choose which stages to try, and in which order?"});
+  }
   return section;
 }
 
@@ -121,8 +137,12 @@ PageSection times_section(const ReportSource& source, const std::string& network
     section.blocks.push_back(table_of(comparison));
   }
   section.blocks.push_back(OpenQuestion{
-      "Which step bought most, which was not worth it, and why? Argue with the numbers above and "
-      "with what limits the stage."});
+      has_several_stages(source)
+          ? "Which stage gained most over its baseline, which was not worth it, and why? Argue "
+            "with "
+            "the numbers above and with what limits the stage."
+          : "What limits your convolution: memory, arithmetic or something else? Argue with the "
+            "numbers above."});
   return section;
 }
 

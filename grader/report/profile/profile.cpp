@@ -28,10 +28,6 @@ std::string value_text(const Counter& counter, double value) {
   return counter.is_share ? percent(value) : three_digits(value);
 }
 
-std::string access_name(const AccessNote& note) {
-  return note.atomic ? "atomic" : note.writes ? "store" : "load";
-}
-
 // Parts that the same lanes would need side by side, without a conflict.
 double needed_parts(const AccessNote& note) {
   const auto requests = static_cast<double>(note.requests);
@@ -74,8 +70,9 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
-  return "Counted on the emulated device, in convolution " + std::to_string(layer) + " of " +
-         network + " with one image: " + to_string(counts.shape) + ".";
+  return "Counted on the emulated device, " +
+         (layer == 0 ? "" : "in convolution " + std::to_string(layer) + " of " + network + " ") +
+         "with one image: " + to_string(counts.shape) + ".";
 }
 
 Table counter_table(const StageCounts& counts) {
@@ -84,6 +81,10 @@ Table counter_table(const StageCounts& counts) {
     table.rows.push_back({std::string(counter.title), value_text(counter, counter.value(counts))});
   }
   return table;
+}
+
+std::string access_name(const AccessNote& note) {
+  return note.atomic ? "atomic" : note.writes ? "store" : "load";
 }
 
 std::string parts_name(const std::string& space) {

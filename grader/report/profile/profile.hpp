@@ -29,7 +29,10 @@ std::vector<LineCost> line_costs(const KernelCounts& kernel, const std::string& 
 /// Line, array, access, requests, lanes, parts, share.
 Table line_table(const std::vector<LineCost>& costs);
 
-/// "sectors of 32 bytes", "passes", "words".
+/// "load", "store" or "atomic".
+std::string access_name(const AccessNote& note);
+
+/// "sectors", "passes" or "words": the parts of a request to this kind of memory.
 std::string parts_name(const std::string& space);
 
 /// "load of `tile`: 225 792 requests, 2 passes each (1 suffices)".

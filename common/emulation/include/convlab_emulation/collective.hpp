@@ -95,9 +95,9 @@ using WarpFunction = void (*)(WarpExchange&);
 struct WarpOperation {
   WarpFunction function;
   const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
-  /// What the lanes did before is done for all of them after it. Those with fragments promise
-  /// nothing.
-  bool orders = true;
+  /// What the lanes did before is done for all of them after it. CUDA promises this of barriers
+  /// only; shuffles, votes and fragments order nothing.
+  bool orders = false;
 
   friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) {
     return a.function == b.function && a.name == b.name;

@@ -77,12 +77,12 @@ __global__ void tile_of_sixteen(float* data) {
 }
 
 template <bool kRight>
-__global__ void shuffle_orders(float* data) {
+__global__ void shuffle_is_no_barrier(float* data) {
   __shared__ float tile[32];
   const unsigned t = threadIdx.x;
   tile[t] = data[t];  // first
-  float sum = data[t];
-  if constexpr (kRight) sum += __shfl_xor_sync(0xffffffffU, sum, 1);
+  const float sum = data[t] + __shfl_xor_sync(0xffffffffU, data[t], 1);
+  UNLESS_WRONG(__syncwarp())
   data[32 + t] = tile[31 - t] + sum;  // second
 }
 
@@ -148,7 +148,7 @@ std::vector<Pair> convlab::emulation::race_pairs_in_warps() {
       KERNEL(volatile_tree_in_global, float, 1, 32, kWarp),
       KERNEL(half_of_the_lanes, float, 1, 32, kWarp),
       KERNEL(tile_of_sixteen, float, 1, 32, kWarp),
-      KERNEL(shuffle_orders, float, 1, 32, kWarp),
+      KERNEL(shuffle_is_no_barrier, float, 1, 32, kWarp),
       Pair{"fragment_loaded_too_early", RaceScope::kWarp,
            [](void* memory) {
              fragment_loaded_too_early<false>

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "common/emulation/trace/access_counts.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+constexpr std::uintptr_t kSector = 32;
+constexpr std::uintptr_t kBankWord = 4;
+constexpr std::uintptr_t kBanks = 32;
+
+int distinct(std::vector<std::uintptr_t>& values) {
+  std::ranges::sort(values);
+  return static_cast<int>(std::unique(values.begin(), values.end()) - values.begin());
+}
+
+// The most different words in one bank.
+int deepest_bank(const Request& request, std::size_t words, LaneRange lanes) {
+  std::array<std::vector<std::uintptr_t>, kBanks> banks;
+  for (const int lane : lanes) {
+    for (std::size_t i = 0; i < words; ++i) {
+      const std::uintptr_t word = request.address[static_cast<std::size_t>(lane)] / kBankWord + i;
+      banks[word % kBanks].push_back(word);
+    }
+  }
+  int most = 0;
+  for (auto& bank : banks) most = std::max(most, distinct(bank));
+  return most;
+}
+
+std::uint32_t lanes_from(int first, int count) {
+  return count >= kWarpSize ? kFullMask : ((1U << count) - 1U) << first;
+}
+
+// Wider accesses than a word are served for a half or a quarter of the warp at a time, or for two
+// such groups together if they have no conflict: an H200 needs two passes, not four, for 16 bytes
+// that all lanes share.
+Parts passes(const Request& request, std::size_t bytes) {
+  const std::size_t words = std::max<std::size_t>(1, bytes / kBankWord);
+  const int group = static_cast<int>(kWarpSize / words);
+  Parts parts;
+  const auto serve = [&](std::uint32_t lanes) {
+    const int depth = deepest_bank(request, words, LaneRange(lanes));
+    parts.all += depth;
+    parts.conflicts += std::max(0, depth - 1);
+  };
+  for (int first = 0; first < kWarpSize; first += 2 * group) {
+    const std::uint32_t both = request.mask & lanes_from(first, 2 * group);
+    if (words == 1 || deepest_bank(request, words, LaneRange(both)) <= 1) {
+      serve(both);
+    } else {
+      serve(both & lanes_from(first, group));
+      serve(both & lanes_from(first + group, group));
+    }
+  }
+  return parts;
+}
+
+// Lanes that change the same address wait for each other.
+int turns(const Request& request) {
+  std::map<std::uintptr_t, int> lanes;
+  int most = 0;
+  for (const int lane : LaneRange(request.mask)) {
+    most = std::max(most, ++lanes[request.address[static_cast<std::size_t>(lane)]]);
+  }
+  return most;
+}
+
+}  // namespace
+
+Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic) {
+  Parts parts;
+  if (space == Space::kShared) {
+    parts = passes(request, bytes);
+  } else {
+    const std::uintptr_t unit = space == Space::kGlobal ? kSector : kBankWord;
+    std::vector<std::uintptr_t> different;
+    for (const int lane : LaneRange(request.mask)) {
+      const std::uintptr_t address = request.address[static_cast<std::size_t>(lane)];
+      for (auto part = address / unit; part <= (address + bytes - 1) / unit; ++part) {
+        different.push_back(part);
+      }
+    }
+    parts.all = distinct(different);
+  }
+  if (atomic) parts.conflicts = turns(request) - 1;
+  return parts;
+}
+
+}  // namespace convlab::emulation

@@ -1,0 +1,322 @@
+#include "common/emulation/trace/step_recorder.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
+#include "common/emulation/trace/access_counts.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+// Of all runs together: ten characters each are two thirds of a page.
+constexpr std::size_t kMostNumbers = 300'000;
+constexpr std::size_t kMostRequests = 150'000;
+constexpr int kAlignment = 128;
+
+Space space_named(const std::string& name) {
+  return name == "shared" ? Space::kShared : name == "constant" ? Space::kConstant : Space::kGlobal;
+}
+
+// "12," or "12:"; moves on behind it.
+bool read_number(const char*& text, char end, unsigned long& number) {
+  char* behind = nullptr;
+  if (*text < '0' || *text > '9') return false;
+  number = std::strtoul(text, &behind, 10);
+  if (*behind != end) return false;
+  text = behind + 1;
+  return true;
+}
+
+std::vector<std::int64_t> runs_of(const std::vector<PairedStep::Part>& parts) {
+  std::vector<std::int64_t> runs;
+  for (std::size_t i = 0; i < parts.size();) {
+    std::size_t end = i + 1;
+    std::int64_t growth = 0;
+    while (end < parts.size() && parts[end].thread == parts[end - 1].thread + 1) {
+      const std::int64_t difference = parts[end].offset - parts[end - 1].offset;
+      if (end == i + 1) growth = difference;
+      if (difference != growth) break;
+      ++end;
+    }
+    runs.insert(runs.end(),
+                {parts[i].thread, static_cast<std::int64_t>(end - i), parts[i].offset, growth});
+    i = end;
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::optional<WantedSteps> parse_wanted_steps(const std::string& text) {
+  WantedSteps wanted;
+  const char* rest = text.c_str();
+  unsigned long x = 0;
+  unsigned long y = 0;
+  unsigned long z = 0;
+  if (!read_number(rest, ',', x) || !read_number(rest, ',', y) || !read_number(rest, ':', z) ||
+      !read_number(rest, ':', wanted.first)) {
+    return std::nullopt;
+  }
+  wanted.block = {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+  wanted.kernel = rest;
+  return wanted;
+}
+
+void StepRecorder::want(WantedSteps wanted) {
+  const std::lock_guard lock(mutex_);
+  wanted_ = std::move(wanted);
+  state_ = State::kWaiting;
+}
+
+void StepRecorder::begin_grid(const KernelCall& call) {
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::kInGrid) state_ = State::kWaiting;
+  const uint3& block = wanted_.block;
+  if (state_ != State::kWaiting || wanted_.kernel != call.name || block.x >= call.grid.x ||
+      block.y >= call.grid.y || block.z >= call.grid.z) {
+    return;
+  }
+  state_ = State::kInGrid;
+  notes_ = {.kernel = call.name,
+            .file = name_of(call.site.file),
+            .grid = {call.grid.x, call.grid.y, call.grid.z},
+            .block_size = {call.block.x, call.block.y, call.block.z},
+            .block = {block.x, block.y, block.z}};
+  const std::size_t threads = std::size_t{call.block.x} * call.block.y * call.block.z;
+  begins_.clear();
+  calls_.clear();
+  threads_.assign(threads, {});
+  fragments_.assign((threads + kWarpSize - 1) / kWarpSize, {});
+}
+
+// Blocks of a cooperative launch run side by side.
+bool StepRecorder::is_here() const {
+  if (state_ != State::kInGrid && state_ != State::kInBlock) return false;
+  const uint3 block = BlockRunner::current()->block_index();
+  return block.x == wanted_.block.x && block.y == wanted_.block.y && block.z == wanted_.block.z;
+}
+
+void StepRecorder::begin_block() {
+  const std::lock_guard lock(mutex_);
+  if (is_here()) state_ = State::kInBlock;
+}
+
+void StepRecorder::end_block() {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::kInBlock || !is_here()) return;
+  state_ = State::kOver;
+  notes_.is_over = BlockRunner::current()->fault().state == Fault::State::kNone;
+}
+
+void StepRecorder::add(std::size_t thread, const StepToken& token, std::int64_t offset) {
+  // A step has at most one event of a thread, so more of them are in no step that is shown.
+  if (thread < threads_.size() && threads_[thread].size() <= wanted_.first + kMostSteps) {
+    threads_[thread].push_back({token, offset});
+  }
+}
+
+// The array that contains the address or lies next to it; -1 for local variables.
+std::int16_t StepRecorder::array_of(std::uintptr_t address, std::int64_t& offset) {
+  for (std::size_t i = 0; i < begins_.size(); ++i) {
+    offset = static_cast<std::int64_t>(address - begins_[i]);
+    if (offset >= 0 && offset < notes_.arrays[i].memory.bytes) return static_cast<std::int16_t>(i);
+  }
+  const void* const pointer = reinterpret_cast<const void*>(address);
+  StepArray array;
+  const auto take = [&](const char* space, const std::optional<ReportMemory>& memory) {
+    if (!memory) return;
+    array.space = space;
+    array.memory = fault_memory(*memory, notes_.kernel);
+  };
+  if (is_shared(pointer)) {
+    take("shared", BlockRunner::current()->shared_memory().find(pointer));
+  } else if (device_memory().contains(pointer)) {
+    take("global", device_memory().nearest(pointer));
+  } else if (const auto symbol = find_symbol(pointer)) {
+    take(symbol->kind == SymbolKind::kConstant ? "constant" : "global",
+         ReportMemory{.bytes = static_cast<std::int64_t>(symbol->bytes),
+                      .offset = reinterpret_cast<const std::byte*>(address) - symbol->address,
+                      .variable = symbol->name});
+  }
+  if (array.space.empty()) return -1;
+  offset = std::exchange(array.memory.offset, 0);
+  const std::uintptr_t begin = address - static_cast<std::uintptr_t>(offset);
+  const auto known = std::ranges::find(begins_, begin);
+  if (known != begins_.end()) return static_cast<std::int16_t>(known - begins_.begin());
+  constexpr std::size_t kMostArrays = 1000;
+  if (begins_.size() == kMostArrays) return -1;
+  array.begin = static_cast<int>(begin % kAlignment);
+  notes_.arrays.push_back(std::move(array));
+  begins_.push_back(begin);
+  return static_cast<std::int16_t>(begins_.size() - 1);
+}
+
+void StepRecorder::add_access(std::size_t thread, const void* address, std::size_t bytes,
+                              StepKind kind, Place place) {
+  std::int64_t offset = 0;
+  const std::int16_t array = array_of(reinterpret_cast<std::uintptr_t>(address), offset);
+  if (array < 0) return;
+  add(thread, {place, kind, array, static_cast<std::uint16_t>(bytes)}, offset);
+}
+
+void StepRecorder::access(const void* address, std::size_t bytes, bool writes, const void* caller) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
+  // Its read and its write are one step.
+  if (atomic_ != 0 && atomic_ == reinterpret_cast<std::uintptr_t>(address)) {
+    if (std::exchange(atomic_seen_, true)) return;
+    kind = StepKind::kAtomic;
+  }
+  // A load or store of a GPU has at most 16 bytes; a larger object takes several.
+  constexpr std::size_t kWidest = 16;
+  const Place place = place_of_access(caller);
+  const auto thread = static_cast<std::size_t>(thread_rank());
+  for (std::size_t done = 0; done < bytes; done += kWidest) {
+    add_access(thread, static_cast<const char*>(address) + done, std::min(kWidest, bytes - done),
+               kind, place);
+  }
+}
+
+void StepRecorder::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
+                                const void* /*place*/) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  atomic_ = reinterpret_cast<std::uintptr_t>(address);
+  atomic_seen_ = false;
+}
+
+void StepRecorder::end_atomic() {
+  const std::lock_guard lock(mutex_);
+  atomic_ = 0;
+}
+
+void StepRecorder::begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  const Place place = place_of_call(site);
+  const auto thread = static_cast<std::size_t>(thread_rank());
+  if (from != nullptr) add_access(thread, from, bytes, StepKind::kRead, place);
+  add_access(thread, to, bytes, StepKind::kWrite, place);
+}
+
+void StepRecorder::access_by_warp(const void* address, std::size_t bytes, bool writes,
+                                  const CallSite& site) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  const auto warp = static_cast<std::size_t>(thread_rank()) / kWarpSize;
+  std::int64_t offset = 0;
+  const StepToken token{place_of_call(site), writes ? StepKind::kWrite : StepKind::kRead,
+                        array_of(reinterpret_cast<std::uintptr_t>(address), offset),
+                        static_cast<std::uint16_t>(bytes)};
+  if (token.array < 0) return;
+  FragmentRows& rows = fragments_[warp];
+  if (rows.token != token) rows = {token, 0};
+  add(warp * kWarpSize + rows.next++ % kWarpSize, token, offset);
+}
+
+void StepRecorder::name_call(Place place, const char* call) {
+  if (place >= calls_.size()) calls_.resize(place + 1);
+  calls_[place] = call;
+}
+
+void StepRecorder::multiply_in_warp(long long /*multiply_adds*/, const CallSite& site) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  const Place place = place_of_call(site);
+  const auto first = static_cast<unsigned>(thread_rank()) / kWarpSize * kWarpSize;
+  fragments_[first / kWarpSize] = {};
+  for (const int lane : LaneRange(BlockRunner::current()->warps().live_lanes(first))) {
+    add(first + static_cast<unsigned>(lane), {place, StepKind::kProducts}, 0);
+  }
+}
+
+void StepRecorder::met_in_warp(unsigned first_rank, const WarpOperation& operation,
+                               std::uint32_t lanes, const CallSite& site) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here() || !operation.orders) return;
+  const Place place = place_of_call(site);
+  name_call(place, operation.name);
+  for (const int lane : LaneRange(lanes)) {
+    add(first_rank + static_cast<unsigned>(lane), {place, StepKind::kMeeting}, 0);
+  }
+}
+
+void StepRecorder::met_in_block(const char* call, const CallSite& site) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  const Place place = place_of_call(site);
+  name_call(place, call);
+  for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads()) {
+    if (thread.state == EmulatedThread::State::kExited) continue;
+    add(thread.rank, {place, StepKind::kBarrier}, 0);
+  }
+}
+
+BlockStep StepRecorder::step_of(const PairedStep& paired) const {
+  BlockStep step{.kind = paired.token.kind,
+                 .array = paired.token.array,
+                 .bytes = paired.token.bytes,
+                 .threads = runs_of(paired.parts)};
+  if (paired.token.array < 0) return step;
+  const auto array = static_cast<std::size_t>(paired.token.array);
+  std::map<int, Request> requests;
+  for (const PairedStep::Part& part : paired.parts) {
+    Request& request = requests[part.thread / kWarpSize];
+    const auto lane = static_cast<std::size_t>(part.thread % kWarpSize);
+    request.mask |= 1U << lane;
+    request.address[lane] = begins_[array] + static_cast<std::uintptr_t>(part.offset);
+  }
+  for (const auto& [warp, request] : requests) {
+    const Parts parts = parts_of(request, space_named(notes_.arrays[array].space),
+                                 paired.token.bytes, paired.token.kind == StepKind::kAtomic);
+    step.requests.insert(step.requests.end(), {warp, parts.all, parts.conflicts});
+  }
+  return step;
+}
+
+StepNotes StepRecorder::take() {
+  const std::lock_guard lock(mutex_);
+  StepNotes notes = std::exchange(notes_, {});
+  std::swap(notes_.arrays, notes.arrays);  // step_of() asks for them
+  const std::size_t most = wanted_.first + kMostSteps;
+  const auto paired = pair_steps(threads_, most + 1);
+  std::map<Place, int> places;
+  std::size_t numbers = 0;
+  std::size_t requests = 0;
+  notes.first = static_cast<std::int64_t>(std::min(wanted_.first, paired.size()));
+  for (std::size_t i = wanted_.first; i < paired.size(); ++i) {
+    BlockStep step = step_of(paired[i]);
+    numbers += step.threads.size();
+    requests += step.requests.size();
+    notes.is_cut = i == most || numbers > kMostNumbers || requests > kMostRequests;
+    if (notes.is_cut) break;
+    const Place place = paired[i].token.place;
+    const auto [known, is_new] = places.try_emplace(place, static_cast<int>(places.size()));
+    if (is_new) {
+      const ReportPlace& source = source_of(place);
+      notes.places.push_back({.file = name_of(source.file),
+                              .line = static_cast<int>(source.line),
+                              .call = place < calls_.size() ? calls_[place] : std::string()});
+    }
+    step.place = known->second;
+    notes.steps.push_back(std::move(step));
+  }
+  notes.arrays = std::exchange(notes_.arrays, {});
+  threads_.clear();
+  state_ = State::kWaiting;
+  return notes;
+}
+
+StepRecorder& step_recorder() {
+  return only<StepRecorder>();
+}
+
+}  // namespace convlab::emulation

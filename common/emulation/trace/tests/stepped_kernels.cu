@@ -1,0 +1,69 @@
+// Kernels whose steps a person can count.
+
+#include <cuda_runtime.h>
+
+#include "common/emulation/trace/tests/stepped_kernels.hpp"
+
+namespace {
+
+__global__ void tile(float* to, const float* from) {
+  __shared__ float part[64];
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  part[threadIdx.x] = from[i];
+  __syncthreads();
+  to[i] = part[63 - threadIdx.x];
+}
+
+__global__ void loop(float* to, const float* from) {
+  float sum = 0.0f;
+  for (unsigned i = 0; i <= threadIdx.x % 4; ++i) sum += from[i];
+  to[threadIdx.x] = sum;
+}
+
+__global__ void branch(float* to, const float* from) {
+  for (int i = 0; i < 3; ++i) {
+    float value = from[i];
+    if (threadIdx.x % 2 == 0) value += from[100 + i];
+    to[threadIdx.x] = value;
+  }
+}
+
+__global__ void beyond(float* to, const float* from) {
+  to[threadIdx.x] = from[225 + threadIdx.x];
+}
+
+__global__ void columns(float* to) {
+  __shared__ float square[32][32];
+  square[threadIdx.x][0] = 1.0f;
+  __syncthreads();
+  to[threadIdx.x] = square[threadIdx.x][0];
+}
+
+__global__ void one(float* to) {
+  atomicAdd(to, 1.0f);
+}
+
+}  // namespace
+
+namespace convlab::emulation {
+
+void copy_by_tile(float* to, const float* from) {
+  tile<<<2, 64>>>(to, from);
+}
+void loop_by_lane(float* to, const float* from) {
+  loop<<<1, 32>>>(to, from);
+}
+void skip_by_branch(float* to, const float* from) {
+  branch<<<1, 64>>>(to, from);
+}
+void read_beyond(float* to, const float* from) {
+  beyond<<<1, 32>>>(to, from);
+}
+void load_columns(float* to) {
+  columns<<<1, 32>>>(to);
+}
+void add_to_one(float* to) {
+  one<<<1, 32>>>(to);
+}
+
+}  // namespace convlab::emulation

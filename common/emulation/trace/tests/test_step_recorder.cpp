@@ -1,0 +1,179 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "common/base/testing/catch.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/trace/step_recorder.hpp"
+#include "common/emulation/trace/tests/stepped_kernels.hpp"
+
+using namespace convlab;
+using namespace convlab::emulation;
+
+namespace {
+
+constexpr int kElements = 256;
+
+/// The steps of one launch with two arrays of 256 elements.
+StepNotes recorded(const std::string& wanted, const std::function<void(float*, float*)>& run,
+                   bool fails = false) {
+  choose_settings({"CONVLAB_EMU_THREADS=1"});
+  const auto parsed = parse_wanted_steps(wanted);
+  REQUIRE(parsed.has_value());
+  record_steps(*parsed);
+  float* to = nullptr;
+  float* from = nullptr;
+  REQUIRE(cudaMalloc(&to, kElements * sizeof(float)) == cudaSuccess);
+  REQUIRE(cudaMalloc(&from, kElements * sizeof(float)) == cudaSuccess);
+  REQUIRE(cudaMemset(from, 0, kElements * sizeof(float)) == cudaSuccess);
+  run(to, from);
+  CHECK((cudaDeviceSynchronize() == cudaSuccess) == !fails);
+  if (fails) {
+    renew_device();
+  } else {
+    CHECK(cudaFree(to) == cudaSuccess);
+    CHECK(cudaFree(from) == cudaSuccess);
+  }
+  return step_recorder().take();
+}
+
+std::vector<std::string> kinds(const StepNotes& notes) {
+  std::vector<std::string> all;
+  for (const BlockStep& step : notes.steps) {
+    const std::string array =
+        step.array < 0 ? "" : " " + notes.arrays[static_cast<std::size_t>(step.array)].space;
+    all.push_back(to_string(step.kind) + array);
+  }
+  return all;
+}
+
+using Kinds = std::vector<std::string>;
+using Threads = std::vector<std::int64_t>;
+
+std::vector<ThreadEvent> events(const std::string& places) {
+  std::vector<ThreadEvent> all;
+  for (const char place : places) {
+    all.push_back({{static_cast<Place>(place), place == '|' ? StepKind::kBarrier : StepKind::kRead},
+                   static_cast<std::int64_t>(all.size())});
+  }
+  return all;
+}
+
+// "ab|c", with the threads of each step in behind it: "a01 b0 |01 c1".
+std::string paired(const std::vector<std::string>& threads, std::size_t most = 100) {
+  std::vector<std::vector<ThreadEvent>> lists;
+  for (const std::string& each : threads) lists.push_back(events(each));
+  std::string text;
+  for (const PairedStep& step : pair_steps(lists, most)) {
+    text += (text.empty() ? "" : " ") + std::string(1, static_cast<char>(step.token.place));
+    for (const auto& part : step.parts) text += std::to_string(part.thread);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("steps: lists of threads are aligned between barriers") {
+  CHECK(paired({"abc", "abc"}) == "a01 b01 c01");
+  CHECK(paired({"ab|c", "ab|c"}) == "a01 b01 |01 c01");
+  // A loop that one thread leaves earlier: both do what stands behind it together.
+  CHECK(paired({"lllls", "lls"}) == "l01 l01 l0 l0 s01");
+  // The turns of an outer loop stay together though the inner one differs.
+  CHECK(paired({"llsllls", "llllsls"}).ends_with("s01"));
+  // Two branches follow each other.
+  CHECK(paired({"xaay", "xbby"}) == "x01 a0 a0 b1 b1 y01");
+  // The n-th arrival is not what pairs: the first thread skips `b` once.
+  CHECK(paired({"acabc", "abcabc"}) == "a01 b1 c01 a01 b01 c01");
+  // A thread that has ended is in no later step.
+  CHECK(paired({"a", "a|b"}) == "a01 |1 b1");
+  CHECK(paired({"aaaa", "aaaa"}, 3) == "a01 a01 a01");
+  CHECK(paired({}).empty());
+}
+
+TEST_CASE("steps: the wanted block is a text") {
+  const auto wanted = parse_wanted_steps("2,0,1:30:space::conv<7>");
+  REQUIRE(wanted.has_value());
+  CHECK(wanted->block.x == 2);
+  CHECK(wanted->block.z == 1);
+  CHECK(wanted->first == 30);
+  CHECK(wanted->kernel == "space::conv<7>");
+  for (const char* text : {"", "1,2:0:k", "1,2,3", "a,0,0:0:k", "1,2,3:x:k", "1,2,3:-1:k"}) {
+    CHECK_FALSE(parse_wanted_steps(text).has_value());
+  }
+}
+
+TEST_CASE("steps: one block, its arrays, lines and requests") {
+  const StepNotes notes = recorded("1,0,0:0:tile", copy_by_tile);
+  CHECK(kinds(notes) ==
+        Kinds{"read global", "write shared", "barrier", "read shared", "write global"});
+  CHECK(notes.grid == std::array<unsigned, 3>{2, 1, 1});
+  CHECK(notes.block == std::array<unsigned, 3>{1, 0, 0});
+  CHECK(notes.is_over);
+  REQUIRE(notes.steps.size() == 5);
+  CHECK(notes.steps[0].threads == Threads{0, 64, 256, 4});  // its second half of 64 floats
+  CHECK(notes.steps[0].requests == std::vector<int>{0, 4, 0, 1, 4, 0});
+  CHECK(notes.steps[1].requests == std::vector<int>{0, 1, 0, 1, 1, 0});
+  CHECK(notes.steps[2].threads == Threads{0, 64, 0, 0});
+  CHECK(notes.steps[3].threads == Threads{0, 64, 252, -4});
+  const auto place = [&](std::size_t step) {
+    return notes.places[static_cast<std::size_t>(notes.steps[step].place)];
+  };
+  CHECK(place(0).line == 12);
+  CHECK(place(0).file == "stepped_kernels.cu");
+  CHECK(place(2).call == "__syncthreads");
+  CHECK(place(4).line == 14);
+  const StepArray& shared = notes.arrays[static_cast<std::size_t>(notes.steps[1].array)];
+  CHECK(shared.memory.variable == "part");
+  CHECK(shared.memory.bytes == 256);
+}
+
+TEST_CASE("steps: lanes that leave a loop earlier meet the others behind it") {
+  const StepNotes notes = recorded("0,0,0:0:loop", loop_by_lane);
+  CHECK(kinds(notes) ==
+        Kinds{"read global", "read global", "read global", "read global", "write global"});
+  REQUIRE(notes.steps.size() == 5);
+  CHECK(notes.steps[0].threads == Threads{0, 32, 0, 0});
+  CHECK(notes.steps[3].threads.size() == 8 * 4);  // every fourth lane
+  CHECK(notes.steps[4].threads == Threads{0, 32, 0, 4});
+}
+
+TEST_CASE("steps: a branch in a loop does not move the turns") {
+  const StepNotes notes = recorded("0,0,0:0:branch", skip_by_branch);
+  REQUIRE(notes.steps.size() == 9);
+  for (std::size_t turn = 0; turn < 3; ++turn) {
+    const auto offset = static_cast<std::int64_t>(turn) * 4;
+    CHECK(notes.steps[3 * turn].threads == Threads{0, 64, offset, 0});
+    CHECK(notes.steps[3 * turn + 1].threads.size() == 32 * 4);
+    CHECK(notes.steps[3 * turn + 2].kind == StepKind::kWrite);
+  }
+}
+
+TEST_CASE("steps: conflicts, atomic operations and what is left out") {
+  const StepNotes conflicts =
+      recorded("0,0,0:0:columns", [](float* to, float*) { load_columns(to); });
+  REQUIRE(conflicts.steps.size() == 4);
+  CHECK(conflicts.steps[0].requests == std::vector<int>{0, 32, 31});
+  CHECK(conflicts.arrays[0].memory.row_bytes == 128);
+  const StepNotes rest = recorded("0,0,0:2:columns", [](float* to, float*) { load_columns(to); });
+  CHECK(kinds(rest) == Kinds{"read shared", "write global"});
+  CHECK(rest.first == 2);
+  const StepNotes atomic = recorded("0,0,0:0:one", [](float* to, float*) { add_to_one(to); });
+  REQUIRE(atomic.steps.size() == 1);
+  CHECK(atomic.steps[0].kind == StepKind::kAtomic);
+  CHECK(atomic.steps[0].requests == std::vector<int>{0, 1, 31});
+}
+
+TEST_CASE("steps: another kernel or block leaves nothing") {
+  CHECK(recorded("0,0,0:0:other", copy_by_tile).steps.empty());
+  CHECK(recorded("2,0,0:0:tile", copy_by_tile).steps.empty());
+}
+
+TEST_CASE("steps: a fault leaves the steps before it") {
+  const StepNotes notes = recorded("0,0,0:0:beyond", read_beyond, true);
+  CHECK_FALSE(notes.is_over);
+  REQUIRE_FALSE(notes.steps.empty());
+  CHECK(notes.steps[0].threads == Threads{0, 32, 900, 4});
+  CHECK(notes.arrays[0].memory.bytes == 1024);
+}

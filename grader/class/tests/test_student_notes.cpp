@@ -1,0 +1,110 @@
+// From what grader submit packs to the pages of the class: hints that were read, and predictions.
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "grader/class/archive_files.hpp"
+#include "grader/class/class_pictures.hpp"
+#include "grader/class/note_pictures.hpp"
+#include "grader/class/tests/made_up_class.hpp"
+#include "grader/class/work_of.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using convlab::grader::testing::write_archive;
+
+namespace {
+
+constexpr const char* kNotebook = R"({
+  "hints": [
+    {"shown": "2027-02-01T10:05:00Z", "list": "E-outside", "number": 1, "finding": "E-outside"},
+    {"shown": "2027-02-01T10:15:00Z", "list": "E-outside", "number": 2, "finding": "E-outside"},
+    {"shown": "2027-02-01T10:25:00Z", "list": "m2", "number": 1},
+    {"shown": "2027-02-01T10:25:00Z", "list": "<script>", "number": 1}],
+  "predictions": {
+    "baseline": {"made": "2027-02-01T09:00:00Z", "limiter": "memory", "loads": 2.0,
+                 "op_ms": 3.0, "reason": "2 loads for each multiply-add, none of them shared."},
+    "Robert\"); DROP": {"made": "", "limiter": "memory", "loads": 1.0, "reason": ""},
+    "other": {"made": "", "limiter": "a lie", "loads": 1.0, "reason": ""}},
+  "explained": {"baseline": {"loads": 2.5}}})";
+
+constexpr const char* kHistory =
+    R"({"created":"2027-02-01T10:00:00Z","milestone":"m2","stages":["baseline"],"findings":[{"id":"E-outside","title":"t","stage":"baseline"}]}
+{"created":"2027-02-01T10:10:00Z","milestone":"m2","stages":["baseline"],"findings":[{"id":"E-outside","title":"t","stage":"baseline"}]}
+{"created":"2027-02-01T10:20:00Z","milestone":"m2","stages":["baseline"],"findings":[]}
+)";
+
+}  // namespace
+
+TEST_CASE("student notes: a hint helped if the next check no longer found what it was about") {
+  const StudentNotes notes = parse_notes("m2", kNotebook, kHistory);
+  REQUIRE(notes.hints.size() == 3);
+  CHECK(notes.hints[0].helped == 0);
+  CHECK(notes.hints[1].helped == 1);
+  CHECK(notes.hints[2].helped == -1);
+  REQUIRE(notes.predictions.size() == 1);
+  CHECK(notes.predictions[0].stage == "baseline");
+  CHECK(notes.predictions[0].counted_loads == 2.5);
+  // Packed before the checks that followed.
+  CHECK(parse_notes("m2", kNotebook, "").hints.at(1).helped == -1);
+  for (const char* broken : {"", "{", "[]", "{\"hints\": 3}", "{\"predictions\": {\"a\": null}}"}) {
+    CHECK(parse_notes("m2", broken, kHistory).hints.empty());
+  }
+}
+
+TEST_CASE("student notes: those of an archive come with its one milestone, and are no work") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto file = folder.path() / "doe-m2.tar.gz";
+  const std::string root = "m2-submission/";
+  const std::string place = root + "milestones/m2_gpu_baseline/conv_forward.cu";
+  const auto packed = [&](const std::string& notebook) {
+    write_archive(file, {{place, "void conv_forward_kernel();\n"},
+                         {root + "notebook.json", notebook},
+                         {root + "history.jsonl", kHistory}});
+    return work_of(read_submitted_files(file, read_archive), "");
+  };
+  const auto works = packed(kNotebook);
+  REQUIRE(works.size() == 1);
+  CHECK(works[0].notebook == kNotebook);
+  CHECK(works[0].history == kHistory);
+  CHECK(works[0].files.size() == 1);
+  CHECK(works[0].headers.empty());
+  // They change no digest, and no size of them refuses the work.
+  const auto longer = packed(std::string(std::size_t{3} << 20, 'x'));
+  REQUIRE(longer.size() == 1);
+  CHECK(longer[0].notebook.empty());
+  CHECK(digest_of(longer[0]) == digest_of(works[0]));
+  // Alone they are no submission.
+  write_archive(file, {{root + "notebook.json", kNotebook}});
+  CHECK_THROWS_AS(read_submitted_files(file, read_archive), RefusedSubmission);
+}
+
+TEST_CASE("student notes: the class keeps what each archive adds, in any order") {
+  const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
+  const auto alice = database.add_student({.name = "alice"});
+  const auto bob = database.add_student({.name = "bob"});
+  database.keep_notes(alice, "m2", parse_notes("m2", kNotebook, kHistory));
+  database.keep_notes(alice, "m2", parse_notes("m2", kNotebook, ""));  // an older one
+  database.keep_notes(bob, "m2", parse_notes("m2", kNotebook, ""));
+  const StudentNotes notes = database.notes();
+  CHECK(notes.hints.size() == 6);
+  const Table hints = hints_table(notes.hints);
+  REQUIRE(hints.rows.size() == 3);
+  CHECK(hints.rows[0] ==
+        std::vector<std::string>{"E-outside, hint 2", "m2", "2", "1", "1", "100 %"});
+  CHECK(hints.rows[1] == std::vector<std::string>{"E-outside, hint 1", "m2", "2", "1", "0", "0 %"});
+  CHECK(hints.rows[2] == std::vector<std::string>{"m2, hint 1", "m2", "2", "0", "0", "-"});
+  const Table predictions = predictions_table(
+      notes.predictions,
+      {{.student = "bob", .milestone = "m2", .stage = "baseline", .batch = 1000, .yours_ms = 4.5}});
+  REQUIRE(predictions.rows.size() == 1);
+  CHECK(predictions.rows[0] == std::vector<std::string>{"baseline", "m2", "2", "memory 2", "2.00",
+                                                        "2.50", "2 of 2", "3.00", "4.50"});
+  const std::string page = markdown_of(class_dashboard({{.student = "alice"}}, {}, notes, false));
+  CHECK(page.find("## Which hint helped") != std::string::npos);
+  CHECK(page.find("## What the class predicted") != std::string::npos);
+  CHECK(page.find("alice") == std::string::npos);
+  const auto figures = class_figures({{.student = "alice"}}, {}, notes);
+  CHECK(figures.size() == 3);
+  // Slides leave out rows without a bar.
+  for (const Figure& figure : figures) CHECK(slides_of(figure).size() == 1);
+}

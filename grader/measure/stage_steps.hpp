@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/step_notes.hpp"
+#include "grader/measure/stage_counts.hpp"
+
+namespace convlab::grader {
+
+/// Which block of a stage is recorded.
+struct WantedBlock {
+  std::optional<std::array<unsigned, 3>>
+      block{};             ///< none: that of a fault or a race, or the first
+  std::string kernel{};    ///< empty: that of a fault or a race, or the last one
+  std::int64_t first = 0;  ///< steps to leave out
+};
+
+/// What one block of a stage did in one convolution on the emulated device.
+struct StageSteps {
+  StageInfo stage{};
+  ConvShape shape{};
+  StepNotes notes{};                 ///< without steps if the kernel was never launched
+  std::optional<Finding> finding{};  ///< a race, a fault, or why there is nothing to see
+  std::optional<FaultRecord> race{};
+  std::optional<FaultRecord> fault{};
+  std::vector<std::string> kernels{};  ///< that were launched
+  /// Elements of the output that nobody has written, and those with another number than the
+  /// convolution's, or none. Both empty if there was no output.
+  std::vector<std::int64_t> unwritten{};
+  std::vector<std::int64_t> wrong{};
+};
+
+/// Runs the stage of a program that was built to be traced twice: to find races and faults, and to
+/// record. A read outside of an array gets a zero in the second run, so that the kernel goes on.
+/// @throws UsageError if there is no such block or kernel
+StageSteps record_stage(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                        const WantedBlock& wanted);
+
+}  // namespace convlab::grader

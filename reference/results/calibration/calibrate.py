@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Compares the counters of `grader profile` with those of Nsight Compute (docs/profile.md).
+
+    reference/results/calibration/calibrate.py GPU FOLDER [BUILD_FOLDER]
+
+FOLDER is the output of on_gpu.sh on that GPU. Writes GPU.json beside this file (for each kernel of
+the reference stages in both convolutions of fa23, one image, and each small kernel, what was
+counted and what was measured) and the tables of docs/profile.md. Needs no GPU, and five minutes on
+two cores.
+"""
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+
+here = pathlib.Path(__file__).resolve().parent
+root = here.parents[2]
+gpu, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+grader = root / (sys.argv[3] if len(sys.argv) > 3 else "build") / "bin/grader"
+
+# They call a library, or their code for tensor cores has a stand-in on the emulated device.
+LEFT_OUT = {"cublas", "cudnn", "fft", "roofline", "fp32-split", "small-batch"}
+
+# Kernels that measure the GPU itself.
+HARNESS = {"do_nothing", "multiply_add", "multiply_add_half", "read_all", "copy_tiles"}
+
+GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op_{}.sum"
+SHARED = "l1tex__data_{}_pipe_lsu_mem_shared_op_{}.sum"
+# Name, kind of request, what is counted, the metrics whose sum is measured.
+COUNTERS = [
+    ("global load requests", "global-load", "requests", [GLOBAL.format("requests", "ld")]),
+    ("global load sectors", "global-load", "sectors", [GLOBAL.format("sectors", "ld")]),
+    ("global store requests", "global-store", "requests", [GLOBAL.format("requests", "st")]),
+    ("global store sectors", "global-store", "sectors", [GLOBAL.format("sectors", "st")]),
+    ("global atomic requests", "global-atomic", "requests",
+     [GLOBAL.format("requests", "red"), GLOBAL.format("requests", "atom")]),
+    ("global atomic sectors", "global-atomic", "sectors",
+     [GLOBAL.format("sectors", "red"), GLOBAL.format("sectors", "atom")]),
+    ("shared load passes", "shared-load", "passes",
+     ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
+    ("shared load conflicts", "shared-load", "conflicts", [SHARED.format("bank_conflicts", "ld")]),
+    ("shared store passes", "shared-store", "passes",
+     ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]),
+    ("shared store conflicts", "shared-store", "conflicts",
+     [SHARED.format("bank_conflicts", "st")]),
+]
+
+
+def profile(*words):
+    done = subprocess.run([grader, "profile", *words, "--json"], stdout=subprocess.PIPE)
+    return json.loads(done.stdout) if done.returncode in (0, 1) and done.stdout else None
+
+
+def measured(stage):
+    """The launches of a stage, in order: name, (grid, block), {metric: value}."""
+    file = folder / "counters" / f"{stage}.csv"
+    if not file.exists():
+        return []
+    with file.open() as lines:
+        rows = list(csv.reader(line for line in lines if line.startswith('"')))
+    heading = rows[0] if rows else []
+    launches = []
+    for row in rows[2:]:  # the second holds the units
+        cells = dict(zip(heading, row))
+        values = {name: float(text.replace(",", "")) for name, text in cells.items()
+                  if name.endswith(".sum") and text}
+        size = tuple(tuple(int(word) for word in cells[name].strip("()").split(","))
+                     for name in ("Grid Size", "Block Size"))
+        if cells["Kernel Name"] not in HARNESS:
+            launches.append((cells["Kernel Name"], size, values))
+    return launches
+
+
+def compare(stage, profiles):
+    """One entry for each kernel and layer."""
+    launches = measured(stage)
+    entries = []
+    for layer, profile_of_layer in enumerate(profiles, 1):
+        for kernel in profile_of_layer["kernels"]:
+            name = kernel["kernel"]
+            size = tuple(kernel["grid"]), tuple(kernel["block"])
+            # A kernel launched through a pointer has the pointer's name here, its own on a GPU.
+            rows = [values for found, at, values in launches
+                    if at == size and (found == name or not any(f == name for f, *_ in launches))]
+            if len({json.dumps(row) for row in rows}) == 0:
+                print(f"{stage} {layer} {name}: not measured")
+                continue
+            if kernel["launches"] > 1 and len(rows) < kernel["launches"]:
+                print(f"{stage} {layer} {name}: other launches measured")
+                continue
+            entry = {"stage": stage, "layer": layer, "kernel": name}
+            for counter, kind, part, metrics in COUNTERS:
+                counted = (kernel["requests"] or {}).get(kind, {}).get(part, 0)
+                at_gpu = sum(sum(row.get(metric, 0.0) for metric in metrics)
+                             for row in rows[:kernel["launches"]])
+                if counted or at_gpu:
+                    entry[counter] = [counted, round(at_gpu)]
+            entries.append(entry)
+    return entries
+
+
+entries = []
+stages = [("m2", "baseline"), ("m3", "tiled-shared"), ("m3", "constant-memory"),
+          ("m3", "restrict-unroll"), ("m3", "tiled-constant")]
+listed = json.loads(subprocess.run([grader, "list", "--reference", "--json"], check=True,
+                                   stdout=subprocess.PIPE).stdout)
+stages += [("m4", stage["stage"]) for each in listed if each["milestone"] == "m4"
+           for stage in each["stages"] if stage["stage"] not in LEFT_OUT]
+for milestone, stage in stages:
+    layers = [profile(milestone, "--stage", stage, "--solution", "reference", "--layer", str(layer))
+              for layer in (1, 2)]
+    if None not in layers:
+        entries += compare(stage, layers)
+for stage in ("micro-global", "micro-shared", "micro-other"):
+    micro = profile("m4", "--solution", str(here / "micro_kernels.cu"), "--stage", stage)
+    entries += compare(stage, [micro])
+(here / f"{gpu}.json").write_text(json.dumps(entries, indent=0).replace("[\n", "[").replace(
+    ",\n", ", ").replace("\n]", "]").replace("}, {", "},\n{") + "\n")
+
+def is_near(pair, share):
+    return abs(pair[0] - pair[1]) <= share * pair[1]
+
+
+summary = ["| counter | kernels | within 1 % | within 10 % |", "|---|---:|---:|---:|"]
+details = ["| stage, convolution | counter | counted | measured |", "|---|---|---:|---:|"]
+for counter, *_ in COUNTERS:
+    pairs = [(entry[counter], entry) for entry in entries if counter in entry]
+    if not pairs:
+        continue
+    near = [sum(is_near(pair, share) for pair, _ in pairs) for share in (0.01, 0.1)]
+    summary.append(f"| {counter} | {len(pairs)} | {near[0]} | {near[1]} |")
+    details += [f"| `{entry['stage']}`, {entry['layer']} | {counter} | {pair[0]} | {pair[1]} |"
+                for pair, entry in pairs if not is_near(pair, 0.1)]
+page = root / "docs/profile.md"
+text = page.read_text()
+for mark, table in (("calibration", summary), ("off", details)):
+    head, rest = text.split(f"<!-- {mark} -->\n")
+    text = head + f"<!-- {mark} -->\n" + "\n".join(table) + "\n\n" + rest.split("\n\n", 1)[1]
+page.write_text(text)
