@@ -15,9 +15,24 @@ namespace {
 constexpr std::uint64_t kSeed = 7;
 constexpr std::int64_t kFloat = sizeof(float);
 
+std::vector<std::string> settings(const std::string& mode) {
+  return {"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=" + mode};
+}
+
+void begin_counts(StageCounts& counts, const StageInfo& stage, const ConvShape& layer) {
+  counts.stage = stage;
+  counts.shape = layer;
+  counts.shape.batch = 1;
+}
+
+void take_counts(StageCounts& counts, const Call& call) {
+  counts.launches = call.notes.launches;
+  counts.counted = call.accesses;
+}
+
 std::optional<Finding> run_once(Submission& submission, const StageInfo& stage,
                                 const ConvShape& shape, const std::string& mode, Call& call) {
-  submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=" + mode});
+  submission.set_environment(settings(mode));
   fill_random({.shape = shape, .exact = true}, kSeed,
               submission.prepare(shape, Placement::kAligned));
   call = submission.run(stage.id);
@@ -37,20 +52,24 @@ std::int64_t product(const std::array<unsigned, 3>& sizes) {
 
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts) {
-  counts.stage = stage;
-  counts.shape = layer;
-  counts.shape.batch = 1;
-  Call call;
-  if (auto found = run_once(submission, stage, counts.shape, "counts", call)) return found;
-  counts.launches = call.notes.launches;
-  counts.counted = call.accesses;
-  return std::nullopt;
+  begin_counts(counts, stage, layer);
+  submission.set_environment(settings("counts"));
+  const CaseOutcome outcome = run_case(submission, stage,
+                                       {.name = "counted",
+                                        .shape = counts.shape,
+                                        .probe = ElementCase::Probe::kNone},
+                                       kSeed);
+  submission.set_environment({});
+  take_counts(counts, outcome.call);
+  return outcome.finding;
 }
 
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts) {
-  if (auto found = count_accesses(submission, stage, layer, counts)) return found;
+  begin_counts(counts, stage, layer);
   Call call;
+  if (auto found = run_once(submission, stage, counts.shape, "counts", call)) return found;
+  take_counts(counts, call);
   if (auto found = run_once(submission, stage, counts.shape, "races", call)) return found;
   ConvShape ten = layer;
   ten.batch = 10;
