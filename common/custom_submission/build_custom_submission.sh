@@ -68,6 +68,11 @@ run_recorded() {
   # order.
   if [ -n "$source" ] && [ -n "$traced" ]; then
     set -- "$@" -fsanitize=thread -O1
+    # A function does not ask to be left out.
+    for attribute in no_sanitize no_sanitize_thread disable_sanitizer_instrumentation; do
+      set -- "$@" "-D$attribute=traced" "-D__${attribute}__=traced"
+    done
+    set -- "$@" -Wno-attributes
     if "$1" --version | grep -q clang; then
       set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
         -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1

@@ -54,11 +54,9 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
                                       const ConvShape& layer, StageCounts& counts) {
   begin_counts(counts, stage, layer);
   submission.set_environment(settings("counts"));
-  const CaseOutcome outcome = run_case(submission, stage,
-                                       {.name = "counted",
-                                        .shape = counts.shape,
-                                        .probe = ElementCase::Probe::kNone},
-                                       kSeed);
+  const CaseOutcome outcome = run_case(
+      submission, stage,
+      {.name = "counted", .shape = counts.shape, .probe = ElementCase::Probe::kNone}, kSeed);
   submission.set_environment({});
   take_counts(counts, outcome.call);
   return outcome.finding;

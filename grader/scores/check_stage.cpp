@@ -123,12 +123,15 @@ class StageChecker {
                                       GradedNetwork& network, const std::optional<Finding>& found) {
     if (found && !may_be_luck(*found)) return found;
     const auto [race, wrong] = observe(stage, plan, seed);
-    if (!found && !race) return wrong;
+    if (!found && !race) {
+      if (wrong) take_back(stage);
+      return wrong;
+    }
     const bool by_workbook = rules_of(request_) == Rules::kWorkbook;
     if (!found) {
       if (by_workbook) return race->finding;
-      if (wrong &&
-          !find_luck(request_.build_emulated, stage, plan, seed, race->finding, race)) {
+      if (wrong && !find_luck(request_.build_emulated, stage, plan, seed, race->finding, race)) {
+        take_back(stage);
         return wrong;
       }
       warn(stage, race->finding);
@@ -154,6 +157,16 @@ class StageChecker {
     }
     warn(stage, luck->finding);
     return std::nullopt;
+  }
+
+  // What passed before was another computation.
+  void take_back(const StageInfo& stage) {
+    for (CaseResult& test : check_.cases) {
+      if (test.stage == stage.id) test.verdict = Verdict::kFailed;
+    }
+    for (RunResult& run : check_.result.runs) {
+      if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
+    }
   }
 
   std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed) {

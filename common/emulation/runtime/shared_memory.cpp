@@ -9,7 +9,6 @@
 #include <new>
 
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/memory_pieces.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"

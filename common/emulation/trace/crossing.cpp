@@ -61,6 +61,9 @@ void refuse_access_by_host(const void* address, const void* caller) {
     return;
   }
   EmulationReport report = device_memory().describe_host_access(address);
+  if (!device_memory().contains(address)) {
+    report.what = "the host used memory of a kernel's threads: a stack, shared memory or a heap";
+  }
   void* const frame = const_cast<void*>(caller);
   report.at = source_place(&frame, 1);
   send_report(std::move(report));
