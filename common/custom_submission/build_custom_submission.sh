@@ -68,6 +68,11 @@ run_recorded() {
   # order.
   if [ -n "$source" ] && [ -n "$traced" ]; then
     set -- "$@" -fsanitize=thread -O1
+    # A function does not ask to be left out.
+    for attribute in no_sanitize no_sanitize_thread disable_sanitizer_instrumentation; do
+      set -- "$@" "-D$attribute=traced" "-D__${attribute}__=traced"
+    done
+    set -- "$@" -Wno-attributes
     if "$1" --version | grep -q clang; then
       set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
         -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1
@@ -102,11 +107,14 @@ run_recorded() {
   "$@"
 }
 
-# Whether nothing but OpenMP's regions, loops, barriers and critical parts orders the threads of a
+# Whether the files are traced, and whether nothing but OpenMP's regions, loops, barriers and critical parts orders the threads of a
 # traced file.
-has_plain_openmp() {
+is_traced() {
   undefined=$(nm --undefined-only --format=posix "$folder"/source*.o)
   case $undefined in *__tsan_init*) ;; *) return 1 ;; esac
+}
+has_plain_openmp() {
+  is_traced || return 1
   ! echo "$undefined" |
     grep -Ev '^(GOMP_(parallel|barrier|loop_.*|sections_.*|critical_.*|atomic_.*|single_start)|omp_get_.*|omp_set_num_threads) U' |
     grep -Eq '^(GOMP_|omp_|pthread_|sem_|mtx_|cnd_|thrd_|syscall|pipe|socketpair|eventfd|_ZNSt6thread|_ZNSt18condition)'
@@ -214,6 +222,10 @@ case $step in
     # Then openmp_races.cpp stands between the file and libgomp; otherwise it finds nothing.
     if [ "$device" = cpu ] && has_plain_openmp; then
       set -- "$@" "--redefine-syms=${0%/*}/traced_calls"
+    fi
+    # Accesses of the C library's functions are observed, too.
+    if [ "$device" = emulated ] && is_traced; then
+      set -- "$@" "--redefine-syms=${0%/*}/traced_kernel_calls"
     fi
     for object in "$folder"/source*.o; do
       name=${object##*/}

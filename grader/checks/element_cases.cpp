@@ -314,7 +314,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
 
   const Arrays arrays = submission.prepare(test.shape, Placement::kAtEnd);
   fill_random(test, seed, arrays);
-  const Call call = submission.run(stage.id);
+  const Call& call = outcome.call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
     if (test.probe != ElementCase::Probe::kNone && call.failure->fault) {

@@ -34,6 +34,7 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
 struct CaseOutcome {
   CaseResult result{};
   std::optional<Finding> finding{};
+  Call call{};  ///< the first one, whose output was compared
 };
 
 /// Runs one case with numbers of this seed.

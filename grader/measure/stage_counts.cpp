@@ -45,16 +45,25 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
   counts.stage = stage;
   counts.shape = layer;
   counts.shape.batch = 1;
-  const TracedRun run = run_traced(submission, stage, counts.shape, "counts");
-  if (run.finding) return run.finding;
-  counts.launches = run.call.notes.launches;
-  counts.counted = run.call.accesses;
-  return std::nullopt;
+  submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=counts"});
+  const CaseOutcome outcome = run_case(
+      submission, stage,
+      {.name = "counted", .shape = counts.shape, .probe = ElementCase::Probe::kNone}, kSeed);
+  submission.set_environment({});
+  counts.launches = outcome.call.notes.launches;
+  counts.counted = outcome.call.accesses;
+  return outcome.finding;
 }
 
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts) {
-  if (auto found = count_accesses(submission, stage, layer, counts)) return found;
+  counts.stage = stage;
+  counts.shape = layer;
+  counts.shape.batch = 1;
+  const TracedRun counted = run_traced(submission, stage, counts.shape, "counts");
+  if (counted.finding) return counted.finding;
+  counts.launches = counted.call.notes.launches;
+  counts.counted = counted.call.accesses;
   if (auto found = run_traced(submission, stage, counts.shape, "races").finding) return found;
   ConvShape ten = layer;
   ten.batch = 10;

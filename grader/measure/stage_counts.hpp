@@ -33,8 +33,9 @@ struct TracedRun {
 TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                      const std::string& mode, const std::vector<std::string>& settings = {});
 
-/// Counts one run of a stage of a program that was built to be traced; the same without the search
-/// for races and without launches_of_10.
+/// Counts one run of a stage of a program that was built to be traced, whose output must be right:
+/// then the kernels that were counted have computed it, whatever the stage does in other runs.
+/// Without the search for races and without launches_of_10.
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts);
 

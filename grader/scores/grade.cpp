@@ -294,9 +294,13 @@ class Grading {
     StageCounts counts;
     const bool listed = !counting.list_stages(stages);
     const auto own = std::ranges::find(stages, stage, &StageInfo::id);
-    if (!listed || own == stages.end() ||
-        count_accesses(counting, *own, load_preset(rules.network).conv_shapes(1).back(), counts)) {
+    if (!listed || own == stages.end()) {
       outcome.why_not = "the emulated device gave no counts";
+      return outcome;
+    }
+    const ConvShape layer = load_preset(rules.network).conv_shapes(1).back();
+    if (const auto found = count_accesses(counting, as_judged(*own), layer, counts)) {
+      outcome.failure = found->id + " while it was counted";
       return outcome;
     }
     if (counts.counted.left_out > 0) {

@@ -23,10 +23,17 @@ struct Race {
   std::string meeting_places{};     ///< where lanes must meet so that they run as on most GPUs
 };
 
-/// Looks for races in the repeated cases (common/emulation/trace).
+/// What the repeated cases show where every access to memory is observed (common/emulation/trace).
+struct Observed {
+  std::optional<Race> race{};
+  /// Kernels and host share memory that a GPU keeps apart, or the output is wrong, although no race
+  /// explains it: a file may notice that it is observed, but must be right then, too.
+  std::optional<Finding> wrong{};
+};
+
 /// @param traced  the emulated program that observes every access; empty: finds nothing
 /// @param sources  of the program, whose lines and names the finding quotes
-std::optional<Race> find_race(const std::filesystem::path& traced, const SourceText& sources,
+Observed observe_accesses(const std::filesystem::path& traced, const SourceText& sources,
                               const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
 
 /// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in
@@ -42,7 +49,7 @@ struct Luck {
 /// barrier (E-warp-sync).
 /// @param plan   whose repeated cases are tried
 /// @param found  what the emulated device found
-/// @param race   what find_race found
+/// @param race   what observe_accesses found
 /// @return nothing if the result is wrong in any case
 std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
                               const CasePlan& plan, std::uint64_t seed, const Finding& found,

@@ -162,6 +162,7 @@ void score_counters(ScoreItem& item, const ScoreRule& rule, const CounterOutcome
     leave_out(item, outcome == nullptr ? "not counted" : outcome->why_not);
     return;
   }
+  if (!outcome->failure.empty()) return give(item, 0.0, outcome->failure);
   std::size_t kept = 0;
   std::string missed;
   for (const CounterLimit& limit : rule.limits) {

@@ -15,6 +15,7 @@ namespace convlab::grader {
 struct CounterOutcome {
   std::string stage{};
   std::vector<double> values{};
+  std::string failure{};  ///< of the work itself
   std::string why_not{};
 };
 

@@ -73,6 +73,7 @@ constexpr std::string_view kWorkbookInterface[] = {
 // records.
 constexpr std::string_view kEmulation[] = {"_ZN7convlab9emulation", "_ZNK7convlab9emulation"};
 constexpr std::string_view kEmulationInterface[] = {"AsyncCopyQueue",
+                                                    "BoundCopies",
                                                     "DeviceSymbol",
                                                     "async_copies",
                                                     "barrier_result",
@@ -80,6 +81,7 @@ constexpr std::string_view kEmulationInterface[] = {"AsyncCopyQueue",
                                                     "best_block_size",
                                                     "block_barrier",
                                                     "blocks_per_multiprocessor",
+                                                    "bound_copies",
                                                     "check_launch_attributes",
                                                     "converged_lanes",
                                                     "copy_from_symbol",

@@ -104,7 +104,9 @@ bool in_kernel() {
   return current != nullptr && current->inside_kernel();
 }
 
-void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
+void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
+                  std::size_t row_bytes) {
+  slot.row_bytes = row_bytes;
   BlockRunner& block = runner();
   SharedMemory& memory = block.shared_memory();
   if (memory.place(slot, bytes, alignment)) return;

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <new>
 
+#include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/memory_pieces.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
 
@@ -32,7 +34,10 @@ std::size_t FiberPool::stack_bytes() {
 }
 
 FiberPool::~FiberPool() {
-  for (void* chunk : chunks_) munmap(chunk, kStride * kFibersPerChunk);
+  for (void* chunk : chunks_) {
+    only<WorkerMemory>().remove(chunk);
+    munmap(chunk, kStride * kFibersPerChunk);
+  }
 }
 
 Fiber* FiberPool::grow() {
@@ -40,6 +45,7 @@ Fiber* FiberPool::grow() {
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (chunk == MAP_FAILED) throw std::bad_alloc();
   chunks_.push_back(chunk);
+  only<WorkerMemory>().add(chunk, kStride * kFibersPerChunk);
   static std::atomic<std::size_t> stacks{0};
   const bool guarded = stacks.fetch_add(kFibersPerChunk) < kGuardedStacks;
   for (std::size_t i = 0; i < kFibersPerChunk; ++i) {

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/memory_pieces.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/sanitizer.hpp"
@@ -41,6 +42,7 @@ SharedMemory::SharedMemory() {
       mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) throw std::bad_alloc();
   region_ = static_cast<std::byte*>(region);
+  only<WorkerMemory>().add(region, kRegionBytes);
   static_begin_ = region_ + kGuardBytes;
   static_end_ = static_begin_;
   static_open_ = static_begin_;
@@ -50,6 +52,7 @@ SharedMemory::SharedMemory() {
 
 SharedMemory::~SharedMemory() {
   allow_access(region_, kRegionBytes);
+  only<WorkerMemory>().remove(region_);
   munmap(region_, kRegionBytes);
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/own_system_calls.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbolize.hpp"
 
@@ -232,6 +233,10 @@ struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
   sigemptyset(&action.sa_mask);
   return action;
 }
+
+// Before the constructors of all static objects.
+[[gnu::section(".preinit_array"),
+  gnu::used]] void (*const run_first)(int, char**, char**) = refuse_own_system_calls;
 
 }  // namespace
 

@@ -10,7 +10,10 @@
 //                   off         nothing
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -20,6 +23,7 @@
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/trace/access_counts.hpp"
+#include "common/emulation/trace/crossing.hpp"
 #include "common/emulation/trace/places.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 #include "common/emulation/trace/step_recorder.hpp"
@@ -74,10 +78,12 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
     case Mode::kOff:
       return;
     case Mode::kRaces:
+      refuse_crossing(address, writes, caller);
       race_detector().access(
           {reinterpret_cast<std::uintptr_t>(address), bytes, writes, is_volatile, 0, caller});
       return;
     case Mode::kCounts:
+      refuse_crossing(address, writes, caller);
       if (in_kernel()) access_counter().access(address, bytes, writes, place_of_access(caller));
       return;
     case Mode::kSteps:
@@ -86,6 +92,22 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
     case Mode::kMeetings:
       if (in_kernel()) wait_for_lanes(caller);
   }
+}
+
+using Range = std::pair<const void*, std::size_t>;
+
+// What the compiler announced last on this thread. It may then call memcpy for it.
+thread_local std::array<Range, 2> announced;
+
+void on_range(const void* address, std::size_t bytes, bool writes, const void* caller) {
+  announced[writes ? 1 : 0] = {address, bytes};
+  on_access(address, bytes, writes, false, caller);
+}
+
+void on_call(const void* address, std::size_t bytes, bool writes, const void* caller) {
+  const Range range(address, bytes);
+  if (bytes == 0 || std::exchange(announced[writes ? 1 : 0], {}) == range) return;
+  on_access(address, bytes, writes, false, caller);
 }
 
 }  // namespace
@@ -114,5 +136,48 @@ void count_requests() {
 
 // A GPU's atomic operations are other functions (atomics.hpp).
 #define CONVLAB_ON_ACCESS convlab::emulation::on_access
+#define CONVLAB_ON_RANGE convlab::emulation::on_range
 #define CONVLAB_ON_ATOMIC(order) static_cast<void>(order)
 #include "common/base/thread_sanitizer_calls.inc"
+
+// What a traced file calls in place of functions of the C library, which are not traced
+// (custom_submission/traced_kernel_calls).
+extern "C" {
+void* convlab_traced_copy(void* to, const void* from, std::size_t bytes) {
+  convlab::emulation::on_call(from, bytes, false, __builtin_return_address(0));
+  convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
+}
+void* convlab_traced_set(void* to, int byte, std::size_t bytes) {
+  convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0));
+  return std::memset(to, byte, bytes);
+}
+void* convlab_traced_new(std::size_t bytes) {
+  void* const memory = ::operator new(bytes);
+  convlab::emulation::note_heap(memory, bytes);
+  return memory;
+}
+void* convlab_traced_malloc(std::size_t bytes) {
+  void* const memory = std::malloc(bytes);
+  convlab::emulation::note_heap(memory, bytes);
+  return memory;
+}
+void convlab_traced_delete(void* memory) {
+  convlab::emulation::forget_heap(memory);
+  ::operator delete(memory);
+}
+void convlab_traced_free(void* memory) {
+  convlab::emulation::forget_heap(memory);
+  std::free(memory);
+}
+// The linker renames each function to one of its own.
+[[gnu::alias("convlab_traced_copy")]] void* convlab_traced_move(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_new")]] void* convlab_traced_new_array(std::size_t);
+[[gnu::alias("convlab_traced_delete")]] void convlab_traced_delete_array(void*);
+void convlab_traced_delete_sized(void* memory, std::size_t /*bytes*/) {
+  convlab_traced_delete(memory);
+}
+void convlab_traced_delete_array_sized(void* memory, std::size_t /*bytes*/) {
+  convlab_traced_delete(memory);
+}
+}

@@ -224,6 +224,10 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   CHECK(half.why == "loads for each multiply-add 2.00, at most 0.50");
   CHECK(item(counted(2.0, NAN)).earned == 0);
   CHECK(item({.stage = "a", .why_not = "it cannot be emulated"}).credit == Credit::kNotMeasured);
+  const ScoreItem wrong_when_counted =
+      item({.stage = "a", .failure = "E-nan while it was counted"});
+  CHECK(wrong_when_counted.credit == Credit::kPartial);
+  CHECK(wrong_when_counted.earned == 0);
   // Wrong results earn nothing by how they were computed.
   CheckResult wrong = check;
   wrong.cases.front().verdict = Verdict::kFailed;

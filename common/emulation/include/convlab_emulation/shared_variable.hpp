@@ -43,15 +43,13 @@ CONVLAB_CONSTINIT extern thread_local std::uintptr_t current_shared_end;
 
 /// Gives the slot its place in the running block's shared memory; fails the kernel when there is
 /// not enough.
-void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment);
+void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
+                  std::size_t row_bytes);
 
 /// @param alignment  what alignas or __align__ asked for
 template <typename T>
 [[nodiscard]] T& shared_variable(SharedSlot& slot, std::size_t alignment = alignof(T)) {
-  if (slot.block != current_block_number) {
-    slot.row_bytes = kRowBytes<T>;
-    place_shared(slot, sizeof(T), alignment);
-  }
+  if (slot.block != current_block_number) place_shared(slot, sizeof(T), alignment, kRowBytes<T>);
   return *static_cast<T*>(slot.address);
 }
 
