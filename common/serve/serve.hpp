@@ -53,7 +53,7 @@ struct ServeRequest {
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, if that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
-  int calls = 1;  ///< of convolve between prolog and epilog, on an emulated device
+  int calls = 1;                ///< of convolve between prolog and epilog, on an emulated device
   Withheld withheld = Withheld::kNothing;  ///< anything else: the numbers follow, see send_numbers
   /// Of the device, instead of the environment's: see DeviceSession::choose_settings.
   std::vector<std::string> settings{};

@@ -48,7 +48,7 @@ struct CountedStage {
   StageCounts counts{};
   SourceText sources{};
   std::optional<Finding> finding{};  ///< a race, or why the counts are missing
-  int layer = 0;  ///< 0: none of the network
+  int layer = 0;                     ///< 0: none of the network
 };
 
 /// Counts one convolution of one image. @throws as traced_stage()

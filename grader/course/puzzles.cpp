@@ -110,7 +110,8 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   std::vector<Puzzle> puzzles;
   const auto place = milestone.folder / folder;
   if (!std::filesystem::is_directory(place)) return puzzles;
-  const auto cases = nlohmann::json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
+  const auto cases =
+      nlohmann::json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
   for (const auto& entry : std::filesystem::directory_iterator(place)) {
     const auto& file = entry.path();
     if (file.extension() != ".cu" || number_of(file) == 0) continue;

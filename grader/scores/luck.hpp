@@ -34,7 +34,7 @@ struct Observed {
 /// @param traced  the emulated program that observes every access; empty: finds nothing
 /// @param sources  of the program, whose lines and names the finding quotes
 Observed observe_accesses(const std::filesystem::path& traced, const SourceText& sources,
-                              const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
 
 /// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in
 /// which it does not change the result either.

@@ -80,8 +80,8 @@ void move_fragment(WarpFunction function, const char* name, const T* memory, uns
                    bool column_major, const T* elements, CallSite site) {
   const convlab::emulation::FragmentTransfer transfer{
       name, site, const_cast<T*>(memory), leading, column_major, const_cast<T*>(elements)};
-  convlab::emulation::warp_collective({function, name}, convlab::emulation::kFullMask,
-                                      &transfer, nullptr, site);
+  convlab::emulation::warp_collective({function, name}, convlab::emulation::kFullMask, &transfer,
+                                      nullptr, site);
 }
 
 }  // namespace detail

@@ -38,8 +38,8 @@ void multiply(const Results<kWordsC>& d, const Words<kWordsA>& a, const Words<kW
   const Elements<Sum, kWordsC> given_c(c);
   Elements<Sum, kWordsC> result;
   const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
-  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name}, kFullMask, &product,
-                  nullptr, site);
+  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name}, kFullMask, &product, nullptr,
+                  site);
   std::uint32_t words[kWordsC];
   std::memcpy(words, result.x, sizeof words);
   for (std::size_t i = 0; i < kWordsC; ++i) d[i] = words[i];

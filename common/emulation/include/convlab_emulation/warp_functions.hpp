@@ -191,8 +191,8 @@ inline int __syncthreads_or(int predicate, CONVLAB_CALL_SITE) {
   return convlab::emulation::barrier_result().count != 0;
 }
 inline void __syncwarp(unsigned mask = convlab::emulation::kFullMask, CONVLAB_CALL_SITE) {
-  convlab::emulation::warp_collective({&convlab::emulation::nothing_to_exchange, "__syncwarp", true},
-                                      mask, nullptr, nullptr, site);
+  convlab::emulation::warp_collective(
+      {&convlab::emulation::nothing_to_exchange, "__syncwarp", true}, mask, nullptr, nullptr, site);
 }
 inline unsigned __activemask(CONVLAB_CALL_SITE) {
   return convlab::emulation::converged_lanes(site);
