@@ -20,6 +20,10 @@ std::optional<Fact> find_kept(Program& program, const std::function<void()>& res
   const Answer after = second(other.input, other.weights);
   const Answer after_same_input = second(own.input, other.weights);
   const Answer after_same_weights = second(other.input, own.weights);
+  // A call that fails only sometimes fails for another reason than the numbers of the first.
+  if (after.kind != after_same_input.kind || after.kind != after_same_weights.kind) {
+    return std::nullopt;
+  }
   const auto is_right = [&](const Answer& answer) {
     return answer.kind == Answer::Kind::kNumbers &&
            std::ranges::equal(own.right, answer.output, [](double right, float got) {
@@ -36,7 +40,7 @@ std::optional<Fact> find_kept(Program& program, const std::function<void()>& res
   const bool of_input = !same(after, after_same_input);
   const bool of_weights = !same(after, after_same_weights);
   if (!of_input && !of_weights) {
-    if (!right_alone) return std::nullopt;
+    if (!right_alone || after.kind != second(other.input, other.weights).kind) return std::nullopt;
     Fact fact{.id = "E-replay"};
     if (!is_right(after)) {
       fact.measured = "Measured at " + to_string(shape) +

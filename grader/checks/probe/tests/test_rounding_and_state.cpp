@@ -32,7 +32,7 @@ struct Rounds : Program {
   Change sum = input;
   Change stored = input;
 
- private:
+ protected:
   Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
     Answer answer;
     for (std::int64_t o = 0; o < s.output_size(); ++o) {
@@ -141,6 +141,26 @@ TEST_CASE("probe: what a call takes over from an earlier call") {
   Rounds right;
   CHECK_FALSE(find_kept(
       right, [] {}, kShape, false));
+}
+
+TEST_CASE("probe: a call that fails now and then keeps nothing") {
+  struct Crashes : Rounds {
+    int call = 0;
+    int turn = 2;
+
+    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+      if (++call % turn == 0) return {.kind = Answer::Kind::kFault};
+      return Rounds::convolve(s, in, filter);
+    }
+  };
+  // Each second call in a new process would be right or wrong by its place in this row.
+  for (const int turn : {3, 4, 5}) {
+    CAPTURE(turn);
+    Crashes crashes;
+    crashes.turn = turn;
+    CHECK_FALSE(find_kept(
+        crashes, [] {}, kShape, false));
+  }
 }
 
 TEST_CASE("probe: which images slices mix up") {
