@@ -40,6 +40,8 @@ std::string first_line(const std::string& text) {
 // Runs the program at one point, and stores its times or the reason for none.
 // @return false if it was interrupted
 bool try_point(const SweepPlan& plan, const std::filesystem::path& result_file, TriedPoint& point) {
+  // A short program may end before anybody asks.
+  if (plan.interrupted != nullptr && *plan.interrupted != 0) return false;
   const FinishedProcess run = run_process(
       {.words = {plan.program.string(), std::to_string(point.batch), "--stage", plan.space.stage,
                  "--network", plan.network, "--device", "gpu", "--repeats",

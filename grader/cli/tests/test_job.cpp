@@ -102,7 +102,7 @@ TEST_CASE("grader job: what Slurm refuses is one sentence") {
   CHECK(contains(run.errors, "sbatch refuses the job: sbatch: error: no account"));
 }
 
-TEST_CASE("--launcher slurm: check, profile, sweep and a milestone's program become jobs") {
+TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and m1") {
   const FakeSlurm slurm;
   write_atomically(slurm.file("refuse"), "");
   const std::string bin = CONVLAB_BINARY_DIR;
