@@ -185,7 +185,7 @@ TEST_CASE("libcu++: a barrier for which somebody is missing is a deadlock with p
   CHECK(outcome.error == cudaErrorLaunchTimeout);
   INFO(outcome.report);
   CHECK(outcome.has("63 threads waiting in barrier::wait at "));
-  CHECK(outcome.has("test_libcuxx.cu:62"));
+  CHECK(outcome.has("test_libcuxx.cu:61"));
   CHECK(outcome.has("1 thread ended: (63,0,0)"));
 }
 

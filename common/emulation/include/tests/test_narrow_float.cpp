@@ -128,8 +128,9 @@ TEST_CASE("narrow float: pairs take their parts to the right half") {
 }
 
 TEST_CASE("narrow float: NaN are those of an H200") {
-  for (const unsigned short bits : {0x7e00, 0x7c01, 0xfe01, 0xffff}) {
-    CHECK(std::bit_cast<std::uint32_t>(__half2float(__ushort_as_half(bits))) == 0x7fffffffU);
+  for (const int bits : {0x7e00, 0x7c01, 0xfe01, 0xffff}) {
+    const half nan = __ushort_as_half(static_cast<unsigned short>(bits));
+    CHECK(std::bit_cast<std::uint32_t>(__half2float(nan)) == 0x7fffffffU);
   }
   const auto quiet = std::bit_cast<double>(std::uint64_t{0x7ffd5cd540000000});
   const auto negative = std::bit_cast<double>(std::uint64_t{0xfffb49ffe0000000});
