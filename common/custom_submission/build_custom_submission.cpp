@@ -142,7 +142,6 @@ fs::path folder_for(const CustomSubmissionTarget& target, const fs::path& file,
   }
   for (const std::string& library : target.libraries) all += " " + library;
   if (target.traced) all += " traced";
-  all += " " + target.optimise;
   const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +

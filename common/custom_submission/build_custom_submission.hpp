@@ -16,8 +16,7 @@ struct CustomSubmissionTarget {
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
   std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
-  bool traced = false;     ///< emulated, each access to memory is observed (common/emulation/trace)
-  std::string optimise{};  ///< such as -O0; empty: CONVLAB_SUBMISSION_OPTIMISE, or the usual
+  bool traced = false;  ///< emulated, each access to memory is observed (common/emulation/trace)
 };
 
 /// The command line that compiles a file: `folder` gets source.o and symbols.

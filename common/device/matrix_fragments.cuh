@@ -46,47 +46,7 @@ __device__ inline HalfPair round_to_halves(float first, float second) {
   return to_pair(__floats2half2_rn(first, second));
 }
 
-#if CONVLAB_EMULATED || !defined(__CUDA_ARCH__)
-
-/// The factors of one operation, as floats.
-struct EmulatedFactors {
-  float left[16][16];
-  float right[16][8];
-};
-
-/// The two halves of a register.
-__device__ inline void unpack(float* two, HalfPair pair) {
-  for (int i = 0; i < 2; ++i) {
-    two[i] = __half2float(__ushort_as_half(static_cast<unsigned short>(pair >> 16 * i)));
-  }
-}
-
-/// sums += left · right, by the whole warp. Emulated: all lanes lay out what they hold in shared
-/// memory, then each computes its four sums.
-__device__ inline void multiply_add(SumFragment& sums, const LeftFragment& left,
-                                    const RightFragment& right) {
-  constexpr int kMostWarps = 16;
-  __shared__ EmulatedFactors factors_of_warps[kMostWarps];
-  EmulatedFactors& factors = factors_of_warps[threadIdx.x / 32 % kMostWarps];
-  const int lane = threadIdx.x % 32;
-  const int g = lane / 4;
-  const int q = lane % 4;
-  for (int i = 0; i < 4; ++i) unpack(&factors.left[g + i % 2 * 8][2 * q + i / 2 * 8], left.pair[i]);
-  for (int i = 0; i < 2; ++i) {
-    float two[2];
-    unpack(two, right.pair[i]);
-    for (int k = 0; k < 2; ++k) factors.right[2 * q + 8 * i + k][g] = two[k];
-  }
-  __syncwarp();
-  for (int i = 0; i < 4; ++i) {
-    for (int k = 0; k < 16; ++k) {
-      sums.sum[i] += factors.left[g + i / 2 * 8][k] * factors.right[k][2 * q + i % 2];
-    }
-  }
-  __syncwarp();  // all lanes have read
-}
-
-#elif __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 800
 
 /// sums += left · right, by the whole warp.
 __device__ inline void multiply_add(SumFragment& sums, const LeftFragment& left,

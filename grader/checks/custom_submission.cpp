@@ -103,11 +103,6 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
                          .warnings = built.warnings};
   given.sources = submitted.sources;
   if (is_cpu) {
-    given.build_plain = [submitted, target] {
-      CustomSubmissionTarget plain = target;
-      plain.optimise = "-O0";
-      return build_submission(submitted, plain).program;
-    };
     given.build_traced = [submitted, target] {
       CustomSubmissionTarget traced = target;
       traced.traced = true;

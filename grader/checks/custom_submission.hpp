@@ -31,9 +31,7 @@ struct CustomSubmission {
   /// Builds the same file emulated; traced, it observes every access to memory
   /// (common/emulation/trace). Null for the CPU.
   BuildEmulated build_emulated{};
-  /// Build the same file without optimisation, and traced (empty if that would show nothing). Null
-  /// for GPUs.
-  std::function<std::filesystem::path()> build_plain{};
+  /// Builds the same file traced; empty if that would show nothing. Null for GPUs.
   std::function<std::filesystem::path()> build_traced{};
 };
 

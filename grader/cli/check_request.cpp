@@ -62,7 +62,6 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
 
 void use(CustomSubmission file, GradeRequest& request) {
   request.build_emulated = std::move(file.build_emulated);
-  request.build_plain = std::move(file.build_plain);
   request.build_traced = std::move(file.build_traced);
   request.program = std::move(file.program);
   request.device = file.device;

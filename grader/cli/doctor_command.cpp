@@ -41,8 +41,10 @@ struct Examined {
   std::string mend{};
   bool needed = true;  ///< without it the workbook does not work at all
 
-  /// "ok", "note" or "ill".
-  [[nodiscard]] const char* state() const { return mend.empty() ? "ok" : needed ? "ill" : "note"; }
+  /// "ok", "note" or "missing".
+  [[nodiscard]] const char* state() const {
+    return mend.empty() ? "ok" : needed ? "missing" : "note";
+  }
 };
 
 /// The first line of what a program prints; nothing if there is no such program.

@@ -324,10 +324,6 @@ class StageChecker {
     if (wrong || request_.only_case) return wrong;
     if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) return found;
     if (auto race = openmp_race(stage, seed)) return race;
-    if (auto shared =
-            find_shared_variable(request_.build_plain, submission_.sources(), stage, seed)) {
-      return shared;
-    }
     if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
       // The course never checked this.
       if (plan.rules == Rules::kWorkbook) return leak;

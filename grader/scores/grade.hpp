@@ -56,7 +56,6 @@ struct GradeRequest {
   RulesRequest rules{};
   std::optional<PrecisionRequest> precision{};  ///< none: that of the milestone's table
   BuildEmulated build_emulated{};               ///< of a custom submission; null for others
-  std::function<std::filesystem::path()> build_plain{};   ///< see CustomSubmission
   std::function<std::filesystem::path()> build_traced{};  ///< see CustomSubmission
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
   std::optional<CheckResult> checked{};

@@ -269,31 +269,6 @@ std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
   return named ? named : finding(words, "In case '" + test.name + "': ");
 }
 
-std::optional<Finding> find_shared_variable(const std::function<std::filesystem::path()>& build,
-                                            const SourceText& sources, const StageInfo& stage,
-                                            std::uint64_t seed) {
-  if (!build || sources.lines_with({"#pragma", "omp", "parallel"}).empty()) return std::nullopt;
-  const std::filesystem::path program = build();
-  if (program.empty()) return std::nullopt;
-  const auto plain = start({.program = program}, sources);
-  if (!plain) return std::nullopt;
-  const ElementCase test{"several threads", {16, 8, 4, 24, 24, 5, 1}, true};
-  constexpr int kTries = 3;
-  for (int i = 0; i < kTries; ++i) {
-    const auto wrong = run_case(*plain, stage, test, seed).finding;
-    if (!wrong) continue;
-    const std::string seen = "Compiled without optimisation: " + wrong->seen;
-    if (auto named = name_shared_variable(sources, seen)) return named;
-    Finding found = finding("E-race", seen);
-    found.title = "right only with optimisation";
-    found.cause =
-        "OpenMP threads change a variable that they share, or a variable has no start value.";
-    found.next = "Declare each variable inside the loop that uses it, and give it a start value.";
-    return found;
-  }
-  return std::nullopt;
-}
-
 bool may_be_luck(const Finding& finding) {
   static const std::set<std::string> certain = {"E-build",          "E-not-implemented",
                                                 "E-no-stage",       "E-library",

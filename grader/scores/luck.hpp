@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,13 +75,6 @@ std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& so
 std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
                                         const SourceText& sources, const StageInfo& stage,
                                         std::uint64_t seed);
-
-/// A loop with `#pragma omp parallel for` whose threads share a variable. Optimised code may keep
-/// it in a register, so that the result is right by luck; without optimisation it is wrong.
-/// @param build  of the same file, without optimisation
-std::optional<Finding> find_shared_variable(const std::function<std::filesystem::path()>& build,
-                                            const SourceText& sources, const StageInfo& stage,
-                                            std::uint64_t seed);
 
 /// Whether the order of lanes or neighbouring memory can cause this finding.
 bool may_be_luck(const Finding& finding);

@@ -111,8 +111,7 @@ class Compiler {
                                              .file_bytes = std::uint64_t{128} << 20,
                                              .data_bytes = std::uint64_t{8} << 30},
                                   .folder = folder_};
-    const std::string flag = target_.optimise.empty() ? optimisation() : target_.optimise;
-    if (!flag.empty()) {
+    if (const std::string flag = optimisation(); !flag.empty()) {
       options.environment = {std::string(kOptimise) + "=" + flag};
     }
     const auto tools = tool_folders(target_.build, to_string(target_.device));

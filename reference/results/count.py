@@ -11,15 +11,16 @@ import pathlib
 import subprocess
 import sys
 
-# They call a library, or their code for tensor cores has a stand-in on the emulated device.
-LEFT_OUT = {"cublas", "cudnn", "fft", "roofline", "fp32-split", "small-batch"}
+# They call a library. On the emulated device, fp32-split runs the kernels of direct-fp32.
+LEFT_OUT = {"cublas", "cudnn", "fft", "fp32-split"}
 
 root = pathlib.Path(__file__).resolve().parents[2]
 grader = root / (sys.argv[1] if len(sys.argv) > 1 else "build") / "bin/grader"
 
 
 def output_of(*words):
-    return json.loads(subprocess.run([grader, *words], check=True, stdout=subprocess.PIPE).stdout)
+    read = json.loads(subprocess.run([grader, *words], check=True, stdout=subprocess.PIPE).stdout)
+    return {key: value for key, value in read.items() if key != "kernels"} if isinstance(read, dict) else read
 
 
 def cell(counter, value):

@@ -98,14 +98,6 @@ class atomic_operations {
     return change(order, [=](T old) { return ::std::max(old, value); });
   }
 
-  /// Waits while the value is `old`; only a thread of the same block can change it.
-  void wait(T old, memory_order order = memory_order_seq_cst, CONVLAB_CALL_SITE) const {
-    while (load(order) == old)
-      convlab::emulation::sleep_until_woken("atomic::wait", address(), site);
-  }
-  void notify_one() const { convlab::emulation::wake_sleepers(address()); }
-  void notify_all() const { convlab::emulation::wake_sleepers(address()); }
-
   operator T() const { return load(); }
   T operator+=(T value) const { return sum(fetch_add(value), value); }
   T operator-=(T value) const { return difference(fetch_sub(value), value); }

@@ -108,13 +108,6 @@ class barrier {
       convlab::emulation::sleep_until_woken("barrier::wait", this, site);
     convlab::emulation::observe_acquire(phase_object(token.phase_));
   }
-  /// Waits for the end of the phase of this parity: the first one has parity 0.
-  void wait_parity(bool parity, CONVLAB_CALL_SITE) const {
-    check_begun(site);
-    while ((phase_ % 2 != 0) == parity)
-      convlab::emulation::sleep_until_woken("barrier::wait_parity", this, site);
-    convlab::emulation::observe_acquire(phase_object(parity ? 1 : 0));
-  }
   void arrive_and_wait(CONVLAB_CALL_SITE) { wait(arrive(1, site), site); }
   void arrive_and_drop(CONVLAB_CALL_SITE) {
     check_begun(site);

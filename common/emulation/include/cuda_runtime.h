@@ -16,9 +16,6 @@
 #include <cstring>
 
 #include "common/emulation/extended/graph_api.hpp"
-#include "common/emulation/extended/more_device_functions.hpp"
-#include "common/emulation/extended/simd_intrinsics.hpp"
-#include "common/emulation/extended/special_functions.hpp"
 #include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"

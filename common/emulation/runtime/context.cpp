@@ -15,8 +15,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#if !CONVLAB_EMULATION_USES_UCONTEXT
-
 /// Leaves a stack at *save and continues on `load`.
 extern "C" void convlab_switch_stack(void** save, void* load);
 /// First address on a new stack; calls the function that was stored for it.
@@ -107,9 +105,9 @@ convlab_enter_stack:
 .section .note.GNU-stack,"",%progbits
 .text
 )");
+#else
+#error "The emulation switches stacks on x86-64 and aarch64 only."
 #endif
-
-#endif  // !CONVLAB_EMULATION_USES_UCONTEXT
 
 namespace convlab::emulation {
 namespace {
@@ -138,14 +136,6 @@ Context make_context(Stack& stack, void (*entry)()) {
   stack.sanitizer_stack = nullptr;
   // Frames that were abandoned here may have left their redzones behind.
   allow_access(stack.low, stack.size);
-#if CONVLAB_EMULATION_USES_UCONTEXT
-  getcontext(&stack.machine);
-  stack.machine.uc_stack.ss_sp = stack.low;
-  stack.machine.uc_stack.ss_size = stack.size;
-  stack.machine.uc_link = nullptr;
-  makecontext(&stack.machine, entry, 0);
-  return {.place = nullptr, .stack = &stack};
-#else
   std::byte* top = static_cast<std::byte*>(stack.low) + stack.size;
   top -= reinterpret_cast<std::uintptr_t>(top) % 16;
   // Room for the registers that the first switch restores, in the order in which it does.
@@ -165,7 +155,6 @@ Context make_context(Stack& stack, void (*entry)()) {
   frame[kEntry] = reinterpret_cast<void*>(entry);
   frame[kReturn] = reinterpret_cast<void*>(&convlab_enter_stack);
   return {.place = frame, .stack = &stack};
-#endif
 }
 
 #if CONVLAB_ADDRESS_SANITIZER
@@ -184,27 +173,19 @@ Stack thread_stack() {
   return stack;
 }
 
-#if CONVLAB_ADDRESS_SANITIZER || CONVLAB_EMULATION_USES_UCONTEXT
+#if CONVLAB_ADDRESS_SANITIZER
 void switch_context(Context& from, const Context& to) {
   Stack& own = *from.stack;
   announce_switch(&own.sanitizer_stack, to);
-#if CONVLAB_EMULATION_USES_UCONTEXT
-  swapcontext(&own.machine, &to.stack->machine);
-#else
   convlab_switch_stack(&from.place, to.place);
-#endif
   complete_switch(own.sanitizer_stack);
 }
 #endif
 
 void leave_for_context(const Context& to) {
   announce_switch(nullptr, to);
-#if CONVLAB_EMULATION_USES_UCONTEXT
-  setcontext(&to.stack->machine);
-#else
   void* nowhere = nullptr;
   convlab_switch_stack(&nowhere, to.place);
-#endif
   std::abort();
 }
 

@@ -1,30 +1,19 @@
 #pragma once
 
-// A stack that can be left and entered again. One switch costs 2 to 4 ns with the assembly of
-// x86-64 and aarch64; other machines (and CONVLAB_EMULATION_UCONTEXT) take ucontext, about 80 ns.
+// A stack that can be left and entered again. One switch costs 2 to 4 ns.
 
 #include <cstddef>
 #include <cstdint>
 
 #include "common/emulation/runtime/sanitizer.hpp"
 
-#if defined(CONVLAB_EMULATION_UCONTEXT) || !(defined(__x86_64__) || defined(__aarch64__))
-#define CONVLAB_EMULATION_USES_UCONTEXT 1
-#include <ucontext.h>
-#else
-#define CONVLAB_EMULATION_USES_UCONTEXT 0
-#endif
-
 namespace convlab::emulation {
 
-/// The bounds of a stack, and what ucontext and AddressSanitizer keep for it.
+/// The bounds of a stack, and what AddressSanitizer keeps for it.
 struct Stack {
   void* low = nullptr;
   std::size_t size = 0;
   void* sanitizer_stack = nullptr;
-#if CONVLAB_EMULATION_USES_UCONTEXT
-  ucontext_t machine = {};
-#endif
 };
 
 /// Where a suspended flow of control goes on, and the stack it stands on. Small, so that it lies in
@@ -44,7 +33,7 @@ struct Context {
 /// Leaves the current flow of control, which stands on from.stack, in `from` and continues `to`.
 /// The first thing that runs on the other side is the return of its own switch_context, or its
 /// entry function.
-#if CONVLAB_ADDRESS_SANITIZER || CONVLAB_EMULATION_USES_UCONTEXT
+#if CONVLAB_ADDRESS_SANITIZER
 void switch_context(Context& from, const Context& to);
 #else
 extern "C" void convlab_switch_stack(void** save, void* load);
@@ -55,10 +44,8 @@ extern "C" void convlab_switch_stack(void** save, void* load);
 
 /// Prefetches the stack of a context that runs soon. With hundreds of threads, the cache misses on
 /// their stacks are most of what switches cost.
-[[gnu::always_inline]] inline void prefetch_stack([[maybe_unused]] const Context& soon) {
-#if !CONVLAB_EMULATION_USES_UCONTEXT
+[[gnu::always_inline]] inline void prefetch_stack(const Context& soon) {
   __builtin_prefetch(soon.place);
-#endif
 }
 
 /// By how many bytes the flow of control should begin lower on its stack. What it leaves there when

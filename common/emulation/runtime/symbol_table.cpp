@@ -70,11 +70,6 @@ std::size_t constant_bytes() {
   return most;
 }
 
-bool is_constant(const void* address) {
-  const auto symbol = find_symbol(address);
-  return symbol && symbol->kind == SymbolKind::kConstant;
-}
-
 bool is_static_storage(const void* address) {
   const auto* byte = static_cast<const char*>(address);
   return byte >= &__executable_start && byte < &end;

@@ -1,4 +1,4 @@
-# NVIDIA's libraries; only the baselines of milestone 4 and the peers call them.
+# NVIDIA's libraries; only stages of milestone 4 and reference/libraries call them.
 #
 # convlab_link_gpu_libraries(TARGET)
 #

@@ -238,7 +238,7 @@ TEST_CASE("grader: --json tells programs what the words tell people") {
   CHECK(doctor["items"].size() >= 11);
   for (const auto& item : doctor["items"]) {
     CHECK(item["mend"].get<std::string>().empty() == (item["state"] == "ok"));
-    CHECK((item["state"] != "ill" || !doctor["well"].get<bool>()));
+    CHECK((item["state"] != "missing" || !doctor["well"].get<bool>()));
   }
 
   const auto lint = json("lint m1 --json --no-references", 1);  // m1 is no hand-out here

@@ -19,7 +19,7 @@ root = here.parents[2]
 gpu, folder = sys.argv[1], pathlib.Path(sys.argv[2])
 grader = root / (sys.argv[3] if len(sys.argv) > 3 else "build") / "bin/grader"
 
-# They call a library, or their code for tensor cores has a stand-in on the emulated device.
+# They call a library, run other kernels on Hopper than emulated, or were not measured yet.
 LEFT_OUT = {"cublas", "cudnn", "fft", "roofline", "fp32-split", "small-batch"}
 
 # Kernels that measure the GPU itself.

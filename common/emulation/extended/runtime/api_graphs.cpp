@@ -210,14 +210,6 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                   });
 }
 
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
-                                         const cudaKernelNodeParams* parameters, CallSite site) {
-  note_call(__func__);
-  if (node == nullptr || node->type != cudaGraphNodeTypeKernel)
-    return record_error(cudaErrorInvalidValue);
-  return plan(parameters, site, node->action);
-}
-
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
                                      const cudaGraphNode_t* to, std::size_t count) {
   note_call(__func__);
@@ -249,15 +241,6 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) 
   note_call(__func__);
   if (node == nullptr || type == nullptr) return record_error(cudaErrorInvalidValue);
   *type = node->type;
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
-  note_call(__func__);
-  if (node == nullptr) return record_error(cudaErrorInvalidValue);
-  auto& nodes = node->graph->nodes;
-  for (const auto& other : nodes) std::erase(other->before, node);
-  std::erase_if(nodes, [&](const auto& other) { return other.get() == node; });
   return cudaSuccess;
 }
 
@@ -314,18 +297,6 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
                                                cudaMemcpyKind kind) {
   return change_step(__func__, executable, node, cudaGraphNodeTypeMemcpy,
                      [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
-}
-
-cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemsetParams* parameters) {
-  return change_step(__func__, executable, node, cudaGraphNodeTypeMemset,
-                     [&](Action& action) { return plan(parameters, action); });
-}
-
-cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                           const cudaHostNodeParams* parameters) {
-  return change_step(__func__, executable, node, cudaGraphNodeTypeHost,
-                     [&](Action& action) { return plan(parameters, action); });
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,

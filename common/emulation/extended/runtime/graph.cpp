@@ -11,7 +11,6 @@ using convlab::emulation::Action;
 CUgraphNode_st* CUgraph_st::add(cudaGraphNodeType type, Action action) {
   nodes.push_back(std::make_unique<CUgraphNode_st>());
   CUgraphNode_st& node = *nodes.back();
-  node.graph = this;
   node.type = type;
   node.action = std::move(action);
   return &node;

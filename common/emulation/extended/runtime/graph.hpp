@@ -12,7 +12,6 @@
 
 // The handles of the API point to these.
 struct CUgraphNode_st {
-  CUgraph_st* graph = nullptr;
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   convlab::emulation::Action action;
   std::vector<const CUgraphNode_st*> before;  ///< what it waits for

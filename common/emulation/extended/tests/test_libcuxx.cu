@@ -1,9 +1,8 @@
-// libcu++'s barriers, pipelines and atomics: right uses and faults.
+// libcu++'s barriers and pipelines: right uses and faults.
 
 #include <cooperative_groups.h>
 
 #include <cmath>
-#include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <string>
@@ -163,32 +162,6 @@ __global__ void two_warps(const float* in, float* out) {
   out[t] = sum;
 }
 
-// ---- atomics ------------------------------------------------------------------------------------
-
-__global__ void count(const float*, float* out) {
-  __shared__ cuda::atomic<int, cuda::thread_scope_block> number;
-  if (threadIdx.x == 0) number = 0;
-  __syncthreads();
-  const int mine = number++;
-  cuda::atomic_ref<float, cuda::thread_scope_device> place(out[mine]);
-  place.store(static_cast<float>(mine));
-  __syncthreads();
-  if (threadIdx.x == 5) out[5] = static_cast<float>(number.load(cuda::memory_order_acquire));
-}
-
-/// Thread 0 waits for a flag that the last thread sets.
-__global__ void flag(const float*, float* out) {
-  __shared__ cuda::atomic<int, cuda::thread_scope_block> ready;
-  if (threadIdx.x == 0) ready = 0;
-  __syncthreads();
-  if (threadIdx.x == kThreads - 1) {
-    ready.store(7);
-    ready.notify_all();
-  }
-  if (threadIdx.x == 0) ready.wait(0);
-  out[threadIdx.x] = static_cast<float>(ready.load());
-}
-
 float sum_of_tiles(int first, int second) {
   float sum = 0;
   for (int i = 0; i < 8; ++i)
@@ -212,7 +185,7 @@ TEST_CASE("libcu++: a barrier for which somebody is missing is a deadlock with p
   CHECK(outcome.error == cudaErrorLaunchTimeout);
   INFO(outcome.report);
   CHECK(outcome.has("63 threads waiting in barrier::wait at "));
-  CHECK(outcome.has("test_libcuxx.cu:62"));
+  CHECK(outcome.has("test_libcuxx.cu:61"));
   CHECK(outcome.has("1 thread ended: (63,0,0)"));
 }
 
@@ -270,18 +243,4 @@ TEST_CASE("libcu++: a pipeline with producers and consumers") {
   CHECK(stuck.error == cudaErrorLaunchTimeout);
   INFO(stuck.report);
   CHECK(stuck.has("32 threads waiting in pipeline::producer_acquire at "));
-}
-
-TEST_CASE("libcu++: atomics count each thread once") {
-  const Outcome outcome = run(count);
-  CHECK(outcome.error == cudaSuccess);
-  for (int t = 0; t < kThreads; ++t)
-    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>(t == 5 ? kThreads : t));
-}
-
-TEST_CASE("libcu++: a thread may wait for a flag of its block") {
-  const Outcome outcome = run(flag);
-  CHECK(outcome.error == cudaSuccess);
-  CHECK(outcome.report.empty());
-  CHECK(outcome.values[0] == 7.0F);
 }

@@ -11,19 +11,13 @@
 //          A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
 // NaN      Operations yield the GPU's canonical NaN, 0x7fff. Only the conversion from double
 //          keeps a NaN's sign and upper bits, as an H200 does.
-//
-// Both ways of compiling, with F16C instructions and without, give the same bits.
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-#if defined(__F16C__)
-#include <immintrin.h>
-
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
-#endif
 
 namespace convlab::emulation {
 
@@ -80,9 +74,6 @@ template <class Format>
   if constexpr (std::is_same_v<Format, Bfloat16Format>) {
     return bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   } else {
-#if defined(__F16C__)
-    return is_nan_bits<Format>(bits) ? bit_cast<float>(kCanonicalFloatNan) : _cvtsh_ss(bits);
-#else
     // Fraction and exponent moved into a float's places: 2^-112 of the value, exactly, also of a
     // subnormal one. Only infinity and NaN, which come out finite, need their exponent set.
     constexpr std::uint32_t kInfinity = 0x7c00U << 13;
@@ -91,7 +82,6 @@ template <class Format>
     std::uint32_t magnitude = bit_cast<std::uint32_t>(bit_cast<float>(moved) * 0x1p112F);
     magnitude |= moved >= kInfinity ? 0x7f80'0000U : 0U;
     return bit_cast<float>(moved > kInfinity ? kCanonicalFloatNan : sign | magnitude);
-#endif
   }
 }
 
@@ -205,11 +195,6 @@ template <class Format>
     const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
     return static_cast<std::uint16_t>(nan ? kCanonicalNan : rounded);
   } else {
-#if defined(__F16C__)
-    return nan ? kCanonicalNan
-               : static_cast<std::uint16_t>(
-                     _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(value), _MM_FROUND_TO_NEAREST_INT)));
-#else
     constexpr std::uint32_t kTooLarge = 0x4780'0000U;        // 65536
     constexpr std::uint32_t kSmallestNormal = 0x3880'0000U;  // 2^-14
     const std::uint32_t sign = bits >> 16 & kSignBit;
@@ -225,7 +210,6 @@ template <class Format>
     result |= sign;
     result = nan ? kCanonicalNan : result;
     return static_cast<std::uint16_t>(result);
-#endif
   }
 }
 

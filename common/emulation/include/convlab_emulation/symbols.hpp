@@ -16,9 +16,6 @@ class DeviceSymbol {
   DeviceSymbol& operator=(const DeviceSymbol&) = delete;
 };
 
-/// Whether the address lies in a __constant__ variable.
-[[nodiscard]] bool is_constant(const void* address);
-
 /// Tells the runtime that a source accesses 16 bytes at once (float4, tensor cores). Only then must
 /// allocations be aligned to 16 bytes; otherwise they end nearer to the page that cannot be read.
 /// The rewrite calls it in such a source. @return true

@@ -81,27 +81,20 @@ const Register kTranscendental{"arithmetic", "expf, sinf, __expf, …", Agreemen
 
 __global__ void special(const float* in, float* out) {
   const float x = in[threadIdx.x] * 0.499F;  // -1 to 1
-  float* mine = out + threadIdx.x * 16;
-  mine[0] = erfinvf(x);
-  mine[1] = erfcinvf(x + 1.0F);
-  mine[2] = normcdff(x * 3);
-  mine[3] = normcdfinvf(0.5F + x * 0.5F);
-  mine[4] = erfcxf(x * 5);
-  mine[5] = cyl_bessel_i0f(x * 5) + cyl_bessel_i1f(x);
-  mine[6] = rsqrtf(x + 2.0F);
-  mine[7] = rcbrtf(x);
-  mine[8] = norm3df(x, 1, 2) + rnorm3df(x, 1, 2);
-  mine[9] = norm4df(x, 1, 2, 3) + rnorm4df(x, 1, 2, 3);
-  mine[10] = normf(16, in) + rnormf(16, in);
-  mine[11] = rhypotf(x, 3);
-  sincospif(x, &mine[12], &mine[13]);
-  mine[14] = exp10f(x) + j0f(x) + y1f(x + 2) + lgammaf(x + 3);
-  mine[15] = static_cast<float>(erfinv(static_cast<double>(x)));
+  float* mine = out + threadIdx.x * 9;
+  mine[0] = normcdff(x * 3);
+  mine[1] = rsqrtf(x + 2.0F);
+  mine[2] = rcbrtf(x);
+  mine[3] = norm3df(x, 1, 2) + rnorm3df(x, 1, 2);
+  mine[4] = norm4df(x, 1, 2, 3) + rnorm4df(x, 1, 2, 3);
+  mine[5] = rhypotf(x, 3);
+  sincospif(x, &mine[6], &mine[7]);
+  mine[8] = exp10f(x) + j0f(x) + y1f(x + 2) + lgammaf(x + 3);
 }
 
-const Register kSpecial{"arithmetic", "erfinvf, normcdff, rsqrtf, norm3df, …", Agreement::kDiffers,
+const Register kSpecial{"arithmetic", "normcdff, rsqrtf, norm3df, …", Agreement::kDiffers,
                         "the host's functions: last bits differ",
-                        [] { return results_from(some_floats(256), special, 1, 256, 256 * 16); }};
+                        [] { return results_from(some_floats(256), special, 1, 256, 256 * 9); }};
 
 __global__ void integer_functions(const unsigned* in, unsigned* out) {
   const unsigned x = in[threadIdx.x];

@@ -1,7 +1,5 @@
 // Intrinsics whose results are exact: casts, directed roundings, bits, integer products.
 
-#include <cuComplex.h>
-
 #include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {
@@ -175,16 +173,6 @@ INTRINSIC(mixed_minimum_and_maximum, "mixed minimum and maximum", {
   return chain(max(a, b), min(b, a), static_cast<unsigned>(max(a, static_cast<int>(b))),
                fold(static_cast<unsigned long long>(
                    min(static_cast<long long>(a), static_cast<long long>(b)))));
-})
-INTRINSIC(complex_numbers, "cuComplex", {
-  const cuComplex a = make_cuComplex(number(i), number(i + 1));
-  const cuComplex b = make_cuFloatComplex(number(i + 2), number(i + 3));
-  const cuDoubleComplex c = make_cuDoubleComplex(wide(i), wide(i + 1));
-  const cuDoubleComplex d = cuConj(cuCdiv(cuCmul(c, c), cuComplexFloatToDouble(b)));
-  const cuComplex e = cuCfmaf(a, b, cuCdivf(cuCsubf(a, b), b));
-  const cuComplex f = cuCmulf(cuCaddf(a, b), cuConjf(cuComplexDoubleToFloat(c)));
-  return chain(bits_of(cuCrealf(e)) ^ bits_of(cuCimagf(e)), bits_of(f.x) ^ bits_of(cuCabsf(f)),
-               bits_of(cuCreal(d)) ^ bits_of(cuCimag(d)), bits_of(cuCabs(cuCfma(c, d, c))));
 })
 }  // namespace
 }  // namespace convlab::features

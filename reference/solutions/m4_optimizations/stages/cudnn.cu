@@ -14,7 +14,7 @@
 
 #ifdef CONVLAB_HAS_CUDNN
 
-#include "reference/peers/cudnn_convolution.cuh"
+#include "reference/libraries/cudnn_convolution.cuh"
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "common/base/run_program.hpp"
 #include "common/network/preset.hpp"
 #include "common/timing/statistics.hpp"
-#include "reference/peers/cpu_contender.hpp"
+#include "reference/libraries/cpu_contender.hpp"
 
 namespace {
 
@@ -78,13 +78,13 @@ void print_table(const std::vector<Run>& runs) {
   std::printf("| contender |");
   for (std::size_t i = 1; i <= layers; ++i) std::printf(" op%zu ms |", i);
   std::printf(" sum ms, median [quartiles] |");
-  std::vector<const Run*> peers;
+  std::vector<const Run*> libraries;
   for (const Run& run : runs) {
-    if (run.name.rfind("onednn", 0) == 0) peers.push_back(&run);
+    if (run.name.rfind("onednn", 0) == 0) libraries.push_back(&run);
   }
-  for (const Run* peer : peers) std::printf(" times as fast as %s |", peer->name.c_str());
+  for (const Run* library : libraries) std::printf(" times as fast as %s |", library->name.c_str());
   std::printf("\n|---|");
-  for (std::size_t i = 0; i < layers + 1 + peers.size(); ++i) std::printf("--:|");
+  for (std::size_t i = 0; i < layers + 1 + libraries.size(); ++i) std::printf("--:|");
   std::printf("\n");
   for (const Run& run : runs) {
     const Spread sum = convlab::spread_of(run.sums);
@@ -93,8 +93,8 @@ void print_table(const std::vector<Run>& runs) {
       std::printf(" %.1f |", convlab::spread_of(times).median);
     }
     std::printf(" %.1f [%.1f, %.1f] |", sum.median, sum.lower_quartile, sum.upper_quartile);
-    for (const Run* peer : peers) {
-      const Spread faster = ratio(*peer, run);
+    for (const Run* library : libraries) {
+      const Spread faster = ratio(*library, run);
       std::printf(" %.2f [%.2f, %.2f] |", faster.median, faster.lower_quartile,
                   faster.upper_quartile);
     }

@@ -5,8 +5,8 @@
 // each.
 //
 //     build/bin/compare_m4                                   all stages and cuDNN, batch 1000
-//     build/bin/compare_m4 --batches 100,10000 --json build/peers.json
-//     build/bin/grader plot build/m4.json build/peers.json
+//     build/bin/compare_m4 --batches 100,10000 --json build/libraries.json
+//     build/bin/grader plot build/m4.json build/libraries.json
 //
 // The file is one of docs/results.md, so that tables and plots have a row for each contender.
 // Outputs are compared with the exact values of the first images, in the class that a
@@ -30,8 +30,8 @@
 #include "common/result/result.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
+#include "reference/libraries/timed_layer.hpp"
 #include "reference/oracle/comparison.hpp"
-#include "reference/peers/timed_layer.hpp"
 
 namespace {
 
@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "also write all samples to this file");
   app.footer(
       "Examples:\n"
-      "  build/bin/compare_m4 --batches 100,10000 --json build/peers.json\n"
+      "  build/bin/compare_m4 --batches 100,10000 --json build/libraries.json\n"
       "  build/bin/compare_m4 --stages mma-ptx,cudnn,cudnn-tf32,cudnn-fp16 --rounds 51");
   return run_program(app, argc, argv, [&] { return compare(options); });
 }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "reference/peers/cudnn_convolution.cuh"
+#include "reference/libraries/cudnn_convolution.cuh"
 
 namespace {
 

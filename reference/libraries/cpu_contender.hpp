@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/peers/timed_layer.hpp"
+#include "reference/libraries/timed_layer.hpp"
 
 namespace convlab {
 

@@ -1,4 +1,4 @@
-#include "reference/peers/timed_layer.hpp"
+#include "reference/libraries/timed_layer.hpp"
 
 #include <random>
 #include <utility>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/base/testing/catch.hpp"
-#include "reference/peers/cpu_contender.hpp"
-#include "reference/peers/onednn_convolution.hpp"
+#include "reference/libraries/cpu_contender.hpp"
+#include "reference/libraries/onednn_convolution.hpp"
 
 using convlab::ConvShape;
 using convlab::OnednnConvolution;

@@ -1,9 +1,9 @@
-#include "reference/peers/cpu_contender.hpp"
+#include "reference/libraries/cpu_contender.hpp"
 
 #include <utility>
 
 #include "common/stage/stage.hpp"
-#include "reference/peers/onednn_convolution.hpp"
+#include "reference/libraries/onednn_convolution.hpp"
 
 namespace convlab {
 

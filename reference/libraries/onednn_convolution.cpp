@@ -1,4 +1,4 @@
-#include "reference/peers/onednn_convolution.hpp"
+#include "reference/libraries/onednn_convolution.hpp"
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
