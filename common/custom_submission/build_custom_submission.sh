@@ -33,6 +33,7 @@ capability=
 traced=
 standard=
 precompiled=
+guarded=
 # Words come from a file into "$@", so no shell interprets them.
 run_recorded() {
   list=$1
@@ -89,7 +90,7 @@ run_recorded() {
   # Those warnings of which a mistake may follow; none of them ends the compilation.
   if [ -n "$source" ] && [ "$device" != gpu ]; then
     set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
-      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare
+      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare -fmax-errors=50
   fi
   # A local variable without a value is the same on every machine, and never right by luck.
   if [ -n "$source" ] && [ "$device" = emulated ]; then
@@ -118,6 +119,27 @@ has_plain_openmp() {
   ! echo "$undefined" |
     grep -Ev '^(GOMP_(parallel|barrier|loop_.*|sections_.*|critical_.*|atomic_.*|single_start)|omp_get_.*|omp_set_num_threads) U' |
     grep -Eq '^(GOMP_|omp_|pthread_|sem_|mtx_|cnd_|thrd_|syscall|pipe|socketpair|eventfd|_ZNSt6thread|_ZNSt18condition)'
+}
+
+# A kernel calls no function of the host: each call of a library goes through kernel_call
+# (common/emulation/trace/crossing.cpp). Some functions are left alone: those that
+# traced_kernel_calls renames, and those of library_calls, which give nothing away.
+guard_library_calls() {
+  [ "$(uname -m)" = x86_64 ] || return 0
+  compiler=$(head -n 1 "$commands/emulated.link")
+  for library in libc.so.6 libstdc++.so.6; do
+    nm --dynamic --defined-only "$("$compiler" -print-file-name=$library)"
+  done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u >"$folder/library"
+  echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
+    grep -Evx "$(cut -d ' ' -f 1 "$1" "$2" | paste -s -d '|')" >"$folder/guarded" || return 0
+  while read -r name; do
+    printf '.globl convlab_guarded_%s\nconvlab_guarded_%s: lea 1f(%%rip), %%r11\njmp kernel_call\n' "$name" "$name"
+    printf '.section .data.rel.ro,"aw"\n.p2align 3\n1: .quad %s\n.asciz "%s"\n.text\n' "$name" "$name"
+  done <"$folder/guarded" >"$folder/guarded.s"
+  printf '.section .note.GNU-stack,"",@progbits\n' >>"$folder/guarded.s"
+  "$compiler" -c "$folder/guarded.s" -o "$folder/submission-guarded.o"
+  sed 's/.*/& convlab_guarded_&/' "$folder/guarded" >"$folder/guarded.names"
+  guarded=$folder/guarded.names
 }
 
 # The external symbols of the object, for the grader. Kernels run in the program of who wrote them,
@@ -226,6 +248,8 @@ case $step in
     # Accesses of the C library's functions are observed, too.
     if [ "$device" = emulated ] && is_traced; then
       set -- "$@" "--redefine-syms=${0%/*}/traced_kernel_calls"
+      guard_library_calls "${0%/*}/traced_kernel_calls" "${0%/*}/library_calls"
+      [ -z "$guarded" ] || set -- "$@" "--redefine-syms=$guarded"
     fi
     for object in "$folder"/source*.o; do
       name=${object##*/}

@@ -196,7 +196,7 @@ std::optional<FaultRecord> take_race() {
 // Relaxed operations order nothing: OpenMP's own atomic parts and reductions are made of them.
 #define CONVLAB_ON_ACCESS(address, bytes, writes, is_volatile, caller) \
   on_access(address, bytes, writes, caller)
-#define CONVLAB_ON_ATOMIC(order) \
+#define CONVLAB_ON_ATOMIC(address, writes, order) \
   if ((order) != __ATOMIC_RELAXED) give_up()
 #include "common/base/thread_sanitizer_calls.inc"
 

@@ -108,9 +108,9 @@ class Archive {
       if (!names.insert(path).second) {
         throw RefusedSubmission("It holds two files of the name " + quoted_name(path) + ".");
       }
-      std::string text = data(path, is_source(path) || is_note(path));
-      if (is_source(path) || is_compiled(path) || is_note(path))
-        found.push_back({path, std::move(text)});
+      const bool counts = is_source(path) || is_note(path);
+      std::string text = data(path, counts);
+      if (counts) found.push_back({path, std::move(text)});
     }
     if (names.empty()) throw RefusedSubmission("The archive is empty.");
     return found;

@@ -33,10 +33,6 @@ bool is_source(const std::filesystem::path& file);
 bool is_note(const std::filesystem::path& file);
 inline constexpr std::size_t kMostNoteBytes = std::size_t{1} << 20;
 
-/// Whether a compiler would take it in place of a source: an object, a library, a precompiled
-/// header.
-bool is_compiled(const std::filesystem::path& file);
-
 /// Whether a path, from the submission's folder on, is no work of the student's: what begins with a
 /// dot, the folder that macOS adds to archives, and build folders.
 bool is_left_out(const std::filesystem::path& path);

@@ -23,8 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kSources = {".cpp", ".cu", ".cuh", ".h", ".hpp"};
-constexpr std::array kCompiled = {".gch", ".pch", ".o",   ".obj", ".a",
-                                  ".so",  ".lib", ".dll", ".ptx", ".cubin"};
 
 // Paths that are too long, loops of links, folders that nobody may read: whoever handed them in can
 // mend them. The machine is at fault only for these.
@@ -91,7 +89,6 @@ std::vector<SubmittedFile> files_of_folder(const fs::path& folder) {
   std::vector<SubmittedFile> found;
   Allowance allowance;
   for_each_file(folder, allowance, [&](const fs::path& file, const std::string& path) {
-    if (is_compiled(path)) found.push_back({path, ""});
     if (!is_source(path)) return;
     if (fs::is_symlink(fs::symlink_status(file))) {
       throw RefusedSubmission(quoted_name(path) +
@@ -116,10 +113,6 @@ bool is_source(const fs::path& file) {
 
 bool is_note(const fs::path& file) {
   return file.filename() == kNotebookName || file.filename() == kHistoryName;
-}
-
-bool is_compiled(const fs::path& file) {
-  return std::ranges::find(kCompiled, file.extension().string()) != kCompiled.end();
 }
 
 bool is_left_out(const fs::path& path) {

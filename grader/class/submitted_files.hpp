@@ -32,10 +32,9 @@ inline constexpr std::size_t kLongestPath = 1000;                      // with i
 inline constexpr const char* kNotebookName = "notebook.json";
 inline constexpr const char* kHistoryName = "history.jsonl";
 
-/// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission, its compiled files with empty
-/// texts, so that they can be named, and the two notes of an archive: an archive (tar, also
-/// compressed, or zip), a folder such as a git working tree, or a single source file. The texts are
-/// read into memory, sorted by path; nothing is unpacked. Archives are read in a separate box
+/// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission, and the two notes of an archive: an
+/// archive (tar, also compressed, or zip), a folder such as a git working tree, or a single source
+/// file. The texts are read into memory, sorted by path; nothing is unpacked. Archives are read in a separate box
 /// (archive_files.hpp). Links in a folder are not followed.
 /// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), contains
 ///   links or devices, two files with the same name, names with control characters, too many

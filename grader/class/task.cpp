@@ -35,7 +35,6 @@ struct TaskText {
   std::vector<std::string> files{};  ///< below the folder
   bool puzzles = false;              ///< came with them, and lie in kPuzzles
   bool headers = false;              ///< lie beside each
-  std::string left_out{};
   std::string batches{};
   bool speed = true;
   double limit_s = 0.0;
@@ -63,9 +62,8 @@ void read_fields(const Json& json, T& value) {
 void json_fields(JsonFields& fields, TaskText& task) {
   fields("grader", task.grader, "milestone", task.milestone, "files", task.files)
       .optional("puzzles", task.puzzles)
-      .optional("headers", task.headers, "left_out", task.left_out)(
-          "batches", task.batches, "speed", task.speed, "limit_s", task.limit_s, "phase",
-          task.phase);
+      .optional("headers", task.headers)("batches", task.batches, "speed", task.speed, "limit_s",
+                                         task.limit_s, "phase", task.phase);
 }
 
 // The last line of a program that gives up is "grader: There is no …". The task's folder is removed
@@ -116,7 +114,6 @@ class Checks {
       checks.push_back(read_check_result(result_of(i)));
     }
     if (!checks.empty() && outcome.state == SubmissionState::kGraded) {
-      outcome.sentence = task_.left_out;
       outcome.check = merge_checks(checks);
       if (!task_.speed) leave_out_speed(*outcome.check);
       if (task_.phase == Task::Phase::kCorrectness && task_.speed &&
@@ -225,7 +222,6 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   TaskText task{.grader = settings.grader.string(),
                 .milestone = work.milestone,
                 .puzzles = !work.puzzles.empty(),
-                .left_out = work.left_out,
                 .batches = settings.batches,
                 .speed = settings.measures_speed,
                 .limit_s = settings.limit_s,

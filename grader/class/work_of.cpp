@@ -260,11 +260,6 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
                                    const std::string& milestone, const std::string& place) {
   static const std::vector<HandedOut> all = handed_out_milestones();
   std::vector<SubmittedFile> files = all_files;
-  const auto compiled = std::ranges::stable_partition(
-      files, [](const SubmittedFile& file) { return !is_compiled(file.path); });
-  std::vector<SubmittedFile> unread(compiled.begin(), compiled.end());
-  for (SubmittedFile& file : unread) file.path = fs::path(file.path).filename().string();
-  files.erase(compiled.begin(), compiled.end());
   const auto note = [&](const char* name) {
     const auto found = std::ranges::find_if(
         files, [&](const SubmittedFile& file) { return fs::path(file.path).filename() == name; });
@@ -304,11 +299,7 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
     works.front().notebook = notebook;
     works.front().history = history;
   }
-  for (MilestoneWork& work : works) {
-    require_small(work);
-    if (unread.empty()) continue;
-    work.left_out = "Compiled files do not count, only their sources: " + names_of(unread) + ".";
-  }
+  for (const MilestoneWork& work : works) require_small(work);
   return works;
 }
 

@@ -17,8 +17,6 @@ struct MilestoneWork {
   /// What grader submit packed beside them; see student_notes.hpp. Empty if it did not.
   std::string notebook{};
   std::string history{};
-  /// What of the submission does not count though it may seem to, in a sentence; empty if nothing.
-  std::string left_out{};
 };
 
 /// The milestones of a submission, with the files that the student changed. If only puzzles were

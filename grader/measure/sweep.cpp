@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "common/base/error.hpp"
-#include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/json_fields.hpp"
-#include "common/result/result.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/fresh_numbers.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
@@ -33,34 +34,28 @@ std::string state_of(const std::filesystem::path& program) {
   return program.filename().string() + " " + std::to_string(time.time_since_epoch().count());
 }
 
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-// Runs the program at one point, and stores its times or the reason for none.
+// Times the stage at one point, and stores its times or the reason for none.
 // @return false if it was interrupted
-bool try_point(const SweepPlan& plan, const std::filesystem::path& result_file, TriedPoint& point) {
-  // A short program may end before anybody asks.
-  if (plan.interrupted != nullptr && *plan.interrupted != 0) return false;
-  const FinishedProcess run = run_process(
-      {.words = {plan.program.string(), std::to_string(point.batch), "--stage", plan.space.stage,
-                 "--network", plan.network, "--device", "gpu", "--repeats",
-                 std::to_string(plan.repeats), "--json", result_file.string()},
-       .environment = {plan.space.variable + "=" + text_of(point.point)},
-       .interrupted = plan.interrupted});
-  if (run.end == FinishedProcess::End::kInterrupted) return false;
-  if (run.exit_code == static_cast<int>(ExitCode::kEnvironment)) {
-    throw EnvironmentError(first_line(run.errors));
-  }
-  if (!run.succeeded()) {
-    point.failure = run.errors.empty()
-                        ? "the program ended with exit code " + std::to_string(run.exit_code)
-                        : first_line(run.errors);
-    return true;
-  }
-  const Result result = read_result(result_file);
-  for (const LayerResult& layer : result.runs.at(0).layers) {
-    point.op_ms.push_back(layer.op_ms);
+bool try_point(const SweepPlan& plan, TriedPoint& point) {
+  Submission submission(plan.program);
+  submission.set_environment({plan.space.variable + "=" + text_of(point.point)});
+  for (ConvShape shape : plan.shapes) {
+    shape.batch = point.batch;
+    const Arrays arrays = submission.prepare(shape, Placement::kAligned);
+    FreshNumbers::draw().fill(arrays.weights, shape.weights_size());
+    std::vector<double>& samples = point.op_ms.emplace_back();
+    for (int i = 0; i <= plan.repeats; ++i) {
+      if (plan.interrupted != nullptr && *plan.interrupted != 0) return false;
+      const Call call = submission.run_timed(
+          plan.space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
+      if (call.failure) {
+        point.op_ms.clear();
+        point.failure = explain(*call.failure, "a sample").seen;
+        return true;
+      }
+      refuse_silent_emulation(submission.device());
+      if (i > 0) samples.push_back(call.op_ms);  // the first one warms up
+    }
   }
   return true;
 }
@@ -101,7 +96,6 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
 bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
                const std::function<void(const std::string&)>& show) {
   const std::vector<TriedPoint> work = work_of(plan);
-  const std::filesystem::path result_file = file.string() + ".run";
   for (std::size_t i = 0; i < work.size(); ++i) {
     TriedPoint point = work[i];
     const auto same = [&](const TriedPoint& tried) {
@@ -110,10 +104,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
     if (std::ranges::any_of(record.tried, same)) continue;
     show(std::to_string(i + 1) + " of " + std::to_string(work.size()) + ": " +
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
-    const bool done = try_point(plan, result_file, point);
-    std::error_code ignored;
-    std::filesystem::remove(result_file, ignored);
-    if (!done) return false;
+    if (!try_point(plan, point)) return false;
     record.tried.push_back(std::move(point));
     write_atomically(file, Json(record).dump(1) + "\n");
   }

@@ -15,6 +15,8 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/poison.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
 namespace convlab::emulation {
@@ -42,8 +44,13 @@ bool may_be_token(std::uint32_t word) {
   return (word & 0x7000'0000U) == kHead && (word & 0xffU) != 0;
 }
 
-bool is_finite(std::uint32_t word) {
-  return (word & 0x7f80'0000U) != 0x7f80'0000U;
+// Infinities, the usual NaNs and unwritten memory, which must stay recognisable. The low bits of
+// any other NaN could hold a number.
+bool tells_nothing(std::uint32_t word) {
+  PoisonedWord poisoned;
+  return word == 0x7f80'0000U || word == 0xff80'0000U || word == 0x7fc0'0000U ||
+         word == 0xffc0'0000U || word == 0x7fff'ffffU || word == 0xffff'ffffU ||
+         (settings().numbered_poison && read_poison(word, poisoned));
 }
 
 /// The true words of all tokens, in the order in which these were made. Its pages are accessible
@@ -74,10 +81,9 @@ class TokenTable {
     Open& operator=(const Open&) = delete;
     ~Open() { mprotect(table_.words_, bytes_, PROT_NONE); }
 
-    /// A new token. A word that is no number stays what it is: NaN and infinities tell nothing, and
-    /// unwritten memory must stay recognisable.
+    /// A new token; a word that tells nothing stays what it is.
     std::uint32_t token(std::uint32_t word) {
-      if (!is_finite(word)) return word;
+      if (tells_nothing(word)) return word;
       std::uint32_t found = 0;
       do {
         if (table_.count_ == kCount) throw EnvironmentError("Too many numbers are withheld.");

@@ -94,6 +94,13 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
   }
 }
 
+void on_atomic(const volatile void* address, bool writes, const void* caller) {
+  const bool observes = mode == Mode::kRaces || mode == Mode::kCounts;
+  if (address != nullptr && observes) {
+    refuse_crossing(const_cast<const void*>(address), writes, caller);
+  }
+}
+
 using Range = std::pair<const void*, std::size_t>;
 
 // What the compiler announced last on this thread. It may then call memcpy for it.
@@ -134,10 +141,12 @@ void count_requests() {
 
 }  // namespace convlab::emulation
 
-// A GPU's atomic operations are other functions (atomics.hpp).
+// No race: a GPU's atomic operations are other functions (atomics.hpp).
 #define CONVLAB_ON_ACCESS convlab::emulation::on_access
 #define CONVLAB_ON_RANGE convlab::emulation::on_range
-#define CONVLAB_ON_ATOMIC(order) static_cast<void>(order)
+#define CONVLAB_ON_ATOMIC(address, writes, order) \
+  static_cast<void>(order);                       \
+  convlab::emulation::on_atomic(address, writes, __builtin_return_address(0))
 #include "common/base/thread_sanitizer_calls.inc"
 
 // What a traced file calls in place of functions of the C library, which are not traced
