@@ -206,17 +206,17 @@ const char* to_string(SubmissionState state) {
 }
 
 ClassDatabase::ClassDatabase(const fs::path& file, Access access) {
-  const bool grades = access == Access::kGrade;
-  if (!grades && !fs::exists(file)) {
+  const bool creates = access == Access::kGrade;
+  if (!creates && !fs::exists(file)) {
     throw UsageError("There is no database " + file.string() +
                      "; grade first: build/bin/grader class grade DIR");
   }
-  if (grades) {
+  if (access != Access::kRead) {
     std::error_code exists;
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
     lock_ = lock_beside(file);
   }
-  sqlite_ = std::make_unique<SqliteFile>(file, grades);
+  sqlite_ = std::make_unique<SqliteFile>(file, creates);
   migrate();
 }
 
@@ -320,10 +320,15 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
   update.bind(score == nullptr ? total : score->counted());
   update.bind(score == nullptr ? total : score->total()).bind(outcome.seconds);
   update.bind(rules).bind(submission).step();
+  // What an outcome does not have must not stay from the one that it replaces.
+  for (const char* old :
+       {"DELETE FROM result WHERE submission = ?", "DELETE FROM speed WHERE submission = ?"}) {
+    SqliteQuery(*sqlite_, old).bind(submission).step();
+  }
   if (check != nullptr) {
     const std::string text = to_json(*check);
     const std::vector<std::uint8_t> packed = gzip({text.begin(), text.end()});
-    SqliteQuery replace(*sqlite_, "INSERT OR REPLACE INTO result VALUES (?, ?)");
+    SqliteQuery replace(*sqlite_, "INSERT INTO result VALUES (?, ?)");
     replace.bind(submission);
     replace.bind_bytes({reinterpret_cast<const char*>(packed.data()), packed.size()}).step();
   }
@@ -414,14 +419,6 @@ std::vector<Student> ClassDatabase::students() const {
     query.read(row.name, row.number, row.login, row.email, row.section, row.canvas);
   }
   return students;
-}
-
-std::map<std::string, std::string> ClassDatabase::aliases() const {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery query(*sqlite_, "SELECT name, alias FROM student");
-  std::map<std::string, std::string> aliases;
-  while (query.step()) aliases[query.text(0)] = query.text(1);
-  return aliases;
 }
 
 std::vector<SpeedRow> ClassDatabase::speeds() const {

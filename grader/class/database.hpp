@@ -98,6 +98,15 @@ struct EarlierOutcome {
   double earned = 0.0;
 };
 
+/// A submission that counts for nothing, or that did until it was restored.
+struct Revocation {
+  std::int64_t submission = 0;
+  std::string reason{};
+  std::string evidence{};
+  std::string revoked{};   ///< when, UTC
+  std::string restored{};  ///< when, UTC; empty: it still counts for nothing
+};
+
 /// Words of a human on submissions.
 struct Comment {
   std::int64_t id = 0;
@@ -114,11 +123,11 @@ struct Comment {
 /// so a killed grader loses nothing that it has printed. Threads may share an object.
 class ClassDatabase {
  public:
-  enum class Access { kRead, kGrade };
+  enum class Access { kRead, kChange, kGrade };
 
-  /// Opens it and updates an older one. For grading it is created if it is missing, and locked:
-  /// there is one writer at a time.
-  /// @throws UsageError if there is none to read
+  /// Opens it and updates an older one. For changes it is locked: there is one writer at a time.
+  /// For grading it is created if it is missing, too.
+  /// @throws UsageError if there is none
   /// @throws EnvironmentError if it is damaged, of a newer grader, of another program, in use by
   ///   another grader, or cannot be written
   ClassDatabase(const std::filesystem::path& file, Access access);
@@ -153,8 +162,12 @@ class ClassDatabase {
   /// It counts again; reason and evidence stay in the table.
   /// @return whether it was revoked
   bool restore(std::int64_t submission);
+  /// All revocations, the oldest first.
+  [[nodiscard]] std::vector<Revocation> revocations() const;
 
   void add_comment(const Comment& comment);
+  /// @return whether there was one of this number
+  bool remove_comment(std::int64_t id);
   /// The comments that go to a submission, the oldest first.
   /// @param row  of submissions()
   [[nodiscard]] std::vector<Comment> comments(const SubmissionRow& row) const;
@@ -177,7 +190,6 @@ class ClassDatabase {
                            const std::function<void(const SubmissionRow&)>& see) const;
   [[nodiscard]] std::vector<StateCount> counts() const;
   [[nodiscard]] std::vector<Student> students() const;
-  [[nodiscard]] std::map<std::string, std::string> aliases() const;  ///< by name
   [[nodiscard]] std::vector<SpeedRow> speeds() const;
 
   /// The whole result of a submission, if it has one. @throws EnvironmentError if it is damaged

@@ -43,10 +43,17 @@ bool has_ended(SubmissionState state) {
          state == SubmissionState::kStopped;
 }
 
-// "speed 1000 of baseline: 10 instead of 4": the items of points that differ.
-std::string moved_items(const std::optional<CheckResult>& before, const Outcome& after) {
-  if (!before || !before->score || !after.check || !after.check->score) return after.sentence;
-  std::string text;
+// "another scores.json, speed 1000 of baseline: 10 instead of 4": what changed since, and the items
+// of points that differ.
+std::string why_moved(const SubmissionRow& row, const std::string& rules,
+                      const std::optional<CheckResult>& before, const Outcome& after) {
+  const auto digest_of_rules = [](const std::string& all) { return all.substr(0, all.find(' ')); };
+  std::string text = row.rules == rules                                     ? ""
+                     : digest_of_rules(row.rules) == digest_of_rules(rules) ? "another grader"
+                                                                            : "another scores.json";
+  if (!before || !before->score || !after.check || !after.check->score) {
+    return text + (text.empty() || after.sentence.empty() ? "" : ", ") + after.sentence;
+  }
   for (const ScoreItem& item : after.check->score->items) {
     const auto old = std::ranges::find_if(before->score->items, [&](const ScoreItem& each) {
       return each.stage == item.stage && each.item == item.item && each.batch == item.batch;
@@ -57,7 +64,11 @@ std::string moved_items(const std::optional<CheckResult>& before, const Outcome&
             (item.batch > 0 ? " " + std::to_string(item.batch) : "") + " of " + item.stage + ": " +
             points_text(item.earned) + " instead of " + points_text(was);
   }
-  return text;
+  const auto& found = after.check->findings;
+  const std::string finding = found.empty() ? "" : found.front().id;
+  if (finding == row.finding) return text;
+  return text + (text.empty() ? "" : ", ") + (finding.empty() ? "no finding" : finding) +
+         " instead of " + (row.finding.empty() ? "no finding" : row.finding);
 }
 
 std::string duration_text(double seconds) {
@@ -122,7 +133,7 @@ class ClassGrading {
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       const std::int64_t id = std::stoll(name);
       try {
-        keep(id, Task(entry.path()));
+        (void)keep(id, Task(entry.path()));
       } catch (const Error&) {
         Task(entry.path()).remove();  // half of something; it is graded again
       }
@@ -130,34 +141,46 @@ class ClassGrading {
   }
 
   // Stores an outcome, if there is one, and removes the task.
-  bool keep(std::int64_t id, const Task& task) {
+  // @return the state that the task ended with
+  std::optional<SubmissionState> keep(std::int64_t id, const Task& task) {
     const std::optional<Outcome> outcome = task.outcome();
     const std::optional<SubmissionRow> row = database_.submission(id);
-    if (!outcome || !row) return false;
-    const std::string rules = rules_of(row->milestone);
+    if (!outcome || !row) return std::nullopt;
+    const std::string rules = rules_now(row->milestone);
     // The last grader may have been killed after it had stored the outcome.
     const bool is_stored = row->state == outcome->state && row->sentence == outcome->sentence &&
                            row->rules == rules && database_.result(id) == outcome->check;
-    if (!is_stored && (!has_ended(row->state) || may_replace(*row, *outcome))) {
+    // Where it is graded again, the old outcome stays until the times are taken, too.
+    if (has_ended(row->state) && outcome->state == SubmissionState::kChecked) return outcome->state;
+    if (!is_stored && (!has_ended(row->state) || may_replace(*row, *outcome, rules))) {
       database_.set_outcome(id, *outcome, total_of(row->milestone), rules);
     }
     task.remove();
-    return true;
+    return outcome->state;
   }
 
   // Notes how the points of a submission that is graded again move.
-  bool may_replace(const SubmissionRow& row, const Outcome& outcome) {
-    // A fault of the machine, or a speed that is still to be measured, is no new outcome.
-    if (!has_ended(outcome.state)) return false;
+  bool may_replace(const SubmissionRow& row, const Outcome& outcome, const std::string& rules) {
+    if (outcome.state == SubmissionState::kMachine) {
+      falls_ += paragraph(
+          "  ", row.student + " " + row.milestone + ": not graded again, " + outcome.sentence);
+      return false;
+    }
     const Score* score = outcome.check && outcome.check->score ? &*outcome.check->score : nullptr;
     const double earned = score == nullptr ? 0.0 : score->earned();
     if (earned == row.earned) return true;
     const bool falls = earned < row.earned && !request_.allow_lower;
-    const std::string why = moved_items(database_.result(row.id), outcome);
+    const std::string why = why_moved(row, rules, database_.result(row.id), outcome);
     (falls ? falls_ : moved_) += paragraph(
         "  ", row.student + " " + row.milestone + ": " + points_text(earned) + " instead of " +
                   points_text(row.earned) + (why.empty() ? "." : " (" + why + ")."));
     return !falls;
+  }
+
+  const std::string& rules_now(const std::string& milestone) {
+    const auto [place, is_new] = rules_.try_emplace(milestone);
+    if (is_new) place->second = rules_of(milestone);
+    return place->second;
   }
 
   double total_of(const std::string& milestone) {
@@ -200,7 +223,7 @@ class ClassGrading {
     const SubmissionRow row = *database_.submission(id);
     if (has_ended(row.state) &&
         (request_.again == Again::kAll ||
-         (request_.again == Again::kChangedRules && row.rules != rules_of(row.milestone)))) {
+         (request_.again == Again::kChangedRules && row.rules != rules_now(row.milestone)))) {
       pending_.push_back({id, std::move(work)});
       return;
     }
@@ -262,7 +285,11 @@ class ClassGrading {
       TaskSettings settings = request_.settings;
       settings.measures_speed =
           settings.measures_speed && fs::exists(program_of(each.work.milestone, "reference"));
-      const auto checked = phase == Task::Phase::kTimes ? database_.result(each.id) : std::nullopt;
+      std::optional<CheckResult> checked;
+      if (phase == Task::Phase::kTimes) {
+        const std::optional<Outcome> again = tasks.back().outcome();  // of keep()
+        checked = again ? again->check : database_.result(each.id);
+      }
       tasks.back().write(each.work, settings, phase, checked);
     }
     const auto start = Clock::now();
@@ -282,10 +309,11 @@ class ClassGrading {
         tasks,
         [&](std::size_t index) {
           const Pending& each = submissions[index];
-          if (!keep(each.id, tasks[index])) return;
+          const std::optional<SubmissionState> state = keep(each.id, tasks[index]);
+          if (!state) return;
           ++done;
           progress_.clear();
-          if (database_.submission(each.id)->state == SubmissionState::kChecked) {
+          if (state == SubmissionState::kChecked) {
             checked_.push_back(each);
           } else {
             print(each.id);
@@ -308,7 +336,20 @@ class ClassGrading {
     ++printed_;
   }
 
-  ExitCode finish() const {
+  // Those that this run was asked to grade again, and whose files it was not given.
+  void name_absent() {
+    if (request_.again == Again::kNone) return;
+    const auto rows = database_.submissions("", request_.milestone);
+    const auto absent = std::ranges::count_if(rows, [&](const SubmissionRow& row) {
+      return row.state == SubmissionState::kGraded && seen_.count(row.id) == 0 &&
+             (request_.again == Again::kAll || row.rules != rules_now(row.milestone));
+    });
+    if (absent == 0) return;
+    std::cout << "Not graded again, because " << display_path(request_.folder)
+              << " does not hold them: " << absent << ".\n";
+  }
+
+  ExitCode finish() {
     std::map<SubmissionState, int> counts;
     for (const StateCount& each : database_.counts()) counts[each.state] += each.count;
     const int open = counts[SubmissionState::kWaiting] + counts[SubmissionState::kChecked];
@@ -320,10 +361,11 @@ class ClassGrading {
     }
     std::error_code ignored;
     if (open == 0) fs::remove_all(work_folder_, ignored);
+    name_absent();
+    write_leaderboard();  // also if nothing is new: somebody may have been revoked
     if (!moved_.empty()) std::cout << "Points that moved:\n" << moved_;
     if (!falls_.empty()) {
-      std::cout << "Points that would fall; nothing was stored for these submissions "
-                   "(--allow-lower stores it):\n"
+      std::cout << "Nothing was stored for these submissions (--allow-lower lets points fall):\n"
                 << falls_;
     }
     std::cout << display_path(request_.database) << " holds " << counts[SubmissionState::kGraded]
@@ -351,6 +393,7 @@ class ClassGrading {
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
   std::map<std::string, double> totals_;
+  std::map<std::string, std::string> rules_;  // of each milestone, see rules_of()
   std::string missing_program_;
   std::size_t known_ = 0;
   int printed_ = 0;

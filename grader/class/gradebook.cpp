@@ -45,12 +45,21 @@ std::string points_of(const SubmissionRow* row) {
   return open ? "" : points_text(row->earned);
 }
 
-std::string feedback_of(const Gradebook& book, const SubmissionRow* row) {
-  if (row == nullptr) return "";
-  std::string seen = row->passed ? "passed" : row->finding;
-  if (!row->sentence.empty()) seen += (seen.empty() ? "" : "\n") + row->sentence;
-  const auto comment = book.comments.find(row->id);
-  return comment == book.comments.end() ? seen : seen + "\n" + comment->second;
+std::string feedback_of(const Gradebook& book, const std::string& student,
+                        const std::string& milestone) {
+  std::string text;
+  const auto add = [&](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : "\n") + more;
+  };
+  if (const SubmissionRow* row = find(book, student, milestone)) {
+    add(row->passed ? "passed" : row->finding);
+    add(row->sentence);
+    const auto comment = book.comments.find(row->id);
+    if (comment != book.comments.end()) add(comment->second);
+  }
+  const auto notes = book.notes.find({student, milestone});
+  if (notes != book.notes.end()) add(notes->second);
+  return text;
 }
 
 bool is_hidden(const ScoreItem& item, const GradescopeSettings& settings) {
@@ -102,9 +111,8 @@ std::string moodle_csv(const Gradebook& book) {
   for (const Student& student : book.students) {
     std::vector<std::string> line = {student.name, student.number, student.email};
     for (const std::string& milestone : milestones) {
-      const SubmissionRow* row = find(book, student.name, milestone);
-      line.push_back(points_of(row));
-      line.push_back(feedback_of(book, row));
+      line.push_back(points_of(find(book, student.name, milestone)));
+      line.push_back(feedback_of(book, student.name, milestone));
     }
     text += csv_line(line);
   }
@@ -144,6 +152,29 @@ std::string list_json(const std::vector<SettledAttempt>& attempts) {
   return file_text({{"schema", "convlab-class-1"}, {"submissions", list}});
 }
 
+std::map<std::pair<std::string, std::string>, std::string> notes_on(
+    const std::vector<SettledAttempt>& attempts) {
+  std::map<std::pair<std::string, std::string>, std::string> notes;
+  for (const SettledAttempt& each : attempts) {
+    const SubmissionRow& row = each.row;
+    const bool waits = row.state == SubmissionState::kWaiting && !row.sentence.empty();
+    if (row.revoked.empty() && !waits) continue;
+    notes[{row.student, row.milestone}] +=
+        "Attempt " + std::to_string(row.attempt) + " of " + row.received +
+        (waits ? " waits: " + row.sentence : " does not count: " + row.revoked) + "\n";
+  }
+  return notes;
+}
+
+std::string settled_points(const SettledAttempt& attempt) {
+  const std::string points =
+      points_text(attempt.points) + " of " + points_text(attempt.row.total) + " points";
+  if (attempt.late == 0) return points;
+  return points + " (" + points_text(attempt.row.earned) + " before " +
+         std::to_string(attempt.late) + (attempt.late == 1 ? " late day, " : " late days, ") +
+         std::to_string(attempt.free) + " of them free)";
+}
+
 std::string comments_text(const SubmissionRow& row, const ClassDatabase& database) {
   std::string text;
   for (const Comment& comment : database.comments(row)) {
@@ -158,12 +189,8 @@ std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& da
   const SubmissionRow& row = attempt.row;
   std::string text = row.student + ", " + row.milestone + ", attempt " +
                      std::to_string(row.attempt) + ", received " + row.received + "\n" +
-                     points_text(attempt.points) + " of " + points_text(row.total) + " points";
-  if (attempt.late > 0) {
-    text += " (" + points_text(row.earned) + " before " + std::to_string(attempt.late) +
-            " late days, " + std::to_string(attempt.free) + " of them free)";
-  }
-  text += "\n" + (row.sentence.empty() ? "" : row.sentence + "\n");
+                     settled_points(attempt) + "\n" +
+                     (row.sentence.empty() ? "" : row.sentence + "\n");
   if (const std::optional<CheckResult> check = database.result(row.id)) {
     for (const Finding& finding : check->findings) text += "\n" + finding_text(finding);
     if (check->score) text += "\n" + score_table(*check->score);
@@ -202,7 +229,8 @@ std::string gradescope_results(const CheckResult& check, const GradescopeSetting
   }
   if (output.empty()) output = "Everything that was checked passed.\n";
   if (!settings.comments.empty()) output += "\n" + settings.comments;
-  Json json = {{"score", check.score ? check.score->earned() : 0.0},
+  const double earned = check.score ? check.score->earned() : 0.0;
+  Json json = {{"score", settings.points.value_or(earned)},
                {"output", output},
                {"output_format", "text"},
                {"visibility", "visible"},

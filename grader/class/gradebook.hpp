@@ -12,7 +12,16 @@ struct Gradebook {
   std::vector<Student> students{};
   std::vector<SubmissionRow> rows{};               ///< the submissions that count, see counting()
   std::map<std::int64_t, std::string> comments{};  ///< for the student, by submission
+  std::map<std::pair<std::string, std::string>, std::string> notes{};  ///< see notes_on()
 };
+
+/// What students must know of their attempts that do not count, by student and milestone: that one
+/// is revoked, and why; that one waits, until when, and what to do meanwhile.
+std::map<std::pair<std::string, std::string>, std::string> notes_on(
+    const std::vector<SettledAttempt>& attempts);
+
+/// "64 of 100 points (80 before 3 late days, 2 of them free)".
+std::string settled_points(const SettledAttempt& attempt);
 
 /// A CSV file that Canvas imports (Grades → Import): its columns that name a student, one column
 /// for each milestone, and the line "Points Possible".
@@ -33,6 +42,7 @@ struct GradescopeSettings {
   std::vector<std::string> hidden{};  ///< items ("speed", "network 10000") shown after publishing
   double seconds = 0.0;               ///< that grading took
   std::string comments{};             ///< for the student
+  std::optional<double> points{};     ///< by the rules of a term; empty: as they were earned
 };
 
 /// The results.json of a Gradescope autograder: the score, one test for each item of points, the

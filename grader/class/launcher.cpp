@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "common/base/error.hpp"
-#include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/course/slurm_job.hpp"
 
 namespace convlab::grader {
 
@@ -22,8 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kAnswer{60};  // for a command of Slurm
 
 /// The job of a task: "17_3", and how often it was submitted.
 struct JobOfTask {
@@ -92,13 +90,7 @@ class SlurmRun {
   // Every job of the array in a line of its own; nothing if Slurm does not answer.
   static std::optional<std::set<std::string>> jobs_in_queue() {
     const FinishedProcess run =
-        run_process({.words = {"squeue", "--me", "--noheader", "--array", "--format=%i"},
-                     .time_limit = kAnswer});
-    if (run.exit_code == kNoSuchProgram) {
-      throw EnvironmentError(
-          "There is no squeue: run this on a machine of the cluster where Slurm's commands are, or "
-          "take --launcher local.");
-    }
+        ask_slurm({"squeue", "--me", "--noheader", "--array", "--format=%i"});
     if (!run.succeeded()) return std::nullopt;
     std::set<std::string> jobs;
     std::istringstream lines(run.output);
@@ -155,9 +147,7 @@ class SlurmRun {
     constexpr double kMinute = 60.0;
     const int minutes =
         static_cast<int>(std::ceil((settings_.limit_s * settings_.chunk + kMinute) / kMinute));
-    std::vector<std::string> words = {"sbatch",
-                                      "--parsable",
-                                      "--job-name=convlab-class",
+    std::vector<std::string> words = {"--job-name=convlab-class",
                                       "--array=0-" + std::to_string(jobs - 1),
                                       "--time=" + std::to_string(minutes),
                                       "--mem=" + std::to_string(settings_.memory_mib),
@@ -172,15 +162,7 @@ class SlurmRun {
     words.insert(words.end(),
                  {(folder / "job.sh").string(), fs::read_symlink("/proc/self/exe").string(),
                   (folder / name).string()});
-    const FinishedProcess run = run_process({.words = words, .time_limit = kAnswer});
-    if (!run.succeeded()) {
-      throw EnvironmentError(
-          "sbatch refuses the jobs: " +
-          (run.exit_code == kNoSuchProgram ? "there is no such program" : trimmed_end(run.errors)) +
-          ".");
-    }
-    const std::string id = trimmed_end(run.output);
-    return id.substr(0, id.find(';'));  // "17;cluster"
+    return submit_to_slurm(words);
   }
 
   const SlurmSettings& settings_;

@@ -19,8 +19,8 @@ constexpr std::int64_t kDay = 86'400;
 /// Reads the fields of a term file, each once, and complains in terms of the file.
 class TermReader {
  public:
-  TermReader(const std::string& name, const std::vector<Student>& students)
-      : name_(name), students_(students) {}
+  TermReader(const std::string& name, const std::vector<Student>& students, bool strict)
+      : name_(name), students_(students), strict_(strict && !students.empty()) {}
 
   Term read(const Json& json) const {
     require_known(json, {"term", "begins", "ends", "late_days", "penalty_percent_per_day",
@@ -100,16 +100,17 @@ class TermReader {
     const auto known = std::ranges::find_if(students_, [&](const Student& each) {
       return each.name == student || each.login == student || each.number == student;
     });
-    if (!students_.empty() && known == students_.end()) {
+    if (strict_ && known == students_.end()) {
       fail("an extension is for \"" + printable_line(student) + "\", who is not in the class");
     }
-    const std::string& name = students_.empty() ? student : known->name;
+    const std::string& name = known == students_.end() ? student : known->name;
     term.extensions[{name, milestone}] =
         within(term, time_of_text(json.at("due"), "due"), "extension of " + name);
   }
 
   const std::string& name_;
   const std::vector<Student>& students_;
+  bool strict_;
 };
 
 bool can_count(const SubmissionRow& row) {
@@ -132,9 +133,10 @@ void settle(std::vector<SettledAttempt*>& attempts, const Term& term, int& late_
       attempt->late =
           static_cast<int>(std::max<std::int64_t>(0, *received - limit + kDay - 1) / kDay);
     }
-    attempt->free = std::min(attempt->late, late_days_left);
-    const double lost = term.penalty / 100.0 * (attempt->late - attempt->free);
     const bool closed = term.closes_after > 0 && attempt->late > term.closes_after;
+    // Where nothing is earned no late day is used up.
+    attempt->free = closed || row.earned <= 0.0 ? 0 : std::min(attempt->late, late_days_left);
+    const double lost = term.penalty / 100.0 * (attempt->late - attempt->free);
     attempt->points = closed ? 0.0 : row.earned * std::max(0.0, 1.0 - lost);
     if (!can_count(row)) continue;
     // A submission that could not be read counts only if there is nothing else.
@@ -205,10 +207,10 @@ std::string utc_text(std::int64_t time) {
 }
 
 Term parse_term(const std::string& text, const std::string& name,
-                const std::vector<Student>& students) {
+                const std::vector<Student>& students, bool strict) {
   Term term;
   try {
-    term = TermReader(name, students).read(Json::parse(text));
+    term = TermReader(name, students, strict).read(Json::parse(text));
   } catch (const nlohmann::json::exception& error) {
     throw UsageError("The term file " + name + " cannot be read (" + printable_line(error.what()) +
                      "); docs/class.md shows one.");
@@ -218,8 +220,10 @@ Term parse_term(const std::string& text, const std::string& name,
 
 Term term_in_force(const ClassDatabase& database) {
   const std::string text = database.term_text();
-  // An extension may name a login: only the class knows whose it is.
-  return text.empty() ? Term{} : parse_term(text, database.file().string(), database.students());
+  // An extension may name a login: only the class knows whose it is. It may be for somebody who has
+  // not handed in yet.
+  return text.empty() ? Term{}
+                      : parse_term(text, database.file().string(), database.students(), false);
 }
 
 std::vector<SettledAttempt> settled(const std::vector<SubmissionRow>& rows, const Term& term) {

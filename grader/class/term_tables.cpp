@@ -2,6 +2,7 @@
 // what students noted.
 #include <algorithm>
 
+#include "common/base/words.hpp"
 #include "grader/class/database.hpp"
 
 namespace convlab::grader {
@@ -73,6 +74,19 @@ bool ClassDatabase::restore(std::int64_t submission) {
   return sqlite_->number("SELECT changes()") > 0;
 }
 
+std::vector<Revocation> ClassDatabase::revocations() const {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery query(*sqlite_,
+                    "SELECT submission, reason, evidence, revoked, restored FROM revocation "
+                    "ORDER BY id");
+  std::vector<Revocation> all;
+  while (query.step()) {
+    Revocation& row = all.emplace_back();
+    query.read(row.submission, row.reason, row.evidence, row.revoked, row.restored);
+  }
+  return all;
+}
+
 void ClassDatabase::add_comment(const Comment& comment) {
   const std::lock_guard lock(mutex_);
   SqliteQuery insert(*sqlite_, ("INSERT INTO comment (milestone, finding, place, submission, text, "
@@ -82,6 +96,12 @@ void ClassDatabase::add_comment(const Comment& comment) {
   insert.bind(comment.milestone).bind(comment.finding).bind(comment.place);
   insert.bind(comment.submission).bind(comment.text);
   insert.bind(static_cast<std::int64_t>(comment.for_staff)).step();
+}
+
+bool ClassDatabase::remove_comment(std::int64_t id) {
+  const std::lock_guard lock(mutex_);
+  SqliteQuery(*sqlite_, "DELETE FROM comment WHERE id = ?").bind(id).step();
+  return sqlite_->number("SELECT changes()") > 0;
 }
 
 std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
@@ -104,7 +124,9 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
   std::erase_if(own, [&](const Comment& each) {
     if (each.finding.empty()) return false;
     return !check || std::ranges::none_of(check->findings, [&](const Finding& found) {
-      return found.id == each.finding && found.seen.find(each.place) != std::string::npos;
+      // Line 4 is not line 41.
+      return found.id == each.finding &&
+             (each.place.empty() || find_word(found.seen, each.place) != std::string::npos);
     });
   });
   return own;

@@ -12,6 +12,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/course/stop_signals.hpp"
+#include "grader/measure/measure_speed.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/sweep_report.hpp"
@@ -116,8 +117,9 @@ ExitCode run(const Options& options) {
   }
   stop_on_signals();
   ProgressLine progress;
-  const bool finished =
-      run_sweep(plan, file, record, [&](const std::string& text) { progress.show(text); });
+  const auto announce = [&](const std::string& text) { progress.show(text); };
+  wait_for_quiet_gpu(announce);
+  const bool finished = run_sweep(plan, file, record, announce);
   progress.clear();
   if (!finished) {
     std::cout << "Stopped after " << record.tried.size() << " of " << work_of(plan).size()

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,7 +15,6 @@
 #include <thread>
 
 #include "common/base/printable.hpp"
-#include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/stop_signals.hpp"
@@ -24,17 +25,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kAnswer{60};  // for a command of Slurm
-
-FinishedProcess slurm(std::vector<std::string> words) {
-  const std::string program = words.front();
-  FinishedProcess run = run_process({.words = std::move(words), .time_limit = kAnswer});
-  if (run.exit_code == kNoSuchProgram) {
-    throw EnvironmentError("There is no " + program +
-                           ": run this on a machine of the cluster where Slurm's commands are "
-                           "(docs/setup.md shows how to do it over ssh), or leave --launcher out.");
-  }
-  return run;
+// ", expected to start in about 12 min": Slurm tells the local time, "2027-02-01T14:05:00", or
+// "N/A".
+std::string wait_text(const std::string& start) {
+  std::tm time{};
+  if (::strptime(start.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return {};
+  time.tm_isdst = -1;
+  const double minutes = std::max(0.0, std::difftime(std::mktime(&time), std::time(nullptr)) / 60);
+  const bool in_hours = minutes >= 90;
+  return ", expected to start in about " +
+         std::to_string(std::lround(in_hours ? minutes / 60 : minutes)) +
+         (in_hours ? " h" : " min");
 }
 
 /// A job on its way through the queue.
@@ -46,7 +47,11 @@ class Job {
   int run() {
     if (fs::exists(folder_ / "job")) {
       id_ = trimmed_end(read_text(folder_ / "job"));
-      std::cerr << "This command is job " << id_ << " already.\n";
+      std::cerr << "This command is job " << id_ << " already"
+                << (fs::exists(folder_ / "exit")
+                        ? ", which has ended: it does not know what you changed since"
+                        : "")
+                << ".\n";
     } else {
       submit();
     }
@@ -81,24 +86,14 @@ class Job {
                      "folder=$1\nshift\n"
                      "\"$@\" >\"$folder/output\" 2>&1\n"
                      "echo $? >\"$folder/exit.new\"\nmv \"$folder/exit.new\" \"$folder/exit\"\n");
-    std::vector<std::string> words = {"sbatch",
-                                      "--parsable",
-                                      "--no-requeue",
-                                      "--job-name=convlab",
+    std::vector<std::string> words = {"--no-requeue", "--job-name=convlab",
                                       "--chdir=" + fs::current_path().string(),
                                       "--output=" + (folder_ / "slurm.log").string()};
     if (std::getenv("SBATCH_GRES") == nullptr) words.emplace_back("--gres=gpu:1");
     words.push_back((folder_ / "job.sh").string());
     words.push_back(folder_.string());
     words.insert(words.end(), words_.begin(), words_.end());
-    const FinishedProcess run = slurm(words);
-    if (!run.succeeded()) {
-      throw EnvironmentError("sbatch refuses the job: " + printable_line(trimmed_end(run.errors)) +
-                             ". SBATCH_PARTITION, SBATCH_ACCOUNT and SBATCH_GRES say what it asks "
-                             "for.");
-    }
-    const std::string answer = trimmed_end(run.output);
-    id_ = answer.substr(0, answer.find(';'));  // "17;cluster"
+    id_ = submit_to_slurm(words);
     write_atomically(folder_ / "job", id_ + "\n");
     std::cerr << "Submitted as job " << id_ << "; Ctrl-C leaves it in the queue.\n";
   }
@@ -106,36 +101,45 @@ class Job {
   // False if the queue does not have it.
   bool show_state() {
     const FinishedProcess run =
-        slurm({"squeue", "--jobs=" + id_, "--noheader", "--format=%T|%r|%S"});
-    std::istringstream fields(trimmed_end(run.output));
+        ask_slurm({"squeue", "--me", "--noheader", "--format=%i|%T|%r|%S|%P"});
+    if (!run.succeeded()) {  // the controller starts anew, or the network is away
+      say("Slurm does not answer; the job goes on");
+      return true;
+    }
+    std::istringstream lines(run.output);
+    std::string line;
+    while (std::getline(lines, line) && !line.starts_with(id_ + "|")) {
+    }
+    std::istringstream fields(lines ? line.substr(id_.size() + 1) : "");
     std::string state;
     std::string reason;
     std::string start;
+    std::string partition;
     std::getline(fields, state, '|');
     std::getline(fields, reason, '|');
     std::getline(fields, start, '|');
-    if (!run.succeeded() || state.empty()) return false;
+    std::getline(fields, partition);
+    if (state.empty()) return false;
     missing_ = 0;
     if (state != "PENDING") {
       say(state == "RUNNING" ? "running" : "the job is " + state);
       return true;
     }
     std::string text = "waiting";
-    if (const int before = jobs_before(); before >= 0) {
+    if (const int before = jobs_before(trimmed_end(partition)); before >= 0) {
       text += before == 0 ? ", the next one"
                           : ", " + std::to_string(before) +
                                 (before == 1 ? " job before it" : " jobs before it");
     }
-    text += " (" + reason + ")";
-    if (!start.empty() && start != "N/A") text += ", expected to start " + start;
-    say(text);
+    say(text + " (" + reason + ")" + wait_text(start));
     return true;
   }
 
   // Waiting jobs that Slurm will start earlier, as far as this user may see them; −1 if unknown.
-  [[nodiscard]] int jobs_before() const {
-    const FinishedProcess run = slurm(
-        {"squeue", "--states=PENDING", "--noheader", "--array", "--sort=-p,i", "--format=%i"});
+  [[nodiscard]] int jobs_before(const std::string& partition) const {
+    const FinishedProcess run =
+        ask_slurm({"squeue", "--states=PENDING", "--noheader", "--array",
+                   "--partition=" + partition, "--sort=-p,i", "--format=%i"});
     std::istringstream lines(run.output);
     int before = 0;
     for (std::string line; std::getline(lines, line); ++before) {
@@ -198,6 +202,29 @@ class Job {
 };
 
 }  // namespace
+
+FinishedProcess ask_slurm(std::vector<std::string> words) {
+  constexpr std::chrono::seconds kAnswer{60};
+  const std::string program = words.front();
+  FinishedProcess run = run_process({.words = std::move(words), .time_limit = kAnswer});
+  if (run.exit_code == kNoSuchProgram) {
+    throw EnvironmentError("There is no " + program +
+                           ": run this on a machine of the cluster where Slurm's commands are "
+                           "(docs/setup.md shows how to do it over ssh), or leave --launcher out.");
+  }
+  return run;
+}
+
+std::string submit_to_slurm(std::vector<std::string> words) {
+  words.insert(words.begin(), {"sbatch", "--parsable"});
+  const FinishedProcess run = ask_slurm(words);
+  if (!run.succeeded()) {
+    throw EnvironmentError("sbatch refuses: " + printable_line(trimmed_end(run.errors)) +
+                           ". SBATCH_PARTITION, SBATCH_ACCOUNT and SBATCH_GRES say what a job asks "
+                           "for.");
+  }
+  return run.output.substr(0, run.output.find_first_of(";\n"));  // "17;cluster"
+}
 
 ExitCode run_as_slurm_job(const std::vector<std::string>& words) {
   stop_on_signals();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
 
 namespace convlab::grader {
 
@@ -20,6 +21,14 @@ namespace convlab::grader {
 /// @throws EnvironmentError if Slurm is missing or refuses the job, or if the job ended without a
 ///   result; then the same command submits it again
 ExitCode run_as_slurm_job(const std::vector<std::string>& words);
+
+/// Runs one of Slurm's commands. @throws EnvironmentError if there is no such program
+FinishedProcess ask_slurm(std::vector<std::string> words);
+
+/// @param words  of sbatch, beside --parsable
+/// @return the number of the job
+/// @throws EnvironmentError if Slurm is missing or refuses it
+std::string submit_to_slurm(std::vector<std::string> words);
 
 /// The words of this process's own command line, the program by its full path.
 std::vector<std::string> own_words();

@@ -42,22 +42,6 @@ std::string disturbance() {
          (is_hot ? ", slowed down by heat" : "");
 }
 
-// Waits, two minutes at most, until the GPU is idle and no longer slowed down by heat, as
-// `nvidia-smi` reports it, and announces what it waits for. Only the first call of a process
-// waits, and on a machine without `nvidia-smi` none.
-void wait_for_quiet_gpu(const Announce& announce) {
-  // Once: afterwards the load is this check's own.
-  static bool has_waited = false;
-  if (std::exchange(has_waited, true)) return;
-  constexpr int kLooks = 60;
-  for (int look = 0; look < kLooks; ++look) {
-    const std::string seen = disturbance();
-    if (seen.empty()) return;
-    announce("waiting until the GPU is idle and cool: " + seen);
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-  }
-}
-
 // The floor of all convolutions together, if the device's limits are known.
 std::optional<double> floor_of(const RunResult& run, const MeasuredDevice& device) {
   const DeviceLimits limits = with_measured(limits_of(device.info), device.limits);
@@ -77,6 +61,20 @@ void append(std::vector<std::vector<double>>& all, std::size_t layer,
 }
 
 }  // namespace
+
+void wait_for_quiet_gpu(const Announce& announce) {
+  // Once: afterwards the load is this check's own.
+  static bool has_waited = false;
+  if (std::exchange(has_waited, true)) return;
+  constexpr int kLooks = 60;
+  std::string seen = disturbance();
+  for (int look = 0; look < kLooks && !seen.empty(); ++look) {
+    announce("waiting until the GPU is idle and cool: " + seen);
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    seen = disturbance();
+  }
+  if (!seen.empty()) announce("waiting no longer: the GPU is still " + seen);
+}
 
 SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
                            const GradedNetwork& network, const Announce& announce) {

@@ -21,6 +21,11 @@ struct SpeedRequest {
   std::function<bool(const SpeedMeasure&)> is_settled{};
 };
 
+/// Waits, two minutes at most, until the GPU is idle and no longer slowed down by heat, as
+/// `nvidia-smi` reports it, and announces what it waits for. Only the first call of a process
+/// waits, and on a machine without `nvidia-smi` none.
+void wait_for_quiet_gpu(const Announce& announce);
+
 /// Times a stage that passed its check and the reference in turns: after each timed (and compared)
 /// call of the submission the reference is called with the same numbers.
 /// @param network  loaded, with images for the batch

@@ -96,7 +96,14 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::show(const std::string& text) {
-  if (!enabled_) return;
+  if (!enabled_) {
+    // Numbers that change while it waits make no new line.
+    const std::string begin = text.substr(0, text.find(':'));
+    if (!text.starts_with("waiting ") || begin == waits_) return;
+    waits_ = begin;
+    std::fprintf(stderr, "%s\n", printable_line(text).c_str());
+    return;
+  }
   const std::string line =
       cut_to_columns(printable_line(progress_bar(text) + text), kColumns - 1).front();
   std::fprintf(stderr, "\r\033[K%s", line.c_str());

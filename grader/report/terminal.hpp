@@ -29,7 +29,8 @@ std::string hanging(const std::string& label, int indent, const std::string& tex
 std::string progress_bar(const std::string& text);
 
 /// One line of progress on standard error that the next one overwrites, with a bar if the text
-/// contains a count. Prints nothing if standard error is not a terminal.
+/// contains a count. If standard error is not a terminal, it prints only what it waits for
+/// ("waiting …"), a line for the first of equal ones.
 class ProgressLine {
  public:
   ProgressLine();
@@ -43,6 +44,7 @@ class ProgressLine {
  private:
   bool enabled_;
   bool shown_ = false;
+  std::string waits_{};  // how the last line printed where there is no terminal begins
 };
 
 }  // namespace convlab::grader

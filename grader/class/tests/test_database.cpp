@@ -79,7 +79,7 @@ TEST_CASE("class database: what goes in comes out, also after it was closed") {
               {.state = SubmissionState::kGraded, .seconds = 2.0, .check = graded(50)});
     small.add(database, "bob", "d2", {.state = SubmissionState::kRefused, .sentence = "Empty."});
     database.add_student({.name = "bob", .email = "b@example.org"});
-    alias = database.aliases().at("alice");
+    alias = database.submissions("alice").at(0).alias;
   }
   const ClassDatabase database(small.file, Access::kRead);
   const auto rows = database.submissions();

@@ -15,6 +15,7 @@
 #include "common/base/whole_file.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/table.hpp"
+#include "grader/scores/grade.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -149,7 +150,16 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   auto without = expected;
   without.erase("s105 m3");
   CHECK(term.gradebook() == without);
-  CHECK(contains(term.run({"show", "s105"}).output, "revoked: Copied."));
+  const std::string shown = term.run({"show", "s105"}).output;
+  CHECK(contains(shown, "revoked: Copied."));
+  CHECK(contains(shown, "Evidence: similar.json."));
+  // The student reads the reason, and not the evidence.
+  const fs::path told = term.submissions().parent_path() / "told";
+  CHECK(contains(term.run({"feedback", "--output", told.string()}).output, "120 files"));
+  const std::string letter = read_text(told / "m3" / "s105-m3.txt");
+  CHECK(contains(letter, "Nothing counts so far."));
+  CHECK(contains(letter, "Attempt 1 of 2027-03-31T00:00:00Z does not count: Copied."));
+  CHECK_FALSE(contains(letter, "similar.json"));
   const fs::path pages = term.submissions().parent_path() / "pages";
   REQUIRE(
       term.run({"plot", "--milestone", "m3", "--names", "--output", pages.string()}).exit_code ==
@@ -159,28 +169,117 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   CHECK(term.run({"revoke", "s105", "--milestone", "m3", "--undo"}).exit_code == 0);
   CHECK(term.gradebook() == expected);
 
+  // One in five hands in m1 again, a day later still, with fewer points: the last attempt counts,
+  // unless the best one does.
+  for (int i = 0; i < kStudents; i += 5) {
+    const std::int64_t late = i % 4 == 3 ? 2 : 1;
+    term.hand_in(student(i) + "-m1-2.cpp", 40,
+                 utc_text(*time_of("2027-02-01T00:00Z") + late * kDay));
+  }
+  REQUIRE(term.grade().exit_code == 0);
+  auto with_last = expected;
+  for (int i = 0; i < kStudents; i += 5) {
+    const int left = i % 4 == 3 ? 0 : 1;
+    with_last[student(i) + " m1"] = 40;
+    with_last[student(i) + " m2"] = i == 0 ? 80 : 80 * (1 - 0.1 * (3 - left));
+  }
+  CHECK(term.gradebook() == with_last);
+  write_atomically(term.term_file(), term_with(R"(, "counts": "best")"));
+  REQUIRE(term.run({"term", term.term_file().string()}).exit_code == 0);
+  CHECK(term.gradebook() == expected);
+
   // The grader is mended: 60 becomes 70, and every point that moved is listed. 80 would become 40.
   term.write_script("40", "70");
   CHECK(
-      contains(term.grade({"--again", "--changed-rules"}).output, "120 of 120 are graded already"));
+      contains(term.grade({"--again", "--changed-rules"}).output, "128 of 128 are graded already"));
   const FinishedProcess again = term.grade({"--again"});
   CHECK(again.exit_code == 1);
   CHECK(contains(again.output, "s100 m1: 70 instead of 60 (cases of baseline: 70 instead of 60)."));
   CHECK(contains(again.output, "s100 m2: 40 instead of 80"));
-  CHECK(contains(again.output, "nothing was stored for these"));
+  CHECK(contains(again.output, "Nothing was stored for these"));
   for (int i = 0; i < kStudents; ++i) expected[student(i) + " m1"] = 70;
   CHECK(term.gradebook() == expected);
   CHECK(contains(term.run({"show", "s100", "--milestone", "m1"}).output, ": 60 points, E-stride"));
 
   const FinishedProcess comment =
       term.run({"comment", "--milestone", "m1", "--finding", "E-stride", "Read page 4."});
-  CHECK(contains(comment.output, "it goes to 40 submissions"));
+  CHECK(contains(comment.output, "it goes to 48 submissions"));
   const fs::path feedback = term.submissions().parent_path() / "feedback";
   CHECK(contains(term.run({"feedback", "--output", feedback.string()}).output, "120 files"));
   const std::string read = read_text(feedback / "m1" / "s103-m1.txt");
-  CHECK(contains(read, "70 of 100 points (70 before 1 late days, 1 of them free)"));
+  CHECK(contains(read, "70 of 100 points (70 before 1 late day, 1 of them free)"));
   CHECK(contains(read, "Comment on E-stride: Read page 4."));
   CHECK_FALSE(fs::exists(feedback / "m1-canvas.zip"));
+}
+
+TEST_CASE("grader class grade --again: times are taken again, too, and nothing old stays") {
+  const PlayedTerm term;
+  const fs::path folder = term.submissions().parent_path();
+  const fs::path ranks = folder / "ranks.html";
+  // What the grader says of correctness alone, and with times.
+  const auto write_grader = [&](const std::string& script) {
+    write_atomically(folder / "grader", "#!/bin/sh\n" + script);
+    fs::permissions(folder / "grader", fs::perms::owner_all);
+  };
+  const auto answer = [&](const std::string& name, double speed_points, bool timed, bool right) {
+    CheckResult check;
+    check.result.program = "grader check";
+    check.result.milestone = "m1";
+    check.result.verdict = right ? Verdict::kPassed : Verdict::kFailed;
+    if (!right) check.findings = {{.id = "E-replay", .title = "t", .seen = "s"}};
+    check.score = Score{.items = {{.stage = "baseline",
+                                   .item = "cases",
+                                   .points = 50,
+                                   .earned = right ? 50.0 : 0.0,
+                                   .credit = Credit::kEarned},
+                                  {.stage = "baseline",
+                                   .item = "speed",
+                                   .batch = 100,
+                                   .points = 50,
+                                   .earned = speed_points,
+                                   .credit = timed ? Credit::kPartial : Credit::kNotMeasured,
+                                   .why = timed ? "" : kSpeedLeftOut}}};
+    if (timed && right) {
+      check.score->items[1].speed = SpeedMeasure{
+          .reference = "baseline", .yours_ms = {{2.0}}, .reference_ms = {{1.0}}, .speed = 0.5};
+    }
+    write_check_result(folder / name, check);
+  };
+  const auto mended = [&](double speed_points, bool right) {
+    answer("right.json", 0, !right, right);
+    answer("timed.json", speed_points, true, right);
+  };
+  write_grader(
+      "from=timed\ncase \"$*\" in *--no-speed*) "
+      "from=right ;; esac\ncp " +
+      folder.string() + "/$from.json \"$6\"\n");
+  term.hand_in("s100-m1.cpp", 1, "2027-02-01T00:00:00Z");
+  const auto grade = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--leaderboard", ranks.string()});
+    return term.grade(more).output;
+  };
+  mended(10, true);
+  grade({});
+  CHECK(term.gradebook().at("s100 m1") == 60);
+  CHECK(contains(read_text(ranks), "m1 baseline, batch 100"));
+  mended(30, true);
+  CHECK(contains(grade({"--again"}),
+                 "s100 m1: 80 instead of 60 (speed 100 of baseline: 30 instead of 10)"));
+  CHECK(term.gradebook().at("s100 m1") == 80);
+  mended(20, true);
+  CHECK(contains(grade({"--again"}), "Nothing was stored for these"));
+  CHECK(term.gradebook().at("s100 m1") == 80);
+  mended(0, false);
+  CHECK(contains(grade({"--again", "--allow-lower"}), "E-replay instead of no finding"));
+  CHECK(term.gradebook().at("s100 m1") == 0);
+  CHECK_FALSE(contains(read_text(ranks), "batch 100"));
+
+  // The machine is at fault: the old outcome stays, and the run says so.
+  write_grader("echo 'grader: No compiler.'; exit 3\n");
+  CHECK(contains(grade({"--again"}), "s100 m1: not graded again, No compiler."));
+  fs::remove(term.submissions() / "s100-m1.cpp");
+  term.hand_in("s101-m1.cpp", 1, "2027-02-01T00:00:00Z");
+  CHECK(contains(grade({"--again"}), "does not hold them: 1."));
 }
 
 TEST_CASE("grader class term: a wrong file changes nothing") {
@@ -198,6 +297,21 @@ TEST_CASE("grader class term: a wrong file changes nothing") {
     other_year.replace(at, 4, "2031");
   }
   CHECK(contains(refused(other_year), "file of another year?"));
+  // And no database is made for a file that is refused, nor for a submission that is not there.
+  const std::string missing = (term.term_file().parent_path() / "missing.db").string();
+  for (const std::string& words : std::vector<std::string>{
+           "term '" + term.term_file().string() + "'", "revoke s1 --milestone m1 --reason R",
+           "comment --milestone m1 --finding E-stride T"}) {
+    write_atomically(term.term_file(), "{}");
+    const FinishedProcess run = run_process(
+        {.words = {"sh", "-c",
+                   CONVLAB_BINARY_DIR "/grader class " + words + " --database '" + missing + "'"}});
+    CHECK(run.exit_code == 2);
+    CHECK_FALSE(fs::exists(missing));
+  }
+  CHECK(contains(term.run({"comment", "--milestone", "m1", "--finding", "E-strid", "T"}).output,
+                 "Did you mean E-stride?"));
+  CHECK(contains(term.run({"export", "--student", "nobody"}).output, "no submission of 'nobody'"));
   CHECK(contains(refused(R"({"term": "SP27"})"), "\"begins\" is missing"));
   CHECK(contains(refused(term_with(R"(, "counts": "first")")), "\"counts\" must be"));
   std::string wrong_date = term_with("");
@@ -236,6 +350,10 @@ TEST_CASE("grader class grade: too many attempts in an hour wait, and none is lo
   term.hand_in("s100-m1-3.cpp", 100, utc_text(now));
   const FinishedProcess held = term.grade({"--milestone", "m1"});
   CHECK(contains(held.output, "More than 2"));
+  // Its student reads it, too.
+  const fs::path feedback = term.submissions().parent_path() / "feedback";
+  term.run({"feedback", "--output", feedback.string()});
+  CHECK(contains(read_text(feedback / "m1" / "s100-m1-2.txt"), " waits: More than 2"));
   CHECK(contains(held.output, "graded from " + utc_text(now + 3600)));
   CHECK(contains(term.run({"status", "--list"}).output, "waiting: More than 2"));
   // As many attempts, of which the last came an hour ago.

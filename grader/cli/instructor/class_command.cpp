@@ -77,7 +77,13 @@ ClassDatabase open_database(const Options& options) {
 }
 
 std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& database) {
-  return database.submissions(options.name, options.milestone);
+  if (!options.milestone.empty()) find_milestone(options.milestone);
+  auto rows = database.submissions(options.name, options.milestone);
+  if (rows.empty() && !options.name.empty()) {
+    throw UsageError("There is no submission of '" + options.name +
+                     "'; grader class status --list shows all names.");
+  }
+  return rows;
 }
 
 ExitCode grade(const Options& options) {
@@ -107,6 +113,7 @@ ExitCode grade(const Options& options) {
 }
 
 ExitCode status(const Options& options) {
+  if (!options.milestone.empty()) find_milestone(options.milestone);
   const ClassDatabase database = open_database(options);
   if (options.list) {
     database.for_each_submission("", options.milestone, [](const SubmissionRow& row) {
@@ -150,32 +157,25 @@ std::vector<SettledAttempt> settled_rows(const Options& options, const ClassData
   return all;
 }
 
-std::vector<SubmissionRow> counting_rows(const std::vector<SettledAttempt>& attempts) {
-  std::vector<SubmissionRow> rows;
-  for (const SettledAttempt& each : attempts) {
-    if (!each.counts) continue;
-    rows.push_back(each.row);
-    rows.back().earned = each.points;
-  }
-  return rows;
-}
-
 ExitCode show(const Options& options) {
   const ClassDatabase database = open_database(options);
   const auto attempts = settled_rows(options, database);
   const auto rows = rows_of(options, database);
   const auto earlier = database.earlier_outcomes();
-  if (rows.empty()) {
-    throw UsageError("There is no submission of '" + options.name +
-                     "'; grader class status --list shows all names.");
-  }
+  const auto revocations = database.revocations();
   for (const SubmissionRow& row : rows) {
     std::cout << "\n" << row_text(row, display_width(row.student), true);
     std::cout << "  " << row.place << ", received " << row.received << "\n";
     for (const SettledAttempt& each : attempts) {
       if (each.row.id != row.id || each.late == 0) continue;
-      std::cout << "  " << each.late << " days late, " << each.free
-                << " of them free: " << points_text(each.points) << " points\n";
+      std::cout << "  " << settled_points(each) << "\n";
+    }
+    for (const Revocation& each : revocations) {
+      if (each.submission != row.id) continue;
+      std::cout << paragraph(
+          "  ", "revoked " + each.revoked + ": " + each.reason +
+                    (each.evidence.empty() ? "" : " Evidence: " + each.evidence + ".") +
+                    (each.restored.empty() ? "" : " Counts again since " + each.restored + "."));
     }
     for (const EarlierOutcome& each : earlier) {
       if (each.submission != row.id) continue;
@@ -183,7 +183,8 @@ ExitCode show(const Options& options) {
                 << (each.finding.empty() ? "no finding" : each.finding) << "\n";
     }
     for (const Comment& each : database.comments(row)) {
-      std::cout << paragraph("  ", (each.for_staff ? "note for staff: " : "comment: ") + each.text);
+      std::cout << paragraph("  ", (each.for_staff ? "note for staff, " : "comment ") +
+                                       std::to_string(each.id) + ": " + each.text);
     }
     const std::optional<CheckResult> check = database.result(row.id);
     if (!check) continue;
@@ -209,16 +210,20 @@ std::string gradescope_text(const Options& options) {
     return gradescope_results(read_check_result(options.result), settings);
   }
   const ClassDatabase database = open_database(options);
-  const auto rows = counting_rows(settled_rows(options, database));
-  if (options.name.empty() || rows.size() != 1) {
+  auto attempts = settled_rows(options, database);
+  std::erase_if(attempts, [](const SettledAttempt& each) { return !each.counts; });
+  if (options.name.empty() || attempts.size() != 1) {
     throw UsageError(
         "Gradescope takes one submission; name it: --student NAME --milestone m1, or "
         "--result FILE.");
   }
-  settings.seconds = rows.front().seconds;
-  settings.comments = comments_text(rows.front(), database);
-  const std::optional<CheckResult> check = database.result(rows.front().id);
-  return check ? gradescope_results(*check, settings) : gradescope_failure(rows.front().sentence);
+  const SubmissionRow& row = attempts.front().row;
+  settings.seconds = row.seconds;
+  settings.points = attempts.front().points;
+  if (attempts.front().late > 0) settings.comments = settled_points(attempts.front()) + "\n";
+  settings.comments += comments_text(row, database);
+  const std::optional<CheckResult> check = database.result(row.id);
+  return check ? gradescope_results(*check, settings) : gradescope_failure(row.sentence);
 }
 
 ExitCode export_grades(const Options& options) {
@@ -228,7 +233,12 @@ ExitCode export_grades(const Options& options) {
   }
   const ClassDatabase database = open_database(options);
   const auto attempts = settled_rows(options, database);
-  Gradebook book{.students = database.students(), .rows = counting_rows(attempts)};
+  Gradebook book{.students = database.students(), .notes = notes_on(attempts)};
+  for (const SettledAttempt& each : attempts) {
+    if (!each.counts) continue;
+    book.rows.push_back(each.row);
+    book.rows.back().earned = each.points;
+  }
   for (const SubmissionRow& row : book.rows) {
     if (std::string text = comments_text(row, database); !text.empty()) {
       book.comments[row.id] = std::move(text);

@@ -1,10 +1,14 @@
 // Commands of `grader class` for what a term brings beside grading: its rules, comments,
 // submissions that no longer count.
+#include <algorithm>
+#include <ctime>
 #include <iostream>
 #include <map>
 
 #include "common/base/printable.hpp"
+#include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
@@ -31,6 +35,7 @@ struct Options {
   std::string evidence;
   std::string output;
   int attempt = 0;
+  std::int64_t removed = 0;
   bool allow_lower = false;
   bool undo = false;
   bool for_staff = false;
@@ -54,14 +59,16 @@ SubmissionRow attempt_of(const Options& options, const ClassDatabase& database) 
                    printable_line(options.milestone) + "; grader class status --list shows all.");
 }
 
-void print_term(const Term& term) {
+void print_term(const Term& term, const ClassDatabase& database) {
+  const auto students = database.students();
   std::cout << term.name << ", " << utc_text(term.begins) << " to " << utc_text(term.ends) << "\n";
   for (const auto& [milestone, due] : term.due) {
     std::cout << "  " << milestone << "  due " << utc_text(due) << "\n";
   }
   for (const auto& [whose, due] : term.extensions) {
+    const bool known = std::ranges::find(students, whose.first, &Student::name) != students.end();
     std::cout << "  " << whose.second << "  due " << utc_text(due) << " for " << whose.first
-              << "\n";
+              << (known ? "" : ", of whom the class has nothing yet") << "\n";
   }
   std::cout << paragraph(
       "  ", std::to_string(term.late_days) +
@@ -89,6 +96,11 @@ std::map<std::string, double> points_under(const std::vector<SubmissionRow>& row
 void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term,
                         const std::string& file) {
   constexpr std::int64_t kMonth = 31 * 86'400;
+  const std::int64_t now = std::time(nullptr);
+  if (rows.empty() && now > term.ends + kMonth) {
+    throw UsageError("The term file " + file + " is for a term that ended " + utc_text(term.ends) +
+                     ", and today is " + utc_text(now) + "; is it the file of another year?");
+  }
   std::string first;
   for (const SubmissionRow& row : rows) {
     const auto received = time_of(row.received);
@@ -102,26 +114,34 @@ void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term
                    first + "); is it the file of another year?");
 }
 
+Term term_of_file(const Options& options, const std::string& text,
+                  const std::vector<Student>& students, const std::vector<SubmissionRow>& rows) {
+  Term term = parse_term(text, options.file, students);
+  for (const auto& [milestone, due] : term.due) find_milestone(milestone);
+  require_right_year(rows, term, options.file);
+  return term;
+}
+
 ExitCode set_term(const Options& options) {
   if (options.file.empty()) {
     const ClassDatabase database(file_of(options), ClassDatabase::Access::kRead);
     if (database.term_text().empty())
       throw UsageError("No term file is in force; name one: grader class term FILE");
-    print_term(term_in_force(database));
+    print_term(term_in_force(database), database);
     return ExitCode::kPassed;
   }
   const std::string text = read_text(options.file);
+  // A file that is refused makes no database.
+  if (!fs::exists(file_of(options))) term_of_file(options, text, {}, {});
   ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
-  const Term term = parse_term(text, options.file, database.students());
-  for (const auto& [milestone, due] : term.due) find_milestone(milestone);
+  const auto rows = database.submissions();
+  const Term term = term_of_file(options, text, database.students(), rows);
   const bool is_first = database.term_text().empty();
   const Term before = term_in_force(database);
   if (!is_first && before.name != term.name) {
     throw UsageError("The database holds the term " + before.name + ", and " + options.file +
                      " is for " + term.name + "; name another --database for another term.");
   }
-  const auto rows = database.submissions();
-  require_right_year(rows, term, options.file);
   const auto now = points_under(rows, before);
   const auto then = points_under(rows, term);
   std::string falls;
@@ -142,13 +162,13 @@ ExitCode set_term(const Options& options) {
         "changes the rules all the same.");
   }
   database.set_term_text(text);
-  print_term(term);
+  print_term(term, database);
   std::cout << "In force; the points of " << moved << " students and milestones move.\n";
   return ExitCode::kPassed;
 }
 
 ExitCode revoke(const Options& options) {
-  ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
+  ClassDatabase database(file_of(options), ClassDatabase::Access::kChange);
   const SubmissionRow row = attempt_of(options, database);
   const std::string what =
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
@@ -162,17 +182,40 @@ ExitCode revoke(const Options& options) {
     throw UsageError(what + " is revoked already (" + row.revoked + "); --undo lets it count.");
   }
   database.revoke(row.id, printable_line(options.text), printable_line(options.evidence));
-  std::cout << what << " no longer counts, and no plot or rank shows it. --undo lets it count.\n";
+  std::cout << paragraph("", what +
+                                 " no longer counts, and no plot or rank shows it; a page of "
+                                 "--leaderboard from the next class grade on. --undo lets it "
+                                 "count.");
   return ExitCode::kPassed;
 }
 
 ExitCode comment(const Options& options) {
-  if (options.name.empty() == options.finding.empty()) {
-    throw UsageError(
-        "A comment goes to a submission (--student NAME) or to a finding (--finding "
-        "ID, with --place for one place); name one of them.");
+  if (options.removed > 0) {
+    if (!ClassDatabase(file_of(options), ClassDatabase::Access::kChange)
+             .remove_comment(options.removed)) {
+      throw UsageError("There is no comment " + std::to_string(options.removed) +
+                       "; grader class show NAME shows the numbers.");
+    }
+    std::cout << "Removed; it goes to nobody from now on.\n";
+    return ExitCode::kPassed;
   }
-  ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
+  if (options.text.empty() || options.name.empty() == options.finding.empty()) {
+    throw UsageError(
+        "A comment has a text, and goes to a submission (--student NAME) or to a finding "
+        "(--finding ID, with --place for one place); name one of them.");
+  }
+  find_milestone(options.milestone);
+  if (!options.finding.empty()) {
+    std::vector<std::string> known;
+    for (const Diagnosis& each : catalogue()) known.push_back(each.id);
+    if (std::ranges::find(known, options.finding) == known.end()) {
+      const std::string meant = name_meant(options.finding, known);
+      throw UsageError(
+          "There is no finding '" + printable_line(options.finding) + "'" +
+          (meant.empty() ? "; docs/diagnoses.md lists all." : ". Did you mean " + meant + "?"));
+    }
+  }
+  ClassDatabase database(file_of(options), ClassDatabase::Access::kChange);
   Comment comment{.milestone = options.milestone,
                   .finding = options.finding,
                   .place = options.place,
@@ -195,16 +238,31 @@ ExitCode feedback(const Options& options) {
   const Term term = term_in_force(database);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
+  if (!options.milestone.empty()) find_milestone(options.milestone);
   int files = 0;
   std::map<std::string, std::map<std::string, std::string>> from_canvas;  // by milestone
-  for (const SettledAttempt& each : settled(database.submissions("", options.milestone), term)) {
-    if (!each.counts) continue;
+  const auto attempts = settled(database.submissions(), term);
+  const auto notes = notes_on(attempts);
+  // By student and milestone the attempt that counts; without one the last.
+  std::map<std::pair<std::string, std::string>, const SettledAttempt*> chosen;
+  for (const SettledAttempt& each : attempts) {
+    const SettledAttempt*& place = chosen[{each.row.student, each.row.milestone}];
+    if (place == nullptr || !place->counts) place = &each;
+  }
+  for (const auto& [whose, attempt] : chosen) {
+    const SettledAttempt& each = *attempt;
+    const auto note = notes.find(whose);
+    const bool is_wanted = options.milestone.empty() || whose.second == options.milestone;
+    if (!is_wanted || (!each.counts && note == notes.end())) continue;
     const fs::path place = each.row.place;
     // Named as the submission: platforms give it back to its student by this name.
     fs::path name = place.filename();
     while (name.has_extension() && name.extension().string().size() <= 4) name = name.stem();
     name += ".txt";
-    const std::string text = feedback_text(each, database);
+    const std::string text =
+        (each.counts ? feedback_text(each, database)
+                     : whose.first + ", " + whose.second + "\nNothing counts so far.\n") +
+        (note == notes.end() ? "" : "\n" + note->second);
     write_atomically(folder / each.row.milestone / name, text);
     if (!canvas_id(name.string()).empty()) from_canvas[each.row.milestone][name.string()] = text;
     ++files;
@@ -257,7 +315,7 @@ void add(CLI::App& group, ExitCode& exit_code) {
   {
     auto [command, options] =
         add_command(group, exit_code, "comment", "Adds words of yours to submissions", comment);
-    command.add_option("TEXT", options.text, "The comment")->required();
+    command.add_option("TEXT", options.text, "The comment");
     add_attempt(command, options);
     command.add_option("--student", options.name, "To this student's submission");
     command.add_option("--finding", options.finding, "To all submissions with this finding");
@@ -265,6 +323,7 @@ void add(CLI::App& group, ExitCode& exit_code) {
                        "Of these only where the finding names this place, such as "
                        "conv_forward.cu:41");
     command.add_flag("--staff", options.for_staff, "A private note: no student sees it");
+    command.add_option("--remove", options.removed, "Takes the comment of this number back");
     add_database(command, options);
     command.footer(
         "Example:\n  build/bin/grader class comment --milestone m2 --finding E-outside \\\n"

@@ -28,8 +28,10 @@ class FakeSlurm {
                       "echo \"$@\" >" +
                       file("script") + "\n[ -e " + file("hold") +
                       " ] || sh \"$@\" </dev/null >/dev/null 2>&1 &\necho 17");
-    add("squeue", "case \"$*\" in *PENDING*) printf '11\\n12\\n17\\n18\\n' ;; *) cat " +
-                      file("queue") + " 2>/dev/null ;; esac");
+    add("squeue",
+        "case \"$*\" in *PENDING*--partition=gpu*) printf '11\\n12\\n17\\n18\\n' ;; *) [ ! -e " +
+            file("down") + " ] && cat " + file("queue") + " ;; esac");
+    write_atomically(file("queue"), "");
   }
 
   [[nodiscard]] std::string file(const std::string& name) const {
@@ -76,18 +78,26 @@ TEST_CASE("grader job: the output and the exit code of the job are those of the 
 TEST_CASE("grader job: Ctrl-C leaves the job, and the same command finds it and its result") {
   const FakeSlurm slurm;
   write_atomically(slurm.file("hold"), "");
-  write_atomically(slurm.file("queue"), "PENDING|Resources|2027-02-01T10:00:00\n");
+  const std::string start =
+      run_process({.words = {"date", "--date=125 minutes", "+%Y-%m-%dT%H:%M:%S"}}).output;
+  write_atomically(slurm.file("queue"),
+                   "16|RUNNING|None|2027-02-01T10:00:00|gpu\n"
+                   "17|PENDING|Resources|" +
+                       trimmed_end(start) + "|gpu\n");
   const std::vector<std::string> words = {"echo", slurm.file("done")};
   const FinishedProcess left = slurm.run(words);  // timeout sends SIGINT
-  CHECK(
-      contains(left.errors, "2 jobs before it (Resources), expected to start 2027-02-01T10:00:00"));
+  CHECK(contains(left.errors, "2 jobs before it (Resources), expected to start in about 2 h"));
   CHECK(contains(left.errors, "Job 17 goes on; the same command finds it again"));
+  // A controller that starts anew has not lost the job.
+  write_atomically(slurm.file("down"), "");
+  CHECK(contains(slurm.run(words).errors, "Slurm does not answer; the job goes on"));
+  fs::remove(slurm.file("down"));
   // Meanwhile it runs and leaves the queue.
   run_process({.words = {"sh", "-c", "sh $(cat " + slurm.file("script") + ")"}});
   write_atomically(slurm.file("queue"), "");
   const FinishedProcess found = slurm.run(words);
   CHECK(found.exit_code == 0);
-  CHECK(contains(found.errors, "This command is job 17 already"));
+  CHECK(contains(found.errors, "This command is job 17 already, which has ended"));
   CHECK(found.output == slurm.file("done") + "\n");
   // The result was fetched: the same command is a new job.
   fs::remove(slurm.file("hold"));
@@ -99,7 +109,7 @@ TEST_CASE("grader job: what Slurm refuses is one sentence") {
   write_atomically(slurm.file("refuse"), "");
   const FinishedProcess run = slurm.run({"true"});
   CHECK(run.exit_code == 3);
-  CHECK(contains(run.errors, "sbatch refuses the job: sbatch: error: no account"));
+  CHECK(contains(run.errors, "sbatch refuses: sbatch: error: no account"));
 }
 
 TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and m1") {
