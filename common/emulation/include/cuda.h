@@ -1,5 +1,0 @@
-#pragma once
-
-#include "cuda_runtime.h"
-
-#define CUDA_VERSION CUDART_VERSION
