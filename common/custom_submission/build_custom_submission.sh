@@ -122,19 +122,27 @@ has_plain_openmp() {
 }
 
 # A kernel calls no function of the host: each call of a library goes through kernel_call
-# (common/emulation/trace/crossing.cpp). Some functions are left alone: those that
-# traced_kernel_calls renames, and those of library_calls, which give nothing away.
+# (common/emulation/trace/crossing.cpp). Some functions are left alone: mathematics that writes
+# to no pointer, those that traced_kernel_calls renames, and those of library_calls, which give
+# nothing away.
+functions_of() {
+  for library in "$@"; do
+    nm --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
+  done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u
+}
 guard_library_calls() {
   [ "$(uname -m)" = x86_64 ] || return 0
   compiler=$(head -n 1 "$commands/emulated.link")
-  for library in libc.so.6 libstdc++.so.6; do
-    nm --dynamic --defined-only "$("$compiler" -print-file-name=$library)"
-  done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u >"$folder/library"
+  functions_of libm.so.6 | grep -Evx '(modf|frexp|sincos|remquo|lgamma_r)[fl]?|lgamma[fl]_r' \
+    >"$folder/mathematics"
+  functions_of libc.so.6 libm.so.6 libstdc++.so.6 | comm -23 - "$folder/mathematics" >"$folder/library"
   echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
     grep -Evx "$(cut -d ' ' -f 1 "$1" "$2" | paste -s -d '|')" >"$folder/guarded" || return 0
   while read -r name; do
-    printf '.globl convlab_guarded_%s\nconvlab_guarded_%s: lea 1f(%%rip), %%r11\njmp kernel_call\n' "$name" "$name"
-    printf '.section .data.rel.ro,"aw"\n.p2align 3\n1: .quad %s\n.asciz "%s"\n.text\n' "$name" "$name"
+    printf ".globl convlab_guarded_%s\nconvlab_guarded_%s: lea 1f(%%rip), %%r11\njmp kernel_call\n" \
+      "$name" "$name"
+    printf ".section .data.rel.ro,\"aw\"\n.p2align 3\n1: .quad %s\n.asciz \"%s\"\n.text\n" "$name" \
+      "$name"
   done <"$folder/guarded" >"$folder/guarded.s"
   printf '.section .note.GNU-stack,"",@progbits\n' >>"$folder/guarded.s"
   "$compiler" -c "$folder/guarded.s" -o "$folder/submission-guarded.o"

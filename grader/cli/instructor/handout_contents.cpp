@@ -65,6 +65,8 @@ class TellingLines {
     int number = 0;
     for (std::string line : lines_of(text)) {
       ++number;
+      // Of the changes that solve a puzzle only what they add.
+      if (path.ends_with(".change")) line = line.starts_with("+ ") ? line.substr(2) : "";
       line.resize(std::min(line.size(), line.find("//")));
       const std::string squeezed = without_spaces(line);
       if (squeezed.size() < kTelling || squeezed.front() == '#' || !computes(line)) continue;
@@ -162,9 +164,10 @@ std::vector<std::string> answers_in(const fs::path& tree, const fs::path& soluti
   std::map<std::string, std::string> whole;
   std::vector<OwnedSource> sources;
   for (const auto& [path, text] : texts_below(solutions)) {
-    if (!is_source(path) || path.find("tests/") != std::string::npos) continue;
+    if (path.find("tests/") != std::string::npos) continue;
+    if (is_source(path) || path.ends_with(".change")) lines.add(path, text);
+    if (!is_source(path)) continue;
     whole.emplace(text, path);
-    lines.add(path, text);
     sources.push_back({.owner = "solution " + path, .path = path, .text = text});
   }
   if (whole.empty()) {
