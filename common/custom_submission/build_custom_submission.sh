@@ -123,8 +123,7 @@ has_plain_openmp() {
 
 # A kernel calls no function of the host: each call of a library goes through kernel_call
 # (common/emulation/trace/crossing.cpp). Some functions are left alone: mathematics that writes
-# to no pointer, those that traced_kernel_calls renames, and those of library_calls, which give
-# nothing away.
+# to no pointer, functions that traced_kernel_calls renames, and those that give nothing away.
 functions_of() {
   for library in "$@"; do
     nm --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
@@ -137,7 +136,9 @@ guard_library_calls() {
     >"$folder/mathematics"
   functions_of libc.so.6 libm.so.6 libstdc++.so.6 | comm -23 - "$folder/mathematics" >"$folder/library"
   echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
-    grep -Evx "$(cut -d ' ' -f 1 "$1" "$2" | paste -s -d '|')" >"$folder/guarded" || return 0
+    grep -Evx "$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" |
+    grep -Evx '__assert_fail|__stack_chk_fail|abort|memcmp|strn?cmp|strlen|__mem.*_chk|__cxa_.*|_Unwind_.*|__gxx_personality_v0|_ZSt[0-9]+__throw_.*|_ZSt9terminatev' \
+      >"$folder/guarded" || return 0
   while read -r name; do
     printf ".globl convlab_guarded_%s\nconvlab_guarded_%s: lea 1f(%%rip), %%r11\njmp kernel_call\n" \
       "$name" "$name"
@@ -256,7 +257,7 @@ case $step in
     # Accesses of the C library's functions are observed, too.
     if [ "$device" = emulated ] && is_traced; then
       set -- "$@" "--redefine-syms=${0%/*}/traced_kernel_calls"
-      guard_library_calls "${0%/*}/traced_kernel_calls" "${0%/*}/library_calls"
+      guard_library_calls "${0%/*}/traced_kernel_calls"
       [ -z "$guarded" ] || set -- "$@" "--redefine-syms=$guarded"
     fi
     for object in "$folder"/source*.o; do
