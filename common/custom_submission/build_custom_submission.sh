@@ -65,15 +65,17 @@ run_recorded() {
     set -- "$@" -iquote "$(dirname "$file")"
     if [ -d "${folder:-}/files" ]; then set -- "$@" -iquote "$folder/files"; fi
   fi
-  # Where lanes wait for each other they go on from the smallest address, so the code must stay in its
-  # order.
-  if [ -n "$source" ] && [ -n "$traced" ]; then
-    set -- "$@" -fsanitize=thread -O1
-    # A function does not ask to be left out.
+  # A function does not ask to be left out, and the file does not see whether it is traced.
+  if [ -n "$source" ] && [ "$device" != gpu ]; then
     for attribute in no_sanitize no_sanitize_thread disable_sanitizer_instrumentation; do
       set -- "$@" "-D$attribute=traced" "-D__${attribute}__=traced"
     done
     set -- "$@" -Wno-attributes
+  fi
+  # Where lanes wait for each other they go on from the smallest address, so the code must stay in its
+  # order.
+  if [ -n "$source" ] && [ -n "$traced" ]; then
+    set -- "$@" -fsanitize=thread -O1 -U__SANITIZE_THREAD__
     if "$1" --version | grep -q clang; then
       set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
         -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1

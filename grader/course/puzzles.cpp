@@ -107,9 +107,8 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
       !emulated.empty()) {
     if (auto found = check_program(emulated, puzzle, check, seed, stage)) return found;
   }
-  const Observed observed =
-      observe_accesses(built.build_emulated(true).program, SourceText({puzzle.file}), stage,
-                       {.repeated = check.cases}, seed);
+  const Observed observed = observe_accesses(built.build_emulated(true), SourceText({puzzle.file}),
+                                             stage, {.repeated = check.cases}, seed);
   return observed.race ? observed.race->finding : observed.wrong;
 }
 
