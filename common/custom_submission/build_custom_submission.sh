@@ -136,14 +136,15 @@ guard_library_calls() {
   compiler=$(head -n 1 "$commands/emulated.link")
   functions_of libm.so.6 | grep -Evx '(modf|frexp|sincos|remquo|lgamma_r)[fl]?|lgamma[fl]_r' \
     >"$folder/mathematics"
-  functions_of libc.so.6 libm.so.6 libstdc++.so.6 | comm -23 - "$folder/mathematics" >"$folder/library"
+  functions_of libc.so.6 libm.so.6 libstdc++.so.6 |
+    comm -23 - "$folder/mathematics" >"$folder/library"
+  harmless='__assert_fail|__stack_chk_fail|abort|memcmp|strn?cmp|strlen|__mem.*_chk|__cxa_.*|'
+  harmless=$harmless'_Unwind_.*|__gxx_personality_v0|_ZSt[0-9]+__throw_.*|_ZSt9terminatev'
   echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
-    grep -Evx "$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" |
-    grep -Evx '__assert_fail|__stack_chk_fail|abort|memcmp|strn?cmp|strlen|__mem.*_chk|__cxa_.*|_Unwind_.*|__gxx_personality_v0|_ZSt[0-9]+__throw_.*|_ZSt9terminatev' \
-      >"$folder/guarded" || return 0
+    grep -Evx "$harmless|$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" >"$folder/guarded" || return 0
   while read -r name; do
-    printf ".globl convlab_guarded_%s\nconvlab_guarded_%s: lea 1f(%%rip), %%r11\njmp kernel_call\n" \
-      "$name" "$name"
+    printf ".globl convlab_guarded_%s\nconvlab_guarded_%s:\n" "$name" "$name"
+    printf "lea 1f(%%rip), %%r11\njmp kernel_call\n"
     printf ".section .data.rel.ro,\"aw\"\n.p2align 3\n1: .quad %s\n.asciz \"%s\"\n.text\n" "$name" \
       "$name"
   done <"$folder/guarded" >"$folder/guarded.s"
