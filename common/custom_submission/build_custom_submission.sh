@@ -65,15 +65,17 @@ run_recorded() {
     set -- "$@" -iquote "$(dirname "$file")"
     if [ -d "${folder:-}/files" ]; then set -- "$@" -iquote "$folder/files"; fi
   fi
-  # Where lanes wait for each other they go on from the smallest address, so the code must stay in its
-  # order.
-  if [ -n "$source" ] && [ -n "$traced" ]; then
-    set -- "$@" -fsanitize=thread -O1
-    # A function does not ask to be left out.
+  # A function does not ask to be left out, and the file does not see whether it is traced.
+  if [ -n "$source" ] && [ "$device" != gpu ]; then
     for attribute in no_sanitize no_sanitize_thread disable_sanitizer_instrumentation; do
       set -- "$@" "-D$attribute=traced" "-D__${attribute}__=traced"
     done
     set -- "$@" -Wno-attributes
+  fi
+  # Where lanes wait for each other they go on from the smallest address, so the code must stay in its
+  # order.
+  if [ -n "$source" ] && [ -n "$traced" ]; then
+    set -- "$@" -fsanitize=thread -O1 -U__SANITIZE_THREAD__
     if "$1" --version | grep -q clang; then
       set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
         -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1
@@ -122,19 +124,29 @@ has_plain_openmp() {
 }
 
 # A kernel calls no function of the host: each call of a library goes through kernel_call
-# (common/emulation/trace/crossing.cpp). Some functions are left alone: those that
-# traced_kernel_calls renames, and those of library_calls, which give nothing away.
+# (common/emulation/trace/crossing.cpp). Some functions are left alone: mathematics that writes
+# to no pointer, functions that traced_kernel_calls renames, and those that give nothing away.
+functions_of() {
+  for library in "$@"; do
+    nm --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
+  done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u
+}
 guard_library_calls() {
   [ "$(uname -m)" = x86_64 ] || return 0
   compiler=$(head -n 1 "$commands/emulated.link")
-  for library in libc.so.6 libstdc++.so.6; do
-    nm --dynamic --defined-only "$("$compiler" -print-file-name=$library)"
-  done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u >"$folder/library"
+  functions_of libm.so.6 | grep -Evx '(modf|frexp|sincos|remquo|lgamma_r)[fl]?|lgamma[fl]_r' \
+    >"$folder/mathematics"
+  functions_of libc.so.6 libm.so.6 libstdc++.so.6 |
+    comm -23 - "$folder/mathematics" >"$folder/library"
+  harmless='__assert_fail|__stack_chk_fail|abort|memcmp|strn?cmp|strlen|__mem.*_chk|__cxa_.*|'
+  harmless=$harmless'_Unwind_.*|__gxx_personality_v0|_ZSt[0-9]+__throw_.*|_ZSt9terminatev'
   echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
-    grep -Evx "$(cut -d ' ' -f 1 "$1" "$2" | paste -s -d '|')" >"$folder/guarded" || return 0
+    grep -Evx "$harmless|$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" >"$folder/guarded" || return 0
   while read -r name; do
-    printf '.globl convlab_guarded_%s\nconvlab_guarded_%s: lea 1f(%%rip), %%r11\njmp kernel_call\n' "$name" "$name"
-    printf '.section .data.rel.ro,"aw"\n.p2align 3\n1: .quad %s\n.asciz "%s"\n.text\n' "$name" "$name"
+    printf ".globl convlab_guarded_%s\nconvlab_guarded_%s:\n" "$name" "$name"
+    printf "lea 1f(%%rip), %%r11\njmp kernel_call\n"
+    printf ".section .data.rel.ro,\"aw\"\n.p2align 3\n1: .quad %s\n.asciz \"%s\"\n.text\n" "$name" \
+      "$name"
   done <"$folder/guarded" >"$folder/guarded.s"
   printf '.section .note.GNU-stack,"",@progbits\n' >>"$folder/guarded.s"
   "$compiler" -c "$folder/guarded.s" -o "$folder/submission-guarded.o"
@@ -248,7 +260,7 @@ case $step in
     # Accesses of the C library's functions are observed, too.
     if [ "$device" = emulated ] && is_traced; then
       set -- "$@" "--redefine-syms=${0%/*}/traced_kernel_calls"
-      guard_library_calls "${0%/*}/traced_kernel_calls" "${0%/*}/library_calls"
+      guard_library_calls "${0%/*}/traced_kernel_calls"
       [ -z "$guarded" ] || set -- "$@" "--redefine-syms=$guarded"
     fi
     for object in "$folder"/source*.o; do

@@ -117,12 +117,16 @@ std::string file_text(const Json& json) {
 
 namespace {
 
-// A file may come from anybody; its text must not move a cursor.
-void make_printable(Json& json) {
+// A file may come from anybody; its text must not move a cursor, and only that of findings has
+// lines.
+void make_printable(Json& json, bool has_lines = false) {
   if (json.is_string()) {
-    json = printable(json.get_ref<const std::string&>());
-  } else if (json.is_structured()) {
-    for (Json& each : json) make_printable(each);
+    const auto& text = json.get_ref<const std::string&>();
+    json = has_lines ? printable(text) : printable_line(text);
+  }
+  if (!json.is_structured()) return;
+  for (const auto& [key, each] : json.items()) {
+    make_printable(each, has_lines || key == "findings" || key == "warnings");
   }
 }
 
@@ -133,7 +137,12 @@ void read_file_text(const std::string& text, const std::string& name,
   try {
     // With pointers, unlike all other calls: the linker keeps one copy of a template's functions
     // for the whole program, and this one is optimised.
-    Json json = Json::parse(text.data(), text.data() + text.size());
+    constexpr int kDeepest = 64;
+    const auto refuse_depth = [](int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
+      if (depth > kDeepest) throw EnvironmentError("it is nested too deeply");
+      return true;
+    };
+    Json json = Json::parse(text.data(), text.data() + text.size(), refuse_depth);
     make_printable(json);
     read(json);
   } catch (const nlohmann::json::parse_error& error) {

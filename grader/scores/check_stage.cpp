@@ -180,6 +180,7 @@ class StageChecker {
 
   Observed observe(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
     observer_.announce(stage.id + ": what orders its threads");
+    if (!request_.build_emulated || request_.build_emulated(false).program.empty()) return {};
     begin_tracing();
     return observe_accesses(traced_.get(), SourceText(request_.sources), stage, plan, seed);
   }
@@ -187,8 +188,8 @@ class StageChecker {
   // Compiles the file so that it can be traced, beside the checks that run meanwhile.
   void begin_tracing() {
     if (traced_.valid() || !request_.build_emulated) return;
-    traced_ = std::async(std::launch::async,
-                         [build = request_.build_emulated] { return build(true).program; });
+    traced_ =
+        std::async(std::launch::async, [build = request_.build_emulated] { return build(true); });
   }
 
   // A barrier that not all threads reach is the cause of what it does not order. A wrong index may
@@ -356,7 +357,7 @@ class StageChecker {
   const GradeObserver& observer_;
   Submission& submission_;
   CheckResult& check_;
-  std::shared_future<std::filesystem::path> traced_{};  ///< the program; empty if there is none
+  std::shared_future<EmulatedProgram> traced_{};
   bool looked_closer_ = false;  ///< the last wrong case was explained by the emulated device
 };
 

@@ -92,11 +92,11 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
   return find_luck_in(build, stage, plan.repeated, seed, found, race);
 }
 
-Observed observe_accesses(const std::filesystem::path& traced, const SourceText& sources,
+Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                           const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
   Observed observed;
-  if (traced.empty()) return observed;
-  Submission submission(traced);
+  if (traced.program.empty()) return {.wrong = traced.refused};
+  Submission submission(traced.program);
   submission.set_sources(sources);
   // A value read beyond an array decides nothing about races, and the program goes on.
   submission.set_environment({kTrace + "races", kForgiven});
@@ -131,7 +131,7 @@ Observed observe_accesses(const std::filesystem::path& traced, const SourceText&
     found = Race{.finding = finding(words, "In case '" + test.name + "': "),
                  .is_between_warps = is_worse,
                  .stores_twice = race.first.writes && race.second.writes && !race.updates,
-                 .program = traced};
+                 .program = traced.program};
   }
   for (const std::string& place : places) {
     found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;

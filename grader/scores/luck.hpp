@@ -30,9 +30,10 @@ struct Observed {
   std::optional<Finding> wrong{};
 };
 
-/// @param traced  the emulated program that observes every access; empty: finds nothing
+/// @param traced  the emulated program that observes every access; it is wrong if this cannot be
+///                built, though the usual one was
 /// @param sources  of the program, whose lines and names the finding quotes
-Observed observe_accesses(const std::filesystem::path& traced, const SourceText& sources,
+Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                           const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
 
 /// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in

@@ -107,7 +107,7 @@ class Compiler {
     ChildProcess::Options options{.policy = {.box = Box::kCompiler,
                                              .readable = readable,
                                              .secret = course_,
-                                             .cpu_seconds = 600,
+                                             .cpu_seconds = 150,
                                              .file_bytes = std::uint64_t{128} << 20,
                                              .data_bytes = std::uint64_t{8} << 30},
                                   .folder = folder_};

@@ -3,10 +3,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include "common/base/address_sanitizer.hpp"
 
@@ -45,7 +48,10 @@ void refuse_own_system_calls(int /*count*/, char** /*arguments*/, char** /*envir
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
   };
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  // Also in threads that started before: code that chooses a function (ifunc) runs earlier.
+  const long stray =
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+  if (stray > 0) std::abort();
 }
 
 }  // namespace convlab::emulation

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <string>
 #include <string_view>
@@ -88,15 +89,25 @@ void refuse_crossing(const void* address, bool writes, const void* caller) {
   }
 }
 
-bool mutes_call(const char* function, const void* caller) {
+bool mutes_call(const char* function, const std::array<void*, 2>& pointers, const void* caller) {
   if (!in_kernel()) return false;
   const std::string_view name(function);
-  if (name == "printf" || name == "puts" || name == "putchar") return is_withholding();
+  const bool prints =
+      name == "printf" || name == "__printf_chk" || name == "puts" || name == "putchar";
+  if (prints) return is_withholding();
+  // Mathematics whose first argument that is no number, and whose second for sincos, is a result.
+  for (const std::string_view each : {"modf", "frexp", "sincos", "remquo", "lgamma"}) {
+    if (!name.starts_with(each)) continue;
+    refuse_write_to_host(pointers[0], caller);
+    if (each == "sincos") refuse_write_to_host(pointers[1], caller);
+    return false;
+  }
   BlockRunner& runner = BlockRunner::of_kernel();
   Fault& fault = runner.new_fault();
   fault.kind = EmulationFault::kException;
   fault.error = KernelFault::kLaunchFailure;
-  fault.message = "the kernel calls " + std::string(name) + ", a function of the host that no GPU has";
+  fault.message =
+      "the kernel calls " + std::string(name) + ", a function of the host that no GPU has";
   fault.frames[0] = const_cast<void*>(caller);
   fault.frame_count = 1;
   runner.abandon();
@@ -113,8 +124,9 @@ void forget_heap(const void* begin) {
 }  // namespace convlab::emulation
 
 #if defined(__x86_64__)
-extern "C" [[gnu::used]] bool convlab_mutes_call(const char* function, const void* caller) {
-  return convlab::emulation::mutes_call(function, caller);
+extern "C" [[gnu::used]] bool convlab_mutes_call(const char* function, const void* caller,
+                                                 void* first, void* second) {
+  return convlab::emulation::mutes_call(function, {first, second}, caller);
 }
 
 // A traced file calls the functions of libraries through this, with r11 at the function's address
@@ -123,46 +135,26 @@ asm(R"(
 .text
 .globl kernel_call
 kernel_call:
-  push %r11
-  push %r10
-  push %r9
-  push %r8
-  push %rcx
-  push %rdx
-  push %rsi
-  push %rdi
-  push %rax
+.irp register, r11, r10, r9, r8, rcx, rdx, rsi, rdi, rax
+  push %\register
+.endr
   sub $128, %rsp
-  movups %xmm0, (%rsp)
-  movups %xmm1, 16(%rsp)
-  movups %xmm2, 32(%rsp)
-  movups %xmm3, 48(%rsp)
-  movups %xmm4, 64(%rsp)
-  movups %xmm5, 80(%rsp)
-  movups %xmm6, 96(%rsp)
-  movups %xmm7, 112(%rsp)
+.irp i, 0, 1, 2, 3, 4, 5, 6, 7
+  movups %xmm\i, 16*\i(%rsp)
+.endr
+  mov %rdi, %rdx
+  mov %rsi, %rcx
   lea 8(%r11), %rdi
   mov 200(%rsp), %rsi
   call convlab_mutes_call
   test %al, %al
-  movups (%rsp), %xmm0
-  movups 16(%rsp), %xmm1
-  movups 32(%rsp), %xmm2
-  movups 48(%rsp), %xmm3
-  movups 64(%rsp), %xmm4
-  movups 80(%rsp), %xmm5
-  movups 96(%rsp), %xmm6
-  movups 112(%rsp), %xmm7
+.irp i, 0, 1, 2, 3, 4, 5, 6, 7
+  movups 16*\i(%rsp), %xmm\i
+.endr
   lea 128(%rsp), %rsp
-  pop %rax
-  pop %rdi
-  pop %rsi
-  pop %rdx
-  pop %rcx
-  pop %r8
-  pop %r9
-  pop %r10
-  pop %r11
+.irp register, rax, rdi, rsi, rdx, rcx, r8, r9, r10, r11
+  pop %\register
+.endr
   jne 1f
   jmp *(%r11)
 1:

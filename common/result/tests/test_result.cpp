@@ -64,6 +64,8 @@ TEST_CASE("result: a file that is no result is named, with the reason") {
   CHECK(message_of(R"({"schema": "convlab-result-9"})") ==
         "some.json is not a result of the form convlab-result-1: its schema is "
         "'convlab-result-9'.");
+  CHECK(message_of(std::string(1'000'000, '[') + std::string(1'000'000, ']')) ==
+        "some.json is not a result of the form convlab-result-1: it is nested too deeply.");
   CHECK(message_of(R"({"schema": "convlab-result-1"})") ==
         "some.json is not a result of the form convlab-result-1: key 'program' not found.");
 
@@ -81,6 +83,9 @@ TEST_CASE("result: a name that is no id is refused before anybody prints it") {
     CHECK(message_of(convlab::to_json(result)).find("1 to 40 of a-z") != std::string::npos);
   }
   result = example();
+  result.machine.cpu = "some CPU\nPASSED";
+  CHECK(convlab::parse_result(convlab::to_json(result), "some.json").machine.cpu ==
+        "some CPU PASSED");
   result.runs.front().network = "fa23 $(x)";
   CHECK(message_of(convlab::to_json(result)).find("names the network") != std::string::npos);
 }

@@ -65,6 +65,8 @@ class TellingLines {
     int number = 0;
     for (std::string line : lines_of(text)) {
       ++number;
+      // Of the changes that solve a puzzle only what they add.
+      if (path.ends_with(".change")) line = line.starts_with("+ ") ? line.substr(2) : "";
       line.resize(std::min(line.size(), line.find("//")));
       const std::string squeezed = without_spaces(line);
       if (squeezed.size() < kTelling || squeezed.front() == '#' || !computes(line)) continue;
@@ -74,13 +76,16 @@ class TellingLines {
     }
   }
 
-  /// The place of a line that `line` contains, or "".
-  [[nodiscard]] std::string place_in(const std::string& line) const {
+  /// The place of a line that `line` of `file` contains, or "". Hints for a puzzle, the puzzles
+  /// after it and the exercise tell its few lines.
+  [[nodiscard]] std::string place_in(const std::string& line, const std::string& file) const {
+    const bool may_tell = file.starts_with("milestones/") && !file.ends_with(".md");
     const std::string squeezed = without_spaces(line);
     for (std::size_t at = 0; at + kTelling <= squeezed.size(); ++at) {
       const auto found = by_start_.find(squeezed.substr(at, kTelling));
       if (found == by_start_.end()) continue;
       for (const auto& [whole, place] : found->second) {
+        if (may_tell && place.find(".change:") != std::string::npos) continue;
         if (squeezed.compare(at, whole.size(), whole) == 0) return place;
       }
     }
@@ -162,9 +167,10 @@ std::vector<std::string> answers_in(const fs::path& tree, const fs::path& soluti
   std::map<std::string, std::string> whole;
   std::vector<OwnedSource> sources;
   for (const auto& [path, text] : texts_below(solutions)) {
-    if (!is_source(path) || path.find("tests/") != std::string::npos) continue;
+    if (path.find("tests/") != std::string::npos) continue;
+    if (is_source(path) || path.ends_with(".change")) lines.add(path, text);
+    if (!is_source(path)) continue;
     whole.emplace(text, path);
-    lines.add(path, text);
     sources.push_back({.owner = "solution " + path, .path = path, .text = text});
   }
   if (whole.empty()) {
@@ -178,7 +184,7 @@ std::vector<std::string> answers_in(const fs::path& tree, const fs::path& soluti
     int number = 0;
     for (const std::string& line : lines_of(text)) {
       ++number;
-      if (const std::string place = lines.place_in(line); !place.empty()) {
+      if (const std::string place = lines.place_in(line, path); !place.empty()) {
         problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
                            trimmed(line).substr(0, 120));
       }

@@ -60,7 +60,11 @@ SeccompFilter::SeccompFilter(Box box) {
 #endif
   for (const NamedCall& call : forbidden_calls()) rule(call.number, kTrap);
   for (const unsigned call : {SYS_setsid, SYS_setpgid}) rule(call, fail(EPERM));
-  for (const unsigned call : {kIoUringSetup, kMemfdSecret}) rule(call, fail(ENOSYS));
+  // Their requests lie in memory, where no filter looks.
+  for (const unsigned call : {kIoUringSetup, static_cast<unsigned>(SYS_io_setup)}) {
+    rule(call, fail(ENOSYS));
+  }
+  rule(kMemfdSecret, fail(ENOSYS));
   rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
   restrict_processes(box);
   restrict_signals(box);
@@ -231,7 +235,8 @@ void SeccompFilter::restrict_channel() {
 void SeccompFilter::restrict_code() {
   using enum Condition::Test;
   rule(SYS_mmap, fail(EPERM), {{2, kAnyBit, PROT_EXEC}, {3, kAnyBit, MAP_ANONYMOUS}});
-  rule(SYS_pkey_mprotect, fail(EPERM));
+  // personality: memory that may be read could then be executed, too.
+  for (const unsigned call : {SYS_pkey_mprotect, SYS_personality}) rule(call, fail(EPERM));
 #if defined(__x86_64__)  // elsewhere the loader itself does this, to protect branches
   rule(SYS_mprotect, fail(EPERM), {{2, kAnyBit, PROT_EXEC}});
 #endif
