@@ -118,7 +118,8 @@ SmallClass small_class() {
 
 TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong") {
   const SmallClass made = small_class();
-  const Page page = class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.notes, true);
+  const Page page =
+      class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.notes, true);
   look_at("dashboard", page, 5 + 3 * 3);
 }
 
