@@ -173,13 +173,19 @@ void add_days(Figure& figure, const std::set<std::string>& days) {
   }
 }
 
+Figure day_figure(const std::string& name, const std::string& title, const Axis& y) {
+  return {.name = name,
+          .form = Figure::Form::kLines,
+          .title = title,
+          .x = {.title = "day", .log = false},
+          .y = y,
+          .panels = std::vector<Panel>(1)};
+}
+
 Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
-  Figure figure{.name = stem_of("best-so-far", timed),
-                .form = Figure::Form::kLines,
-                .title = "Best speed so far, day by day: " + name_of(timed),
-                .x = {.title = "day", .log = false},
-                .y = {.title = "times as fast as the reference (log scale)"},
-                .panels = std::vector<Panel>(1)};
+  Figure figure =
+      day_figure(stem_of("best-so-far", timed), "Best speed so far, day by day: " + name_of(timed),
+                 {.title = "times as fast as the reference (log scale)"});
   std::map<std::string, std::vector<const SpeedRow*>> days;
   for (const SpeedRow& row : rows) days[row.received.substr(0, kDate)].push_back(&row);
   std::map<std::string, double> best;
@@ -198,12 +204,8 @@ Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
 }
 
 Figure progress(const std::vector<SubmissionRow>& rows) {
-  Figure figure{.name = "progress",
-                .form = Figure::Form::kLines,
-                .title = "Progress over the term",
-                .x = {.title = "day", .log = false},
-                .y = {.title = "students whose submission passed", .log = false},
-                .panels = std::vector<Panel>(1)};
+  Figure figure = day_figure("progress", "Progress over the term",
+                             {.title = "students whose submission passed", .log = false});
   std::set<std::string> days;
   // By milestone, the day when each student passed first.
   std::map<std::string, std::map<std::string, std::string>> passed;
@@ -332,12 +334,8 @@ std::optional<Figure> findings_figure(const std::vector<SubmissionRow>& rows) {
 
 // The attempts with the findings that cost most, from the first day of each to its last.
 Figure findings_by_day(const std::vector<SubmissionRow>& rows) {
-  Figure figure{.name = "findings-by-day",
-                .form = Figure::Form::kLines,
-                .title = "What the class gets wrong, day by day",
-                .x = {.title = "day", .log = false},
-                .y = {.title = "attempts with the finding", .log = false},
-                .panels = std::vector<Panel>(1)};
+  Figure figure = day_figure("findings-by-day", "What the class gets wrong, day by day",
+                             {.title = "attempts with the finding", .log = false});
   std::set<std::string> days;
   std::set<std::string> drawn;
   for (const SubmissionRow& row : rows) days.insert(row.received.substr(0, kDate));
