@@ -1,8 +1,6 @@
 #include "grader/class/class_pictures.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <set>
@@ -161,19 +159,13 @@ constexpr std::size_t kDate = 10;  // of "2026-11-22T…"
 
 // Days since 1970; 0 for what is no date.
 double day_number(const std::string& date) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  if (std::sscanf(date.c_str(), "%4d-%2u-%2u", &year, &month, &day) != 3) return 0.0;
-  const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(month),
-                                        std::chrono::day(day)};
-  if (!ymd.ok()) return 0.0;
-  return static_cast<double>(std::chrono::sys_days(ymd).time_since_epoch().count());
+  constexpr double kDay = 86'400;
+  return static_cast<double>(time_of(date + "T00:00Z").value_or(0)) / kDay;
 }
 
-// A tic for each of at most ten days.
+// A tic for each of at most seven days: more would touch on a slide.
 void add_days(Figure& figure, const std::set<std::string>& days) {
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMost = 7;
   const std::size_t step = (days.size() + kMost - 1) / kMost;
   std::size_t i = 0;
   for (const std::string& day : days) {
@@ -181,13 +173,19 @@ void add_days(Figure& figure, const std::set<std::string>& days) {
   }
 }
 
+Figure day_figure(const std::string& name, const std::string& title, const Axis& y) {
+  return {.name = name,
+          .form = Figure::Form::kLines,
+          .title = title,
+          .x = {.title = "day", .log = false},
+          .y = y,
+          .panels = std::vector<Panel>(1)};
+}
+
 Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
-  Figure figure{.name = stem_of("best-so-far", timed),
-                .form = Figure::Form::kLines,
-                .title = "Best speed so far, day by day: " + name_of(timed),
-                .x = {.title = "day", .log = false},
-                .y = {.title = "times as fast as the reference (log scale)"},
-                .panels = std::vector<Panel>(1)};
+  Figure figure =
+      day_figure(stem_of("best-so-far", timed), "Best speed so far, day by day: " + name_of(timed),
+                 {.title = "times as fast as the reference (log scale)"});
   std::map<std::string, std::vector<const SpeedRow*>> days;
   for (const SpeedRow& row : rows) days[row.received.substr(0, kDate)].push_back(&row);
   std::map<std::string, double> best;
@@ -206,12 +204,8 @@ Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
 }
 
 Figure progress(const std::vector<SubmissionRow>& rows) {
-  Figure figure{.name = "progress",
-                .form = Figure::Form::kLines,
-                .title = "Progress over the term",
-                .x = {.title = "day", .log = false},
-                .y = {.title = "students whose submission passed", .log = false},
-                .panels = std::vector<Panel>(1)};
+  Figure figure = day_figure("progress", "Progress over the term",
+                             {.title = "students whose submission passed", .log = false});
   std::set<std::string> days;
   // By milestone, the day when each student passed first.
   std::map<std::string, std::map<std::string, std::string>> passed;
@@ -235,7 +229,7 @@ Figure progress(const std::vector<SubmissionRow>& rows) {
   return finished(std::move(figure));
 }
 
-Table overview(const std::vector<SubmissionRow>& rows) {
+Table overview(const std::vector<SubmissionRow>& rows, const std::vector<SubmissionRow>& counting) {
   Table table{.heading = {"milestone", "students", "submissions", "passed", "median points",
                           "most points", "refused", "stopped"}};
   std::map<std::string, std::vector<SubmissionRow>> milestones;
@@ -244,7 +238,8 @@ Table overview(const std::vector<SubmissionRow>& rows) {
     std::vector<double> points;
     double most = 0.0;
     int passed = 0;
-    for (const SubmissionRow& row : counting(all, Term{})) {
+    for (const SubmissionRow& row : counting) {
+      if (row.milestone != milestone) continue;
       points.push_back(row.earned);
       most = std::max(most, row.earned);
       passed += row.passed ? 1 : 0;
@@ -337,11 +332,34 @@ std::optional<Figure> findings_figure(const std::vector<SubmissionRow>& rows) {
   return figure.rows.empty() ? std::nullopt : std::optional(figure);
 }
 
+// The attempts with the findings that cost most, from the first day of each to its last.
+Figure findings_by_day(const std::vector<SubmissionRow>& rows) {
+  Figure figure = day_figure("findings-by-day", "What the class gets wrong, day by day",
+                             {.title = "attempts with the finding", .log = false});
+  std::set<std::string> days;
+  std::set<std::string> drawn;
+  for (const SubmissionRow& row : rows) days.insert(row.received.substr(0, kDate));
+  std::vector<CommonFinding> findings = common_findings(rows);
+  constexpr std::size_t kMost = 6;
+  if (findings.size() > kMost) findings.resize(kMost);
+  for (const CommonFinding& each : findings) {
+    for (auto day = days.find(each.days.begin()->first); day != days.end(); ++day) {
+      const auto found = each.days.find(*day);
+      add(figure, each.milestone + " " + each.finding, day_number(*day),
+          found == each.days.end() ? 0 : found->second);
+      drawn.insert(*day);
+      if (*day == each.days.rbegin()->first) break;
+    }
+  }
+  add_days(figure, drawn);
+  return finished(std::move(figure));
+}
+
 }  // namespace
 
 Table findings_table(const std::vector<SubmissionRow>& rows) {
   Table table{.heading = {"milestone", "finding", "students", "attempts", "attempts each",
-                          "still have it", "first day", "last day", "most on"}};
+                          "still have it", "most on"}};
   for (const CommonFinding& each : common_findings(rows)) {
     const auto most =
         std::ranges::max_element(each.days, {}, [](const auto& day) { return day.second; });
@@ -349,8 +367,7 @@ Table findings_table(const std::vector<SubmissionRow>& rows) {
         {each.milestone, each.finding, std::to_string(each.attempts.size()),
          std::to_string(each.cost()),
          three_digits(static_cast<double>(each.cost()) / static_cast<double>(each.attempts.size())),
-         std::to_string(each.unsolved), each.days.begin()->first, each.days.rbegin()->first,
-         most->first});
+         std::to_string(each.unsolved), most->first});
   }
   return table;
 }
@@ -359,7 +376,9 @@ std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
                                   const std::vector<SpeedRow>& speeds, const StudentNotes& notes) {
   std::vector<Figure> figures;
   if (!rows.empty()) figures.push_back(progress(rows));
-  if (auto findings = findings_figure(rows)) figures.push_back(*findings);
+  if (auto findings = findings_figure(rows)) {
+    figures.insert(figures.end(), {*findings, findings_by_day(rows)});
+  }
   if (auto hints = hints_figure(notes.hints)) figures.push_back(*hints);
   if (auto predictions = predictions_figure(notes.predictions)) figures.push_back(*predictions);
   const auto timed_from = static_cast<std::ptrdiff_t>(figures.size());
@@ -375,14 +394,10 @@ std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
   return figures;
 }
 
-Table leaderboard(const std::vector<SpeedRow>& speeds, const std::string& milestone,
-                  const std::string& stage, int batch, bool with_names) {
+Table leaderboard(const std::vector<SpeedRow>& rows, bool with_names) {
   Table table{.heading = {"who", "rank", "op time ms", "times the reference", "attempts"}};
-  std::vector<SpeedRow> rows;
   std::map<std::string, int> attempts;
-  for (const SpeedRow& row : speeds) {
-    if (row.milestone != milestone || row.stage != stage || row.batch != batch) continue;
-    rows.push_back(row);
+  for (const SpeedRow& row : rows) {
     attempts[row.student] = std::max(attempts[row.student], row.attempt);
   }
   for (const SpeedRow& row : best_of_each(rows)) {
@@ -402,26 +417,27 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
   for (const SpeedRow& row : speeds) classes[row.precision].push_back(row);
   for (const auto& [precision, rows] : classes) {
     for (const auto& [timed, group] : by_stage(rows)) {
-      const auto& [milestone, stage, batch] = timed;
-      const std::string name = name_of(timed) + (precision.empty() ? "" : ", " + precision);
       page.sections.push_back(
-          {.title = name,
-           .blocks = {LiveTable{leaderboard(group, milestone, stage, batch, false)},
-                      Chart{distribution(timed, group)}}});
+          {.title = name_of(timed) + (precision.empty() ? "" : ", " + precision),
+           .blocks = {LiveTable{leaderboard(group, false)}, Chart{distribution(timed, group)}}});
     }
   }
   return page;
 }
 
-Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<SpeedRow>& speeds,
-                     const StudentNotes& notes, bool with_names) {
+Page class_dashboard(const std::vector<SubmissionRow>& rows,
+                     const std::vector<SubmissionRow>& counting,
+                     const std::vector<SpeedRow>& speeds, const StudentNotes& notes,
+                     bool with_names) {
   Page page{.title = "The class",
             .subtitle = with_names ? "With names: for instructors only."
                                    : "Aliases stand for names; they were drawn at random."};
-  page.sections.push_back({.title = "Overview", .blocks = {overview(rows), Chart{progress(rows)}}});
+  page.sections.push_back(
+      {.title = "Overview", .blocks = {overview(rows, counting), Chart{progress(rows)}}});
   if (auto findings = findings_figure(rows)) {
     page.sections.push_back({.title = "What the class gets wrong",
-                             .blocks = {Chart{*findings}, LiveTable{findings_table(rows)}}});
+                             .blocks = {Chart{*findings}, LiveTable{findings_table(rows)},
+                                        Chart{findings_by_day(rows)}}});
   }
   if (auto hints = hints_figure(notes.hints)) {
     page.sections.push_back(
@@ -435,11 +451,9 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<S
          .blocks = {Chart{*predictions}, LiveTable{predictions_table(notes.predictions, speeds)}}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
-    const auto& [milestone, stage, batch] = timed;
-    PageSection& section = page.sections.emplace_back(
-        PageSection{.title = "Speed: " + name_of(timed),
-                    .blocks = {LiveTable{leaderboard(group, milestone, stage, batch, with_names)},
-                               Chart{distribution(timed, group)}}});
+    PageSection& section = page.sections.emplace_back(PageSection{
+        .title = "Speed: " + name_of(timed),
+        .blocks = {LiveTable{leaderboard(group, with_names)}, Chart{distribution(timed, group)}}});
     if (auto attempts = by_attempt(timed, group)) section.blocks.push_back(Chart{*attempts});
     section.blocks.push_back(Chart{over_the_days(timed, group)});
   }

@@ -15,23 +15,25 @@ namespace convlab::grader {
 std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
                                   const std::vector<SpeedRow>& speeds, const StudentNotes& notes);
 
-/// The leaderboard of a stage and batch: rank, who, op time, ratio to the reference, attempts; the
-/// best attempt of each student counts.
+/// The leaderboard: rank, who, op time, ratio to the reference, attempts; the best attempt of each
+/// student counts.
+/// @param rows        of one stage and batch
 /// @param with_names  names instead of aliases
-Table leaderboard(const std::vector<SpeedRow>& speeds, const std::string& milestone,
-                  const std::string& stage, int batch, bool with_names);
+Table leaderboard(const std::vector<SpeedRow>& rows, bool with_names);
 
 /// The leaderboards of all stages and batches, by precision class, each with its op times beside
 /// reference and floor. With aliases: for everybody.
 Page leaderboard_page(const std::vector<SpeedRow>& speeds);
 
 /// What a class gets wrong: for each milestone and finding the students who had it, the attempts
-/// that it cost each of them, and the days on which it came first and last. Most attempts come
-/// first.
+/// that it cost each of them, and the day with most of them. Most attempts come first.
 Table findings_table(const std::vector<SubmissionRow>& rows);
 
 /// All of it on one page, with tables that sort and filter.
-Page class_dashboard(const std::vector<SubmissionRow>& rows, const std::vector<SpeedRow>& speeds,
-                     const StudentNotes& notes, bool with_names);
+/// @param counting  the attempts that count, see counting() of term.hpp
+Page class_dashboard(const std::vector<SubmissionRow>& rows,
+                     const std::vector<SubmissionRow>& counting,
+                     const std::vector<SpeedRow>& speeds, const StudentNotes& notes,
+                     bool with_names);
 
 }  // namespace convlab::grader

@@ -78,6 +78,15 @@ std::string words_of(const ScoreItem& item) {
   return words;
 }
 
+Json gradescope_json(double score, const std::string& output, const Json& tests) {
+  return {{"score", score},
+          {"output", output},
+          {"output_format", "text"},
+          {"visibility", "visible"},
+          {"stdout_visibility", "hidden"},
+          {"tests", tests}};
+}
+
 }  // namespace
 
 std::string canvas_csv(const Gradebook& book) {
@@ -230,24 +239,14 @@ std::string gradescope_results(const CheckResult& check, const GradescopeSetting
   if (output.empty()) output = "Everything that was checked passed.\n";
   if (!settings.comments.empty()) output += "\n" + settings.comments;
   const double earned = check.score ? check.score->earned() : 0.0;
-  Json json = {{"score", settings.points.value_or(earned)},
-               {"output", output},
-               {"output_format", "text"},
-               {"visibility", "visible"},
-               {"stdout_visibility", "hidden"},
-               {"tests", tests}};
+  Json json = gradescope_json(settings.points.value_or(earned), output, tests);
   if (settings.seconds > 0.0) json["execution_time"] = settings.seconds;
   if (!leaderboard.empty()) json["leaderboard"] = leaderboard;
   return file_text(json);
 }
 
 std::string gradescope_failure(const std::string& sentence) {
-  return file_text({{"score", 0.0},
-                    {"output", sentence},
-                    {"output_format", "text"},
-                    {"visibility", "visible"},
-                    {"stdout_visibility", "hidden"},
-                    {"tests", Json::array()}});
+  return file_text(gradescope_json(0.0, sentence, Json::array()));
 }
 
 }  // namespace convlab::grader

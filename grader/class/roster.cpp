@@ -1,10 +1,8 @@
 #include "grader/class/roster.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <chrono>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <set>
@@ -14,6 +12,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/base/words.hpp"
 #include "grader/class/submitted_files.hpp"
+#include "grader/class/term.hpp"
 #include "grader/report/table.hpp"
 
 namespace convlab::grader {
@@ -76,13 +75,7 @@ void require_different(const std::vector<Student>& students, const std::string& 
 std::string received_text(const fs::path& place) {
   const auto written = last_change(place);
   if (!written) return {};
-  const std::time_t seconds =
-      std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written));
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text.data();
+  return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
 }
 
 // Takes what the text begins with away, if it begins with `part`, which is not empty.

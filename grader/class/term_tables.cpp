@@ -1,15 +1,19 @@
 // What the database of a class keeps of a term: rules, replaced outcomes, revocations, comments,
 // what students noted.
 #include <algorithm>
+#include <ctime>
 
 #include "common/base/words.hpp"
 #include "grader/class/database.hpp"
+#include "grader/class/term.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-constexpr const char* kNow = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')";
+std::string now() {
+  return utc_text(std::time(nullptr));
+}
 
 }  // namespace
 
@@ -57,20 +61,17 @@ void ClassDatabase::set_term_text(const std::string& text) {
 void ClassDatabase::revoke(std::int64_t submission, const std::string& reason,
                            const std::string& evidence) {
   const std::lock_guard lock(mutex_);
-  SqliteQuery insert(*sqlite_,
-                     ("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, "
-                      "?, ?, " +
-                      std::string(kNow) + ")")
-                         .c_str());
-  insert.bind(submission).bind(reason).bind(evidence).step();
+  SqliteQuery insert(
+      *sqlite_,
+      "INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, ?, ?, ?)");
+  insert.bind(submission).bind(reason).bind(evidence).bind(now()).step();
 }
 
 bool ClassDatabase::restore(std::int64_t submission) {
   const std::lock_guard lock(mutex_);
-  SqliteQuery update(*sqlite_, ("UPDATE revocation SET restored = " + std::string(kNow) +
-                                " WHERE submission = ? AND restored = ''")
-                                   .c_str());
-  update.bind(submission).step();
+  SqliteQuery update(*sqlite_,
+                     "UPDATE revocation SET restored = ? WHERE submission = ? AND restored = ''");
+  update.bind(now()).bind(submission).step();
   return sqlite_->number("SELECT changes()") > 0;
 }
 
@@ -89,13 +90,12 @@ std::vector<Revocation> ClassDatabase::revocations() const {
 
 void ClassDatabase::add_comment(const Comment& comment) {
   const std::lock_guard lock(mutex_);
-  SqliteQuery insert(*sqlite_, ("INSERT INTO comment (milestone, finding, place, submission, text, "
-                                "for_staff, written) VALUES (?, ?, ?, ?, ?, ?, " +
-                                std::string(kNow) + ")")
-                                   .c_str());
+  SqliteQuery insert(*sqlite_,
+                     "INSERT INTO comment (milestone, finding, place, submission, text, for_staff, "
+                     "written) VALUES (?, ?, ?, ?, ?, ?, ?)");
   insert.bind(comment.milestone).bind(comment.finding).bind(comment.place);
   insert.bind(comment.submission).bind(comment.text);
-  insert.bind(static_cast<std::int64_t>(comment.for_staff)).step();
+  insert.bind(static_cast<std::int64_t>(comment.for_staff)).bind(now()).step();
 }
 
 bool ClassDatabase::remove_comment(std::int64_t id) {

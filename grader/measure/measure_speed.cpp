@@ -36,7 +36,8 @@ std::string disturbance() {
   int degrees = 0;
   char comma = ',';
   line >> busy >> comma >> degrees;
-  const bool is_hot = run.output.find(" Active") != std::string::npos;
+  // "97, 84, Not Active, Active"
+  const bool is_hot = run.output.find(", Active") != std::string::npos;
   if (!line || (busy < kBusy && !is_hot)) return {};
   return std::to_string(busy) + " % busy, " + std::to_string(degrees) + " °C" +
          (is_hot ? ", slowed down by heat" : "");

@@ -51,11 +51,10 @@ std::vector<SubmissionRow> some_rows() {
 }  // namespace
 
 TEST_CASE("class pictures: the best attempt of each, by alias") {
-  const Table board = leaderboard(some_speeds(), "m2", "baseline", 1000, false);
+  const Table board = leaderboard(some_speeds(), false);
   CHECK(board.rows == std::vector<std::vector<std::string>>{{"S-AAAA", "1", "1.00", "2.00", "2"},
                                                             {"S-BBBB", "2", "4.00", "0.500", "1"}});
-  CHECK(leaderboard(some_speeds(), "m2", "baseline", 1000, true).rows[0][0] == "alice");
-  CHECK(leaderboard(some_speeds(), "m2", "baseline", 100, true).rows.empty());
+  CHECK(leaderboard(some_speeds(), true).rows[0][0] == "alice");
 }
 
 TEST_CASE("class pictures: each chart has what the class did, and no name") {
@@ -84,11 +83,12 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
   CHECK(figures[3].x.tics.size() == 3);
   CHECK(figures[3].x.tics[1].first == figures[3].x.tics[0].first + 1);
   CHECK(values(3, 1).at(2) == 2.0);
-  const std::string page = markdown_of(class_dashboard(some_rows(), some_speeds(), {}, false));
+  const std::string page =
+      markdown_of(class_dashboard(some_rows(), some_rows(), some_speeds(), {}, false));
   CHECK(page.find("alice") == std::string::npos);
   CHECK(page.find("S-AAAA") != std::string::npos);
-  CHECK(markdown_of(class_dashboard(some_rows(), some_speeds(), {}, true)).find("alice") !=
-        std::string::npos);
+  CHECK(markdown_of(class_dashboard(some_rows(), some_rows(), some_speeds(), {}, true))
+            .find("alice") != std::string::npos);
 }
 
 TEST_CASE("class pictures: gnuplot draws every chart") {
@@ -132,8 +132,15 @@ TEST_CASE("class pictures: findings by the attempts that they cost") {
   add("bob", "2026-10-04T00:00:00Z", "E-stride");
   const Table table = findings_table(rows);
   REQUIRE(table.rows.size() == 2);
-  CHECK(table.rows[0] == std::vector<std::string>{"m2", "E-outside", "2", "3", "1.50", "0",
-                                                  "2026-10-01", "2026-10-02", "2026-10-02"});
-  CHECK(table.rows[1] == std::vector<std::string>{"m2", "E-stride", "1", "1", "1.00", "1",
-                                                  "2026-10-04", "2026-10-04", "2026-10-04"});
+  CHECK(table.rows[0] ==
+        std::vector<std::string>{"m2", "E-outside", "2", "3", "1.50", "0", "2026-10-02"});
+  CHECK(table.rows[1] ==
+        std::vector<std::string>{"m2", "E-stride", "1", "1", "1.00", "1", "2026-10-04"});
+  const auto figures = class_figures(rows, {}, {});
+  const auto days = std::ranges::find(figures, "findings-by-day", &Figure::name);
+  REQUIRE(days != figures.end());
+  const auto& outside = days->panels.at(0).series.at(0);
+  CHECK(outside.label == "m2 E-outside");
+  CHECK(outside.marks.size() == 2);
+  CHECK(outside.marks.at(1).value == 2.0);
 }

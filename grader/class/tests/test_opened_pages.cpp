@@ -6,6 +6,7 @@
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/class_pictures.hpp"
+#include "grader/class/term.hpp"
 #include "grader/report/pages/comparison.hpp"
 #include "grader/report/pages/report.hpp"
 #include "grader/report/pages/tests/opened_page.hpp"
@@ -117,8 +118,9 @@ SmallClass small_class() {
 
 TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong") {
   const SmallClass made = small_class();
-  const Page page = class_dashboard(made.rows, made.speeds, made.notes, true);
-  look_at("dashboard", page, 4 + 3 * 3);
+  const Page page =
+      class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.notes, true);
+  look_at("dashboard", page, 5 + 3 * 3);
 }
 
 TEST_CASE("opened pages: the leaderboard") {

@@ -99,7 +99,8 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   REQUIRE(predictions.rows.size() == 1);
   CHECK(predictions.rows[0] == std::vector<std::string>{"baseline", "m2", "2", "memory 2", "2.00",
                                                         "2.50", "2 of 2", "3.00", "4.50"});
-  const std::string page = markdown_of(class_dashboard({{.student = "alice"}}, {}, notes, false));
+  const std::string page =
+      markdown_of(class_dashboard({{.student = "alice"}}, {}, {}, notes, false));
   CHECK(page.find("## Which hint helped") != std::string::npos);
   CHECK(page.find("## What the class predicted") != std::string::npos);
   CHECK(page.find("alice") == std::string::npos);

@@ -109,6 +109,21 @@ TEST_CASE("term: the last or the best attempt counts, and after the end nothing 
   CHECK(counting(rows, term_with(rules + R"(, "counts": "best")")).at(0).earned == 70.0);
 }
 
+TEST_CASE("term: what is not earned uses no late day, and Gradescope gets the settled points") {
+  const Term term =
+      term_with(R"(, "late_days": 2, "penalty_percent_per_day": 10, "closes_after_days": 7)");
+  const auto attempts = settled({attempt("m1", "2027-02-20T00:00:00Z", 80),  // closed
+                                 attempt("m2", "2027-03-03T00:00:00Z", 80)},
+                                term);
+  CHECK(attempts.at(0).points == 0.0);
+  CHECK(attempts.at(0).free == 0);
+  CHECK(attempts.at(1).free == 2);
+  CHECK(settled_points(attempts.at(1)) ==
+        "80 of 100 points (80 before 2 late days, 2 of them free)");
+  const std::string results = gradescope_results({}, {.points = 57.5});
+  CHECK(contains(results, "\"score\": 57.5"));
+}
+
 TEST_CASE("term: a revoked attempt counts for nothing and uses no late day") {
   SubmissionRow revoked = attempt("m1", "2027-02-03T00:00:00Z", 100, 2);
   revoked.revoked = "Copied.";

@@ -144,15 +144,21 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   CHECK(term.gradebook() == expected);
 
   // One m3 was copied, it is found out.
+  const fs::path evidence = term.term_file().parent_path() / "similar.json";
+  write_atomically(evidence, "seen");
   REQUIRE(term.run({"revoke", "s105", "--milestone", "m3", "--reason", "Copied.", "--evidence",
-                    "similar.json"})
+                    evidence.string()})
               .exit_code == 0);
+  fs::remove(evidence);
   auto without = expected;
   without.erase("s105 m3");
   CHECK(term.gradebook() == without);
   const std::string shown = term.run({"show", "s105"}).output;
   CHECK(contains(shown, "revoked: Copied."));
-  CHECK(contains(shown, "Evidence: similar.json."));
+  CHECK(contains(shown, "Evidence:"));
+  const fs::path kept = evidence.parent_path() / "class.db.evidence";
+  REQUIRE(fs::exists(kept));
+  CHECK(read_text(fs::directory_iterator(kept)->path()) == "seen");
   // The student reads the reason, and not the evidence.
   const fs::path told = term.submissions().parent_path() / "told";
   CHECK(contains(term.run({"feedback", "--output", told.string()}).output, "120 files"));

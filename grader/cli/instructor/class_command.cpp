@@ -269,9 +269,11 @@ ExitCode plot(const Options& options) {
   std::erase_if(notes.predictions, is_other);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
-  write_atomically(folder / "dashboard.html",
-                   html_of(class_dashboard(rows, speeds, notes, options.names),
-                           course_folder() / "grader/report/pages"));
+  write_atomically(
+      folder / "dashboard.html",
+      html_of(class_dashboard(rows, counting(database.submissions(), term_in_force(database)),
+                              speeds, notes, options.names),
+              course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";
   for (const auto& file : draw(class_figures(rows, speeds, notes), folder)) {
     std::cout << display_path(file) << "\n";

@@ -181,7 +181,15 @@ ExitCode revoke(const Options& options) {
   if (!row.revoked.empty()) {
     throw UsageError(what + " is revoked already (" + row.revoked + "); --undo lets it count.");
   }
-  database.revoke(row.id, printable_line(options.text), printable_line(options.evidence));
+  std::string evidence = printable_line(options.evidence);
+  if (fs::is_regular_file(options.evidence)) {  // which may be another one tomorrow
+    const fs::path kept = fs::path(file_of(options).string() + ".evidence") /
+                          (std::to_string(row.id) + "-" + std::to_string(std::time(nullptr)) + "-" +
+                           fs::path(evidence).filename().string());
+    write_atomically(kept, read_text(options.evidence));
+    evidence = kept.string();
+  }
+  database.revoke(row.id, printable_line(options.text), evidence);
   std::cout << paragraph("", what +
                                  " no longer counts, and no plot or rank shows it; a page of "
                                  "--leaderboard from the next class grade on. --undo lets it "
@@ -305,7 +313,8 @@ void add(CLI::App& group, ExitCode& exit_code) {
     command.add_option("NAME", options.name, "Name, login, number or alias")->required();
     add_attempt(command, options);
     command.add_option("--reason", options.text, "A sentence; the student reads it");
-    command.add_option("--evidence", options.evidence, "What shows it, for staff: a file, a page");
+    command.add_option("--evidence", options.evidence,
+                       "What shows it, for staff: a page, or a file, which is copied");
     command.add_flag("--undo", options.undo, "It counts again");
     add_database(command, options);
     command.footer(

@@ -35,9 +35,12 @@ begin() {
   "$@" >"$base/output" 2>"$base/errors" </dev/null &
   waiting=$!
   pids=("$waiting")
+  said "$@"
+}
+said() {
   local i
   for ((i = 0; i < 300; ++i)); do
-    ! grep --quiet -- "$words" "$base/errors" || return 0
+    ! grep --quiet -- "$words" "$base/output" "$base/errors" || return 0
     sleep 0.1
   done
   echo "'$*' never says '$words':"
@@ -72,7 +75,8 @@ grep --quiet '"verdict": "passed"' "$base/result.json" || {
   wrong=1
 }
 
-words="running" begin "$build/bin/grader" job sleep 600
+# Not before the node runs it: one that comes back at once would begin it again.
+words="begun" begin "$build/bin/grader" job sh -c 'echo begun; sleep 600'
 kill_node
 start_node
 code=0
@@ -83,6 +87,19 @@ if ((code != 3)) || ! grep --quiet "without a result" "$base/errors"; then
   wrong=1
 else
   echo "fine: a node that died ($(grep -o 'the same command submits it again' "$base/errors"))"
+fi
+
+words="again" begin "$build/bin/grader" job sh -c 'echo again; sleep 20; echo finished'
+kill "$(cat "$base/ctld.pid")"
+words="does not answer" said
+sleep 15
+slurmctld
+if ended && grep --quiet finished "$base/output"; then
+  echo "fine: a controller that was away for a while lost no job"
+else
+  echo "a controller that was away:"
+  cat "$base/output" "$base/errors"
+  wrong=1
 fi
 
 run 0 "Accuracy\|accuracy" "$build/bin/m1" 10 --solution "$solution" --launcher slurm

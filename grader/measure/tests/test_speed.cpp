@@ -1,7 +1,11 @@
 #include <cmath>
+#include <cstdlib>
 
 #include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/random.hpp"
+#include "grader/measure/measure_speed.hpp"
 #include "grader/measure/speed.hpp"
 
 using namespace convlab;
@@ -27,6 +31,28 @@ SpeedMeasure measured(double speed, double noise, std::size_t count) {
 }
 
 }  // namespace
+
+TEST_CASE("speed: waits for a busy or a hot GPU, and says so, and not for a quiet one") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto tool = folder.path() / "nvidia-smi";
+  const auto state = (folder.path() / "state").string();
+  // Each look takes the next line; the last one stays.
+  write_atomically(tool, "#!/bin/sh\nhead -n 1 " + state + "\n[ $(wc -l <" + state +
+                             ") -eq 1 ] || sed -i 1d " + state + "\n");
+  std::filesystem::permissions(tool, std::filesystem::perms::owner_all);
+  write_atomically(state,
+                   "97, 60, Not Active, Not Active\n3, 84, Not Active, Active\n"
+                   "3, 70, Not Active, Not Active\n");
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
+  std::vector<std::string> said;
+  wait_for_quiet_gpu([&](const std::string& what) { said.push_back(what); });
+  ::setenv("PATH", path.c_str(), 1);
+  CHECK(said ==
+        std::vector<std::string>{
+            "waiting until the GPU is idle and cool: 97 % busy, 60 °C",
+            "waiting until the GPU is idle and cool: 3 % busy, 84 °C, slowed down by heat"});
+}
 
 TEST_CASE("speed: the ratio of the sums of medians, and bounds around it") {
   SpeedMeasure measure{.yours_ms = {{2, 2, 50}, {8, 8, 8}},
