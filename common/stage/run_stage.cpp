@@ -91,7 +91,7 @@ void run_with_change(const Stage& stage, const ConvShape& shape, const float* in
   device.fence("epilog");
 }
 
-// PhaseKernels::reach.
+// PhaseKernels::reach; -1 also if convolve reads a copy of the input.
 int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const float* input,
                            const float* weights, float* output, DeviceSession& device) {
   const auto run = [&](const std::function<void()>& change) {
@@ -100,6 +100,15 @@ int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const flo
     return std::vector<float>(numbers.data(), numbers.data() + shape.output_size());
   };
   const std::vector<float> usual = run([] {});
+  bool has_copies = false;
+  const std::vector<float> of_zeros = run([&] {
+    const TrueNumbers numbers(&device, input, shape.input_size());
+    const Places copies = places_of(device.memory(), numbers.data(), shape.input_size());
+    has_copies = !copies.empty();
+    const std::vector<float> zeros(static_cast<std::size_t>(shape.input_size()));
+    for (std::byte* copy : copies) device.overwrite(copy, zeros.data(), shape.input_size());
+  });
+  if (has_copies && of_zeros != usual) return -1;
   constexpr std::size_t kPieces = 16;
   constexpr std::size_t kPlaces = 3;
   int reach = 0;
@@ -210,7 +219,7 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
   const TrueNumbers got(device, output, shape.output_size());
   kernels.finished = !places_of(memory, got.data(), shape.output_size()).empty();
   const bool is_emulated = device != nullptr && device->info().device == Device::kEmulated;
-  if (copies.empty() && is_emulated) {
+  if (is_emulated && !kernels.copied_in) {
     const std::vector<float> result(output, output + shape.output_size());
     convolution.reset();
     try {

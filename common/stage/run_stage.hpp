@@ -28,8 +28,8 @@ struct PhaseKernels {
   bool copied_in = false;  ///< convolve itself copied the input to one of them
   std::int64_t read_back = 0;  ///< bytes that convolve copied from the device to the host
   bool finished = false;       ///< after prolog, device memory already held what became the output
-  /// If the emulated device holds the input only in another form: the largest number of outputs
-  /// that one number in its memory after prolog changes; -1 if not tried. A weight changes a whole
+  /// If convolve reads the input only in another form on the emulated device: how many outputs
+  /// one number in its memory after prolog changes at most; -1 otherwise. A weight changes a whole
   /// map, and an input in any form changes several outputs, too.
   int reach = -1;
 

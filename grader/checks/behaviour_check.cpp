@@ -147,6 +147,12 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                          ": each number in device memory after prolog changes at most one number "
                          "of the output. So prolog computes, and convolve only moves the result.");
     }
+    if (kernels.reach > 1 && (kernels.prolog > 0 || kernels.copies > 0)) {
+      return finding("E-converted",
+                     "In " + where + ": prolog launches " + std::to_string(kernels.prolog) +
+                         " kernels, and the output is that of the input that only prolog could "
+                         "read. convolve reads what prolog made of it.");
+    }
     // A device's memory is its own: the grader may not have found the copy of the input there.
     if (on_device && kernels.copies == 0) return std::nullopt;
     return finding(
@@ -466,14 +472,19 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
 
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed,
-                                       const std::function<void(const std::string&)>& announce) {
+                                       const std::function<void(const std::string&)>& announce,
+                                       const JudgePhases& judge_phases) {
   announce("random shapes");
   if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
   if (auto found = check_large_index(submission, stage, plan, seed)) return found;
   announce("which phase computes");
-  if (auto found = check_phases(submission, stage, plan.phases, seed)) return found;
-  announce("small changes of the input");
-  if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
+  if (auto found = check_phases(submission, stage, plan.phases, seed)) {
+    if (auto counts = judge_phases(*found)) return counts;
+  } else {
+    announce("small changes of the input");
+    found = check_small_changes(submission, stage, plan.small_changes, seed);
+    if (found) return found;
+  }
   announce("inputs of earlier calls");
   if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;
   announce("work after the convolution");

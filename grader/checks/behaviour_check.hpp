@@ -55,9 +55,13 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
                                    const CasePlan& plan, std::uint64_t seed);
 
+/// What counts of a finding of check_phases; none if the rules forgive it.
+using JudgePhases = std::function<std::optional<Finding>(const Finding&)>;
+
 /// All of these, in this order. Calls `announce` before each one.
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed,
-                                       const std::function<void(const std::string&)>& announce);
+                                       const std::function<void(const std::string&)>& announce,
+                                       const JudgePhases& judge_phases);
 
 }  // namespace convlab::grader

@@ -148,6 +148,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   }
   request.rules = parse_rules(options.rules);
   request.precision = precision_of(options, request.form);
+  request.refused = {options.refused.begin(), options.refused.end()};
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);

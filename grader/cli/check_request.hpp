@@ -23,6 +23,7 @@ struct Options {
   std::string rules;
   std::string precision;
   std::vector<std::string> libraries;
+  std::vector<std::string> refused;
   std::string puzzles;
   std::string json;
   std::string times_of;

@@ -43,6 +43,7 @@ class StageChecker {
   bool check(const StageInfo& declared, const std::vector<int>& batches, std::uint64_t seed,
              GradedNetwork& network) {
     StageInfo stage = declared;
+    submission_.set_exchanges(true);
     // What the file itself declares would be the bound that it is judged by.
     stage.precision = ladder_stage(stage.id.c_str(), "").precision;
     if (supports_one_network(request_, stage) && stage.only_for != request_.network) {
@@ -66,6 +67,12 @@ class StageChecker {
     }
     if (found && may_be_luck(*found)) {
       if (auto race = openmp_race(stage, seed)) found = race;
+    }
+    if (!found && refused_) {
+      for (RunResult& run : check_.result.runs) {
+        if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
+      }
+      found = refused_;
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
       observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
@@ -258,6 +265,10 @@ class StageChecker {
   }
 
   void warn(const StageInfo& stage, const Finding& finding) {
+    if (request_.refused.contains(finding.id)) {
+      refused_ = finding;
+      return;
+    }
     check_.warnings.push_back(finding);
     check_.warnings.back().stage = stage.id;
     observer_.warned(stage, finding);
@@ -323,7 +334,20 @@ class StageChecker {
     std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
     submission_.set_gpu_memory("usual");
     if (wrong || request_.only_case) return wrong;
-    if (auto found = check_behaviour(submission_, stage, plan, seed, announce)) {
+    const JudgePhases judge_phases = [&](const Finding& found) -> std::optional<Finding> {
+      std::optional<Finding> told = found;
+      // Only an emulated device can tell a conversion from a hidden convolution.
+      if (!is_emulated() && found.id == "E-timed-phase-empty" && request_.build_emulated) {
+        told = rehearse_phases(request_.build_emulated, SourceText(request_.sources), stage,
+                               plan.phases, seed);
+      }
+      if (!told || told->id != "E-converted") return found;
+      if (plan.rules == Rules::kWorkbook) return told;
+      submission_.set_exchanges(false);
+      warn(stage, *told);
+      return std::nullopt;
+    };
+    if (auto found = check_behaviour(submission_, stage, plan, seed, announce, judge_phases)) {
       if (found->id == "E-no-kernel") take_back(stage);
       return found;
     }
@@ -358,7 +382,8 @@ class StageChecker {
   Submission& submission_;
   CheckResult& check_;
   std::shared_future<EmulatedProgram> traced_{};
-  bool looked_closer_ = false;  ///< the last wrong case was explained by the emulated device
+  std::optional<Finding> refused_{};  ///< a warning that the instructor does not leave at that
+  bool looked_closer_ = false;        ///< the last wrong case was explained by the emulated device
 };
 
 }  // namespace

@@ -55,6 +55,7 @@ struct GradeRequest {
   FileInterface form = FileInterface::kStages;  ///< of a custom submission
   RulesRequest rules{};
   std::optional<PrecisionRequest> precision{};  ///< none: that of the milestone's table
+  std::set<std::string> refused{};              ///< findings that are no mere warnings
   BuildEmulated build_emulated{};               ///< of a custom submission; null for others
   std::function<std::filesystem::path()> build_traced{};  ///< see CustomSubmission
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.

@@ -170,6 +170,15 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
   return closer;
 }
 
+std::optional<Finding> rehearse_phases(const BuildEmulated& build, const SourceText& sources,
+                                       const StageInfo& stage, const ConvShape& shape,
+                                       std::uint64_t seed) {
+  const EmulatedProgram emulated = build(false);
+  if (emulated.program.empty()) return std::nullopt;
+  const auto started = start(emulated, sources);
+  return started ? check_phases(*started, stage, shape, seed) : std::nullopt;
+}
+
 std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
                                 const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
   const EmulatedProgram emulated = build(false);

@@ -64,6 +64,11 @@ std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText&
                                    const StageInfo& stage, const ElementCase& test,
                                    std::uint64_t seed, const Finding& found, Rules rules);
 
+/// What check_phases finds out about the emulated program.
+std::optional<Finding> rehearse_phases(const BuildEmulated& build, const SourceText& sources,
+                                       const StageInfo& stage, const ConvShape& shape,
+                                       std::uint64_t seed);
+
 /// The first finding of the emulated program: in these cases, in another order of its threads and
 /// streams, or in memory that it does not free. None if there is none, or no such program.
 /// @param sources  of the program, whose lines and names the finding quotes

@@ -131,6 +131,10 @@ class Submission {
   /// kNothing on other devices.
   [[nodiscard]] Withheld withheld() const;
 
+  /// Whether the network's input may change between prolog and convolve; not if prolog converts it.
+  void set_exchanges(bool exchanges) { exchanges_ = exchanges; }
+  [[nodiscard]] bool exchanges() const { return exchanges_; }
+
   /// Whether the process is stopped and looked at after each call, as it is at first. A program
   /// that is already known to be wrong need not be: then a small call takes a fraction of the time.
   void watch(bool watches) { watches_ = watches; }
@@ -213,6 +217,7 @@ class Submission {
   std::string gpu_memory_ = "usual";
   SourceText sources_;
   int convolve_calls_ = 1;
+  bool exchanges_ = true;
   Withheld withheld_ = Withheld::kBoth;
   ConvShape shape_;
   Region input_;

@@ -232,13 +232,24 @@ class CallChecker {
 
   /// For the name of an array that is declared here with a variable as its size: that variable.
   [[nodiscard]] std::string_view size_at_run_time(std::size_t i, const Function& caller) const {
-    const bool typed = source_[i - 1].kind == Token::Kind::kIdentifier || source_.is(i - 1, ">");
+    const bool typed = source_[i - 1].kind == Token::Kind::kIdentifier || closes_template(i - 1);
     if (!source_.is(i + 1, "[") || !source_.opens(i + 1) || !typed || !is_declared(i)) return {};
     for (std::size_t j = i + 2; j < source_.partner(i + 1); ++j)
       if (source_[j].kind == Token::Kind::kIdentifier && !is_member_or_qualified(j) &&
           !source_.is(j + 1, "::") && !is_unevaluated(j) && is_variable(source_[j].text, i, caller))
         return source_[j].text;
     return {};
+  }
+
+  /// Whether a > ends a type, not a comparison: `vec<int> a[n]`, but `a < n && b > a[n]`.
+  [[nodiscard]] bool closes_template(std::size_t i) const {
+    if (!source_.is(i, ">")) return false;
+    for (int depth = 0; i > 0; --i) {
+      depth += source_.is(i, ">") ? 1 : source_.is(i, "<") ? -1 : 0;
+      if (depth == 0) return begins_statement(i - 1);
+      if (source_.opens(i) || source_.is(i, ";") || source_.is(i, "|") || source_.is(i, "&")) break;
+    }
+    return false;
   }
 
   /// Whether the name is a parameter of the function, or a local variable that is no constant.

@@ -169,8 +169,10 @@ class LaunchRewriter {
   /// @param arguments  their (
   void launch(std::size_t open, const Span& begin, const Span& end, std::size_t arguments) {
     if (source_.in_device_code(open)) {
-      editor_.complain(
-          open, "a kernel launched from device code (dynamic parallelism) cannot be emulated");
+      editor_.complain(open,
+                       "a kernel launched from device code (dynamic parallelism) cannot be "
+                       "emulated: let the host "
+                       "launch it after the kernel");
       return;
     }
     const Callee callee = find_callee(open);

@@ -130,8 +130,16 @@ class FileRewriter {
                                    "surf2Dread",
                                    "surf2Dwrite"};
     const std::string_view name = source_[i].text;
+    static const Words drivers = {
+        "cuInit",         "cuDeviceGet", "cuCtxCreate", "cuModuleLoad", "cuModuleGetFunction",
+        "cuLaunchKernel", "cuMemAlloc",  "cuMemCreate", "CUdeviceptr",  "CUcontext",
+        "CUmodule",       "CUfunction"};
     if (textures.contains(name) || (name == "texture" && source_.is(i + 1, "<")))
       editor_.complain(i, "textures and surfaces cannot be emulated: read from global memory");
+    if (drivers.contains(name))
+      editor_.complain(i,
+                       "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, "
+                       "cudaMemcpy, kernel<<<blocks, threads>>>)");
   }
 
   void replace_includes(const std::vector<Include>& includes) {
@@ -167,7 +175,8 @@ class FileRewriter {
       std::size_t close = i + 4;
       while (close < source_.size() && !source_.is(close, ">")) ++close;
       if (close < source_.size() && source_[close].directive == source_[i].directive)
-        editor_.insert(source_[close].offset, " needs a GPU and cannot be emulated");
+        editor_.insert(source_[close].offset,
+                       " needs a GPU and cannot be emulated: write a kernel in its place");
     }
   }
 

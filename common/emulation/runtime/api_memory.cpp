@@ -26,14 +26,19 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  const std::size_t most = device_model().memory_bytes;
-  if (bytes > most && kind == MemoryKind::kDevice)
-    send_report({.fault = EmulationFault::kCall,
-                 .is_note = true,
-                 .what = "an allocation of " + std::to_string(bytes) + " bytes: the device has " +
-                         std::to_string(most) +
-                         "; CONVLAB_EMU_MEMORY=MIB gives it more, as far as this machine has it"});
   *pointer = device_memory().allocate(bytes, kind);
+  const std::size_t most = device_model().memory_bytes;
+  const bool machine_is_full = bytes <= device_memory().free();
+  if (*pointer == nullptr && kind == MemoryKind::kDevice && (bytes > most || machine_is_full))
+    send_report(
+        {.fault = EmulationFault::kCall,
+         .is_note = true,
+         .what = "an allocation of " + std::to_string(bytes) + " bytes: " +
+                 (machine_is_full
+                      ? "this machine has not so much memory left; give the program smaller sizes"
+                      : "the device has " + std::to_string(most) +
+                            "; CONVLAB_EMU_MEMORY=MIB gives it more, as far as this machine has "
+                            "it")});
   note_allocation(static_cast<std::int64_t>(bytes));
   return record_error(*pointer == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }

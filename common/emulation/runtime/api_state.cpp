@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <iterator>
 #include <mutex>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -47,6 +49,15 @@ cudaError_t sticky_error() {
 
 cudaError_t begin_call(const char* function) {
   note_call(function);
+  if (in_kernel()) [[unlikely]] {  // it would wait for the kernel
+    std::array<char, 320> message;
+    std::snprintf(message.data(), message.size(),
+                  "%s is called in a kernel, and only the host may call it. (Does a parameter's "
+                  "destructor or copy constructor? On a GPU none runs in a kernel: hand over a "
+                  "pointer or a reference, and no object by value)",
+                  function);
+    fail_kernel(KernelFault::kLaunchFailure, message.data(), {});
+  }
   return sticky_error();
 }
 

@@ -74,6 +74,9 @@ Observer* observer = nullptr;
 void end_atomic() {
   if (observer != nullptr && in_kernel()) observer->end_atomic();
 }
+void observe_verification(const void* address) {
+  if (observer != nullptr && in_kernel()) observer->verify(address);
+}
 void observe_fence() {
   if (observer != nullptr && in_kernel()) observer->fence();
 }

@@ -11,6 +11,7 @@
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 
@@ -74,18 +75,15 @@ void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* func
     if (read_poison(bits, word) && ++count == 1) first = word;
   }
   if (count == 0) return;
-  const auto memory =
-      first.shared ? std::nullopt : device_memory().find_poisoned(first.object, first.offset);
-  std::string from = first.shared ? "shared memory" : "device memory";
-  if (memory)
-    from = "allocation " + std::to_string(memory->allocation) + " of " +
-           std::to_string(memory->bytes) + " bytes, " + std::to_string(first.offset) +
-           " bytes from its begin";
-  send_report({.fault = EmulationFault::kCall,
-               .is_note = true,
-               .what = std::string(function) + " brings " + std::to_string(count) +
-                       " numbers to the host that come from memory that nobody has written: " +
-                       from + " (docs/emulation.md)"});
+  std::string from = "device memory";
+  if (first.shared)
+    from = "the shared variable " + poisoned_variable(first.object, first.offset).variable;
+  else if (const auto memory = device_memory().find_poisoned(first.object, first.offset))
+    from = text_of(*memory);
+  refuse(cudaSuccess, std::string(function) + " brings " + std::to_string(count) +
+                          (count == 1 ? " number" : " numbers") +
+                          " to the host from memory that nobody has written: " + from +
+                          " (docs/emulation.md)");
 }
 
 }  // namespace

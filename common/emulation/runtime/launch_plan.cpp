@@ -262,7 +262,9 @@ cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
     const auto& cluster = attribute.val.clusterDim;
     if (attribute.id == cudaLaunchAttributeClusterDimension &&
         cluster.x * cluster.y * cluster.z != 1)
-      return refuse(cudaErrorNotSupported, "clusters of blocks cannot be emulated");
+      return refuse(cudaErrorNotSupported,
+                    "clusters of blocks cannot be emulated: let blocks meet in global memory, or "
+                    "in a cooperative launch");
   }
   return cudaSuccess;
 }

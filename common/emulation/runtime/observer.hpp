@@ -40,6 +40,8 @@ class Observer {
   virtual void begin_atomic(const void* address, std::size_t bytes, bool orders,
                             const void* place) = 0;
   virtual void end_atomic() = 0;
+  /// An atomic operation will find out whether what the thread has just read there is still true.
+  virtual void verify(const void* /*address*/) {}
   virtual void fence() = 0;
   /// What it did before is known to each thread that acquires the same object later.
   virtual void release(const void* object) = 0;

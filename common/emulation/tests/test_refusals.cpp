@@ -18,6 +18,7 @@ TEST_CASE("what cannot be emulated is refused with its line") {
                  "2: a __shared__ variable"));
   CHECK(contains(only_complaint("\n\ntexture<float, 1> t;"), "3: textures and surfaces"));
   CHECK(contains(only_complaint("float f() { return tex2D<float>(t, x, y); }"), "1: textures"));
+  CHECK(contains(only_complaint("int main() { cuInit(0); }"), "1: CUDA's driver API"));
   CHECK(contains(only_complaint("void f() {\n  k<<<1, 2;\n}"), "2: the launch has no >>>"));
   CHECK(
       contains(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));
@@ -133,6 +134,7 @@ TEST_CASE("what a kernel cannot have of the host is refused") {
                  "2: k is launched as a kernel but is none: write __global__ before it"));
   for (const std::string& fine : std::vector<std::string>{
            "const int n = 3;\n" + kernel + "p[n] = 1; }",
+           kernel + "int i = p[0]; if (i < 3 && p[1] > p[i]) p[i] = 1; }",
            "constexpr float w[2] = {1, 2};\n" + kernel + "p[0] = w[1]; }",
            "__constant__ float w[2];\n" + kernel + "p[0] = w[1]; }",
            "__device__ static int n = 1;\n" + kernel + "p[n] = 1; }",

@@ -178,8 +178,9 @@ TEST_CASE("launch bounds are checked wherever they come from") {
 }
 
 TEST_CASE("the header of a library that needs a GPU gets a name that says so") {
-  CHECK(rewritten("#include <cufft.h>\nint x;").text ==
-        "#include <cufft.h needs a GPU and cannot be emulated>\nint x;");
+  CHECK(
+      rewritten("#include <cufft.h>\nint x;").text ==
+      "#include <cufft.h needs a GPU and cannot be emulated: write a kernel in its place>\nint x;");
   CHECK(contains(rewritten("#  include <thrust/sort.h>\n").text, "<thrust/sort.h needs a GPU"));
   CHECK(contains(rewritten("#include <curand_kernel.h>\n").text, "<curand_kernel.h needs a GPU"));
   for (const char* fine :

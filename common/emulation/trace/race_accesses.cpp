@@ -172,6 +172,14 @@ void RaceDetector::end_atomic() {
   own_worker().in_atomic = false;
 }
 
+void RaceDetector::verify(const void* address) {
+  const Entry entry(*this);
+  auto& pending = worker_->pending;
+  if (pending && (pending->race.second.flags & kWrites) == 0 &&
+      pending->address == reinterpret_cast<std::uintptr_t>(address))
+    pending.reset();
+}
+
 void RaceDetector::begin_object(const void* object, std::size_t bytes) {
   const Entry entry(*this);
   const auto begin = reinterpret_cast<std::uintptr_t>(object);
@@ -302,7 +310,9 @@ bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t
     }
   }
   constexpr int kPlain = kAtomic | kByWarp;
-  if (!both_write || race.updates || ((before.flags | now.flags) & kPlain) != 0) {
+  const bool may_be_verified = (before.flags & kAtomic) != 0 && now.flags == 0;
+  if (!may_be_verified &&
+      (!both_write || race.updates || ((before.flags | now.flags) & kPlain) != 0)) {
     tell(race);
     return false;
   }
@@ -318,7 +328,9 @@ void RaceDetector::resolve_pending() {
   if (!worker_->pending) return;
   const Pending pending = *std::exchange(worker_->pending, std::nullopt);
   const void* const at = reinterpret_cast<const void*>(pending.address);
-  if (std::memcmp(pending.before.data(), at, pending.bytes) != 0) tell(pending.race);
+  if ((pending.race.second.flags & kWrites) == 0 ||
+      std::memcmp(pending.before.data(), at, pending.bytes) != 0)
+    tell(pending.race);
 }
 
 }  // namespace convlab::emulation

@@ -14,7 +14,7 @@
 // Not      Shuffles and votes. The products, loads and stores of fragments: any lane may touch any
 //          element, and lanes know nothing of each other afterwards. An atomic operation of CUDA
 //          C++ alone.
-// Pardons  Two writes that store the same value.
+// Pardons  Two writes that store the same value; a read that a compare-and-swap verifies at once.
 // Cost     A lookup and some comparisons for each access; 16 bytes of memory for each byte used.
 // Source   Flanagan and Freund, FastTrack, PLDI 2009; PTX ISA, Memory Consistency Model.
 
@@ -111,6 +111,7 @@ class RaceDetector final : public Observer {
   void begin_atomic(const void* address, std::size_t bytes, bool orders,
                     const void* place) override;
   void end_atomic() override;
+  void verify(const void* address) override;
   void fence() override;
   void release(const void* object) override;
   void acquire(const void* object) override;
@@ -204,7 +205,7 @@ class RaceDetector final : public Observer {
     std::uint64_t number = 0;
   };
   /// A write of an element that another thread has written, before it has happened: it may store
-  /// the same value.
+  /// the same value. Or a read of one that another thread changes atomically.
   struct Pending {
     std::uintptr_t address = 0;
     std::size_t bytes = 0;

@@ -264,6 +264,9 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-timed-phase-empty", "the convolution is not computed in the timed phase",
        "The op time is the time of convolve(), but here prolog() or epilog() does the work.",
        "Move the kernels into convolve(). prolog() allocates and copies in, epilog() copies out."},
+      {"E-converted", "prolog() brings the input into another form",
+       "prolog() rounds, unrolls or reorders the input, and the op time leaves this work out.",
+       "Do it in convolve(): then the op time tells what your convolution takes."},
       {"E-side-stream", "convolve() does not wait for a stream",
        "Kernels run in a non-blocking stream, and convolve() returns without waiting for it.",
        "Let the default stream wait for an event in that stream, or synchronise the stream in "

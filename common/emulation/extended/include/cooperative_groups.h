@@ -1,15 +1,13 @@
 #pragma once
 
-// Cooperative groups: the block, its tiles, and the lanes that run together.
-//
-// Not here: grid-wide synchronisation (blocks run one after another, so waiting for all of them
-// would never end) and tiles of more than a warp.
+// Cooperative groups: the grid, the block, its tiles, and the lanes that run together.
 
 #include <cstdint>
 #include <type_traits>
 
 #include "common/emulation/extended/lane_group.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
+#include "common/emulation/include/convlab_emulation/observer.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -25,7 +23,22 @@ inline unsigned block_size() {
 inline unsigned block_rank() {
   return static_cast<unsigned>(convlab::emulation::thread_rank());
 }
+
+/// Where the threads of a tile of several warps meet. Tile i of n in the largest block is number
+/// n + i, whatever its size.
+struct TileMemory {
+  static constexpr unsigned kLargestBlock = 1024;
+  struct Meeting {
+    unsigned arrived;
+    unsigned phase;
+  } meetings[kLargestBlock / 32];
+  const void* values[kLargestBlock];  ///< by rank in the block
+};
 }  // namespace detail
+
+/// Shared memory, which this_thread_block takes so that tiles may have more than 32 threads.
+template <unsigned kMaxBlockSize = detail::TileMemory::kLargestBlock>
+struct block_tile_memory : detail::TileMemory {};
 
 /// Any group whose kind is known at run time only: the block or lanes of one warp.
 class thread_group {
@@ -58,7 +71,9 @@ class thread_group {
 /// All threads of the block.
 class thread_block : public thread_group {
  public:
-  thread_block() {}  // no aggregate: a base with a protected constructor would be initialised by {}
+  explicit thread_block(detail::TileMemory* memory = nullptr) : memory_(memory) {}
+
+  [[nodiscard]] detail::TileMemory* memory() const { return memory_; }
 
   static void sync(CONVLAB_CALL_SITE) {
     convlab::emulation::block_barrier("thread_block::sync", false, site);
@@ -70,6 +85,9 @@ class thread_block : public thread_group {
   [[nodiscard]] static dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
   [[nodiscard]] static dim3 group_dim() { return blockDim; }
   [[nodiscard]] static dim3 dim_threads() { return blockDim; }
+
+ private:
+  detail::TileMemory* memory_;
 };
 
 /// All blocks of the launch.
@@ -148,19 +166,24 @@ class coalesced_group : public detail::warp_group {
   [[nodiscard]] unsigned meta_group_rank() const { return 0; }
 };
 
-/// kSize neighbouring lanes of a warp.
-template <unsigned kSize, class Parent = void>
-class thread_block_tile;
-
+namespace detail {
 template <unsigned kSize>
-class thread_block_tile<kSize, void> : public detail::warp_group {
-  static_assert(kSize != 0 && kSize <= 32 && (kSize & (kSize - 1)) == 0,
-                "a tile has 1, 2, 4, 8, 16 or 32 threads");
+LaneGroup lanes_of_tile() {
+  const auto lane = static_cast<unsigned>(convlab::emulation::lane_id());
+  const unsigned ones = kSize >= 32 ? 0xffffffffU : (1U << kSize % 32) - 1U;
+  return LaneGroup(ones << (lane - lane % kSize));
+}
+
+/// kSize neighbouring lanes of a warp.
+template <unsigned kSize>
+class narrow_tile : public warp_group {
   static constexpr int kWidth = static_cast<int>(kSize);
 
  public:
-  thread_block_tile(detail::LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
+  narrow_tile(LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
       : warp_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
+  narrow_tile(const thread_block& /*block*/, unsigned meta_rank, unsigned meta_size)
+      : narrow_tile(lanes_of_tile<kSize>(), meta_rank, meta_size) {}
 
   [[nodiscard]] static constexpr unsigned size() { return kSize; }
   [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
@@ -213,6 +236,99 @@ class thread_block_tile<kSize, void> : public detail::warp_group {
   unsigned meta_size_;
 };
 
+/// kSize neighbouring threads of a block, in several warps.
+template <unsigned kSize>
+class wide_tile {
+ public:
+  static constexpr bool kIsWide = true;
+
+  wide_tile(const thread_block& block, unsigned meta_rank, unsigned meta_size)
+      : memory_(block.memory()), meta_rank_(meta_rank), meta_size_(meta_size) {}
+
+  [[nodiscard]] static constexpr unsigned size() { return kSize; }
+  [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
+  [[nodiscard]] static unsigned thread_rank() { return block_rank() % kSize; }
+  [[nodiscard]] unsigned meta_group_rank() const { return meta_rank_; }
+  [[nodiscard]] unsigned meta_group_size() const { return meta_size_; }
+
+  void sync(CONVLAB_CALL_SITE) const {
+    if (memory_ == nullptr)
+      convlab::emulation::fail_kernel(
+          convlab::emulation::KernelFault::kLaunchFailure,
+          "a tile of more than 32 threads wants memory: __shared__ block_tile_memory<> memory; "
+          "this_thread_block(memory)",
+          site);
+    auto& meeting = memory_->meetings[TileMemory::kLargestBlock / kSize + block_rank() / kSize];
+    const unsigned phase = meeting.phase;
+    const void* const object = reinterpret_cast<const char*>(&meeting) + phase % 2;
+    convlab::emulation::observe_release(object);
+    if (++meeting.arrived == kSize) {
+      meeting.arrived = 0;
+      ++meeting.phase;
+      convlab::emulation::wake_sleepers(&meeting);
+    }
+    while (meeting.phase == phase)
+      convlab::emulation::sleep_until_woken("thread_block_tile::sync", &meeting, site);
+    convlab::emulation::observe_acquire(object);
+  }
+  template <class T>
+  T shfl(const T& value, unsigned rank, CONVLAB_CALL_SITE) const {
+    return exchange(
+        value, [&](const auto& of) { return of(rank % kSize); }, site);
+  }
+  int any(int predicate, CONVLAB_CALL_SITE) const {
+    return fold(
+        predicate != 0, [](int a, int b) { return a | b; }, site);
+  }
+  int all(int predicate, CONVLAB_CALL_SITE) const {
+    return fold(
+        predicate != 0, [](int a, int b) { return a & b; }, site);
+  }
+  /// operation over the values of all members, in their order.
+  template <class T, class Operation>
+  T fold(const T& value, const Operation& operation, CallSite site) const {
+    const auto sum_of_all = [&](const auto& of) {
+      T sum = of(0);
+      for (unsigned rank = 1; rank < kSize; ++rank) sum = operation(sum, of(rank));
+      return sum;
+    };
+    return exchange(value, sum_of_all, site);
+  }
+
+ private:
+  /// All members show each other their values.
+  template <class T, class Result>
+  T exchange(const T& value, const Result& result, CallSite site) const {
+    if (memory_ != nullptr) memory_->values[block_rank()] = &value;
+    sync(site);
+    const void* const* const values = memory_->values + block_rank() / kSize * kSize;
+    const T mine = result([&](unsigned rank) { return *static_cast<const T*>(values[rank]); });
+    sync(site);
+    return mine;
+  }
+
+  TileMemory* memory_;
+  unsigned meta_rank_;
+  unsigned meta_size_;
+};
+
+template <unsigned kSize>
+using any_tile = std::conditional_t<(kSize > 32), wide_tile<kSize>, narrow_tile<kSize>>;
+}  // namespace detail
+
+/// kSize neighbouring threads.
+template <unsigned kSize, class Parent = void>
+class thread_block_tile;
+
+template <unsigned kSize>
+class thread_block_tile<kSize, void> : public detail::any_tile<kSize> {
+  static_assert(kSize != 0 && kSize <= 1024 && (kSize & (kSize - 1)) == 0,
+                "the size of a tile is a power of two up to 1024");
+
+ public:
+  using detail::any_tile<kSize>::any_tile;
+};
+
 template <unsigned kSize, class Parent>
 class thread_block_tile : public thread_block_tile<kSize, void> {
  public:
@@ -222,7 +338,18 @@ class thread_block_tile : public thread_block_tile<kSize, void> {
 // Making groups.
 
 inline thread_block this_thread_block() {
-  return {};
+  return thread_block();
+}
+/// All threads of the block call it.
+template <unsigned kMaxBlockSize>
+thread_block this_thread_block(block_tile_memory<kMaxBlockSize>& memory, CONVLAB_CALL_SITE) {
+  convlab::emulation::block_barrier("this_thread_block", false, site);
+  if (detail::block_rank() == 0) {
+    convlab::emulation::observe_object(&memory, sizeof memory);
+    for (auto& meeting : memory.meetings) meeting = {};
+  }
+  convlab::emulation::block_barrier("this_thread_block", false, site);
+  return thread_block(&memory);
 }
 inline grid_group this_grid() {
   return {};
@@ -236,19 +363,9 @@ inline thread_block_tile<1> this_thread() {
   return {detail::LaneGroup(1U << convlab::emulation::lane_id()), 0, 1};
 }
 
-namespace detail {
 template <unsigned kSize>
-LaneGroup lanes_of_tile() {
-  const auto lane = static_cast<unsigned>(convlab::emulation::lane_id());
-  const unsigned ones = kSize >= 32 ? 0xffffffffU : (1U << kSize % 32) - 1U;
-  return LaneGroup(ones << (lane - lane % kSize));
-}
-}  // namespace detail
-
-template <unsigned kSize>
-thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& /*block*/) {
-  return {detail::lanes_of_tile<kSize>(), detail::block_rank() / kSize,
-          (detail::block_size() + kSize - 1) / kSize};
+thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& block) {
+  return {block, detail::block_rank() / kSize, (detail::block_size() + kSize - 1) / kSize};
 }
 template <unsigned kSize, unsigned kParentSize, class Grandparent>
 thread_block_tile<kSize, thread_block_tile<kParentSize, Grandparent>> tiled_partition(

@@ -195,6 +195,21 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
                   });
 }
 
+// The memory of a graph is allocated with its node, like any other.
+cudaError_t cudaDeviceGetGraphMemAttribute(int /*device*/, cudaGraphMemAttributeType /*attribute*/,
+                                           void* /*value*/) {
+  return refuse(cudaErrorNotSupported,
+                "cudaDeviceGetGraphMemAttribute: graphs have no memory of their own here; "
+                "cudaMemGetInfo counts theirs, too");
+}
+cudaError_t cudaDeviceSetGraphMemAttribute(int /*device*/, cudaGraphMemAttributeType /*attribute*/,
+                                           void* /*value*/) {
+  return accept(__func__);
+}
+cudaError_t cudaDeviceGraphMemTrim(int /*device*/) {
+  return accept(__func__);
+}
+
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* before, std::size_t count,
                                        cudaGraph_t child) {

@@ -58,6 +58,23 @@ __global__ void tiles(unsigned* results) {
   results[block.thread_rank()] = result;
 }
 
+template <unsigned kSize>
+__global__ void wide_tiles(unsigned* results) {
+  __shared__ cg::block_tile_memory<256> memory;
+  const cg::thread_block block = cg::this_thread_block(memory);
+  const auto tile = cg::tiled_partition<kSize>(block);
+  unsigned value = scramble(block.thread_rank());
+  unsigned result =
+      chain(tile.thread_rank(), tile.size(), tile.meta_group_rank(), tile.meta_group_size());
+  for (unsigned round = 0; round < 3 + tile.meta_group_rank(); ++round) {
+    value = cg::reduce(tile, value + round, cg::plus<unsigned>()) + tile.thread_rank();
+    result = chain(result, tile.shfl(value, 40), tile.any(value % 64 == 0) != 0 ? 1U : 0U,
+                   tile.all(value % 64 == 0) != 0 ? 1U : 0U);
+    tile.sync();
+  }
+  results[block.thread_rank()] = result;
+}
+
 __device__ float sum_of_tile(cg::thread_block_tile<16> tile, float value) {
   for (unsigned offset = tile.size() / 2; offset > 0; offset /= 2) {
     value += tile.shfl_down(value, offset);
@@ -126,19 +143,19 @@ __global__ void rounds(unsigned* a, unsigned* b, unsigned count) {
 
 constexpr const char* kGroup = "cooperative groups";
 
-const Register kWholeGrid{kGroup, "the whole grid", [] {
-                            unsigned count = 5000;
-                            std::vector<unsigned> values;
-                            for (unsigned i = 0; i < count; ++i) values.push_back(mix(i));
-                            DeviceArray<unsigned> a(values);
-                            DeviceArray<unsigned> b(count);
-                            unsigned* pointers[] = {a.data(), b.data()};
-                            void* arguments[] = {&pointers[0], &pointers[1], &count};
-                            require(cudaLaunchCooperativeKernel((void*)rounds, dim3(20), dim3(96),
-                                                                arguments),
-                                    "cudaLaunchCooperativeKernel");
-                            return a.bits();
-                          }};
+const Register kWholeGrid{
+    kGroup, "the whole grid", [] {
+      unsigned count = 5000;
+      std::vector<unsigned> values;
+      for (unsigned i = 0; i < count; ++i) values.push_back(mix(i));
+      DeviceArray<unsigned> a(values);
+      DeviceArray<unsigned> b(count);
+      unsigned* pointers[] = {a.data(), b.data()};
+      void* arguments[] = {&pointers[0], &pointers[1], &count};
+      require(cudaLaunchCooperativeKernel((void*)rounds, dim3(20), dim3(96), arguments),
+              "cudaLaunchCooperativeKernel");
+      return a.bits();
+    }};
 
 const Register kPlaces{kGroup, "places in block and grid",
                        [] { return results_of(places, dim3(3, 2), dim3(8, 6, 2), 6 * 96); }};
@@ -154,6 +171,11 @@ const Register kTiles32{kGroup, "tiles of 32 threads", &run_tiles<32>};
 const Register kTiles16{kGroup, "tiles of 16 threads", &run_tiles<16>};
 const Register kTiles8{kGroup, "tiles of 8 threads", &run_tiles<8>};
 const Register kTiles4{kGroup, "tiles of 4 threads", &run_tiles<4>};
+
+const Register kWide64{kGroup, "tiles of 64 threads",
+                       [] { return results_of(wide_tiles<64>, 1, 256, 256); }};
+const Register kWide128{kGroup, "tiles of 128 threads",
+                        [] { return results_of(wide_tiles<128>, 1, 256, 256); }};
 
 const Register kNested{kGroup, "tiles of tiles, groups of a size known at run time",
                        [] { return results_of(nested_tiles, 1, 128, 128); }};

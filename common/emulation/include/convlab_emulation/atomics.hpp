@@ -71,6 +71,7 @@ template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, l
                                                              unsigned long long, unsigned short>>
 [[gnu::always_inline]] inline T atomicCAS(T* address, convlab::emulation::AsIs<T> compare,
                                           convlab::emulation::AsIs<T> value) {
+  convlab::emulation::observe_verification(address);
   return convlab::emulation::atomic_update(address,
                                            [=](T old) { return old == compare ? value : old; });
 }

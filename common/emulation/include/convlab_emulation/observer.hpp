@@ -13,6 +13,8 @@ namespace convlab::emulation {
 /// @param orders  it also acquires and releases, as those of libcu++ do
 void begin_atomic(const void* address, std::size_t bytes, bool orders);
 void end_atomic();
+/// A compare-and-swap will find out whether what the thread has just read there is still true.
+void observe_verification(const void* address);
 
 void observe_fence();
 /// What the thread did before is known to each thread that acquires the same object later.

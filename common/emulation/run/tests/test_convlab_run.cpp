@@ -67,8 +67,52 @@ int main() {
   add<<<1, 1>>>(x, y);
   cudaMemcpy(&result, y, 4, cudaMemcpyDeviceToHost);
 })");
-  CHECK(
-      contains(program.run().out, "from memory that nobody has written: allocation 1 of 4 bytes"));
+  const std::string report = program.run().out;
+  CHECK(contains(report, "brings 1 number to the host"));
+  CHECK(contains(report, "nobody has written: 0 bytes into allocation 1 of 4 bytes"));
+  CHECK(contains(report, "program.cu:7"));
+}
+
+TEST_CASE("convlab-run: lanes that count on volatile are told, in shared and in global memory") {
+  const auto sum = [](const std::string& memory) {
+    return Program(R"(__global__ void sum(volatile int* g) {
+  __shared__ volatile int s[32];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x < 16) )" +
+                   memory + R"([threadIdx.x] += )" + memory + R"([threadIdx.x + 8];
+}
+int main() {
+  int* g;
+  cudaMalloc(&g, 128);
+  cudaMemset(g, 0, 128);
+  sum<<<1, 32>>>(g);
+  return cudaDeviceSynchronize();
+})");
+  };
+  for (const char* memory : {"s", "g"}) {
+    const std::string report = sum(memory).run().out;
+    CHECK(contains(report, "race in kernel sum"));
+    CHECK(contains(report, "program.cu:5"));
+    CHECK(contains(report, "__syncwarp() belongs between the two lines"));
+  }
+  CHECK(sum("s").run("", "--no-races ").out.empty());
+}
+
+TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
+  const Program program(R"(struct Array {
+  int* p = nullptr;
+  ~Array() { cudaFree(p); }
+};
+__global__ void use(Array a) {}
+int main() {
+  Array a;
+  use<<<1, 1>>>(a);
+  return cudaDeviceSynchronize() != cudaSuccess;
+})");
+  const auto result = program.run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "cudaFree is called in a kernel, and only the host may call it"));
 }
 
 TEST_CASE("convlab-run: assert counts, and the same report is printed three times") {

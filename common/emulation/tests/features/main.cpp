@@ -126,7 +126,6 @@ constexpr Refusal kRefusals[] = {
     {"inline PTX beyond the rows above", "error of the compiler in its line"},
     {"textures and surfaces", "error with file and line"},
     {"dynamic parallelism", "error with file and line"},
-    {"grid-wide synchronisation", "error with file and line"},
     {"clusters of blocks", "`cudaErrorNotSupported` and a report"},
     {"`cudaArray_t`", "`cudaErrorNotSupported` and a report"},
     {"a function of the host called in a kernel", "error with file and line, as from nvcc"},

@@ -18,6 +18,21 @@ using convlab::emulation::Pair;
 // ---- between blocks -----------------------------------------------------------------------------
 
 template <bool kRight>
+__global__ void sum_by_compare_and_swap(float* data) {
+  auto* const sum = reinterpret_cast<int*>(data);
+  if (threadIdx.x != 0) return;
+  int old = *sum;  // first
+  if constexpr (kRight) {
+    for (int assumed = ~old; assumed != old;) {
+      assumed = old;
+      old = atomicCAS(sum, assumed, assumed + 1);
+    }
+  } else {
+    atomicExch(sum, old + 1);  // second
+  }
+}
+
+template <bool kRight>
 __global__ void neighbour_block(float* data) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   float* const to = kRight ? data + kBlocks * kThreads : data;
@@ -165,6 +180,7 @@ void stream_beside_the_default(void* memory) {
 std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
   return {
       KERNEL(neighbour_block, float, kBlocks, kThreads, kGrid),
+      KERNEL(sum_by_compare_and_swap, float, kBlocks, kThreads, kGrid),
       WITH_FLAG(last_block),
       WITH_FLAG(all_fence_then_ticket),
       WITH_FLAG(flag_between_blocks).only_forward(),
