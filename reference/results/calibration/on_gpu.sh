@@ -4,10 +4,11 @@
 #     reference/results/calibration/on_gpu.sh OUTPUT_FOLDER STEP...
 #
 # Steps: build, racecheck (the seeded races, all reference stages), counters (Nsight Compute, one
-# image), limits (the same with 10 000 images). Writes a file for each stage.
+# image), limits (what limits each kernel with 1000 images; it needs the programs of `programs` or,
+# built elsewhere, in the folder BINARIES). Writes a file for each stage.
 set -uo pipefail
 if (($# < 2)); then
-  sed -n '2,8s/^# \{0,1\}//p' "$0"
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
   exit 2
 fi
 mkdir -p "$1" || exit 3
@@ -15,12 +16,18 @@ output=$(cd "$1" && pwd)
 shift
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit 3
 build=build/calibration
+binaries=${BINARIES:-$build/bin}
 here=reference/results/calibration
+export CONVLAB_HOME=$PWD
 
-build() {
+programs() {
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES=native \
     -DCONVLAB_TESTS=OFF -DCONVLAB_BENCHMARKS=OFF &&
-    cmake --build "$build" --target m2-reference m3-reference m4-reference m4 convlab_custom_submission_parts &&
+    cmake --build "$build" --target m2-reference m3-reference m4-reference
+} >"$output/programs.log" 2>&1
+
+build() {
+  programs && cmake --build "$build" --target m4 convlab_custom_submission_parts &&
     nvcc -std=c++20 -O2 -arch=native -I . -o "$build/racecheck_pairs" "$here/racecheck_pairs.cu" \
       common/emulation/trace/tests/race_pairs_*.cu
 } >"$output/build.log" 2>&1
@@ -29,7 +36,7 @@ build() {
 stages() {
   local milestone
   for milestone in m2 m3 m4; do
-    "$build/bin/$milestone-reference" --list | grep -v "left out" | while read -r stage _; do
+    "$binaries/$milestone-reference" --list | grep -v "left out" | while read -r stage _; do
       echo "$milestone-reference $stage"
     done
   done
@@ -48,7 +55,7 @@ racecheck() {
       echo "check pair.$name.right $build/racecheck_pairs $name 1"
     done
     stages | while read -r program stage; do
-      echo "check $program.$stage $build/bin/$program 2 --stage $stage --device gpu --repeats 1"
+      echo "check $program.$stage $binaries/$program 2 --stage $stage --device gpu --repeats 1"
     done
   } | xargs -P "$(nproc)" -I{} bash -c {}
 }
@@ -72,7 +79,7 @@ profile() {
   mkdir -p "$output/$folder"
   stages | while read -r program stage; do
     timeout 60 ncu --csv --page raw --print-kernel-base function --clock-control none \
-      --launch-count 60 -k "$kernels" "$@" "$build/bin/$program" "$batch" --stage "$stage" --device gpu \
+      --launch-count 60 -k "$kernels" "$@" "$binaries/$program" "$batch" --stage "$stage" --device gpu \
       --repeats 1 >"$output/$folder/$stage.csv" 2>"$output/$folder/$stage.log" </dev/null
   done
 }
@@ -111,10 +118,20 @@ counters() {
   done
 }
 
+# Each kernel twice: the program warms up. About four seconds for a stage.
 limits() {
-  profile limits 10000 --section SpeedOfLight --section WarpStateStats --section Occupancy \
-    --section LaunchStats --section SchedulerStats --section ComputeWorkloadAnalysis \
-    --section MemoryWorkloadAnalysis
+  local sums="gpu__time_duration dram__bytes_read dram__bytes_write lts__t_sectors
+ l1tex__data_pipe_lsu_wavefronts l1tex__data_pipe_lsu_wavefronts_mem_shared idc__requests
+ smsp__inst_executed smsp__inst_issued sm__inst_executed_pipe_alu sm__inst_executed_pipe_fma
+ sm__inst_executed_pipe_fmaheavy sm__inst_executed_pipe_fp16 sm__inst_executed_pipe_lsu
+ sm__inst_executed_pipe_tensor sm__inst_executed_pipe_tensor_op_hmma
+ sm__inst_executed_pipe_tensor_op_gmma sm__inst_executed_pipe_uniform sm__inst_executed_pipe_xu
+ sm__inst_executed_pipe_adu sm__inst_executed_pipe_cbu smsp__sass_thread_inst_executed_op_ffma_pred_on
+ smsp__sass_thread_inst_executed_op_hfma_pred_on smsp__sass_thread_inst_executed_op_fadd_pred_on
+ smsp__sass_thread_inst_executed_op_fmul_pred_on"
+  profile limits 1000 --metrics "$(suffixed sum "$sums")" --section SpeedOfLight \
+    --section WarpStateStats --section Occupancy --section LaunchStats --section SchedulerStats \
+    --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis
 }
 
 for step in "$@"; do
