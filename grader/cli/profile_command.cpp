@@ -68,21 +68,6 @@ std::vector<Estimate> estimates_of(const StageCounts& counts, const SourceText& 
   return estimates;
 }
 
-nlohmann::ordered_json estimates_json(const std::vector<Estimate>& estimates) {
-  nlohmann::ordered_json json;
-  for (const Estimate& each : estimates) {
-    nlohmann::ordered_json limits;
-    for (const LimitTime& limit : each.limits) limits[limit.name] = limit.seconds / each.seconds;
-    json.push_back({{"gpu", each.gpu},
-                    {"tested", each.is_tested},
-                    {"batch", kEstimatedBatch},
-                    {"op_ms", {each.low * 1e3, each.high * 1e3}},
-                    {"limited_by", limited_by(each)},
-                    {"limits", limits}});
-  }
-  return json;
-}
-
 void print_json(const StageCounts& counts, const SourceText& sources,
                 const std::vector<Estimate>& estimates) {
   nlohmann::ordered_json json = {{"stage", counts.stage.id},
@@ -95,29 +80,16 @@ void print_json(const StageCounts& counts, const SourceText& sources,
   }
   const std::vector<KernelWork> work = work_of(counts, sources);
   for (const KernelCounts& kernel : kernels_of(counts, sources)) {
-    const KernelWork& its = work[json["kernels"].size()];
     json["kernels"].push_back({{"kernel", kernel.launch.kernel},
                                {"launches", kernel.launches},
                                {"grid", kernel.launch.grid},
                                {"block", kernel.launch.block},
                                {"tensor_multiply_adds", kernel.tensor_multiply_adds},
                                {"requests", requests_json(kernel)},
-                               {"work",
-                                {{"dram_bytes", its.dram_bytes},
-                                 {"global_requests", its.global_requests},
-                                 {"global_passes", its.global_passes},
-                                 {"shared_requests", its.shared_requests},
-                                 {"shared_passes", its.shared_passes},
-                                 {"constant_words", its.constant_words},
-                                 {"multiply_warps", its.multiply_warps},
-                                 {"tensor_multiply_adds", its.tensor_multiply_adds},
-                                 {"barriers", its.barriers},
-                                 {"warps", its.warps},
-                                 {"block_warps", its.block_warps},
-                                 {"shared_bytes", its.shared_bytes},
-                                 {"launches", its.launches}}}});
+                               {"work", work[json["kernels"].size()]}});
   }
-  json["estimates"] = estimates_json(estimates);
+  json["estimated_batch"] = kEstimatedBatch;
+  json["estimates"] = estimates;
   json["estimate_error"] = estimate_model().error;
   std::cout << json.dump(2) << "\n";
 }

@@ -129,13 +129,13 @@ std::vector<Occupancy> occupancy_of(const KernelCounts& kernel) {
   std::vector<Occupancy> all;
   std::string capability;
   for (const Gpu& gpu : published_gpus()) {
-    const std::string ending = " (" + gpu.multiprocessor.capability + ")";
-    if (gpu.multiprocessor.capability == capability) {
+    const std::string ending = " (" + gpu.capability + ")";
+    if (gpu.capability == capability) {
       std::string& gpus = all.back().gpus;
       gpus.insert(gpus.size() - ending.size(), ", " + gpu.name);
       continue;
     }
-    capability = gpu.multiprocessor.capability;
+    capability = gpu.capability;
     const auto resident = resident_blocks(gpu.multiprocessor, warps, shared_bytes_of(kernel));
     Occupancy occupancy{
         .gpus = gpu.name + ending,

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
@@ -102,50 +101,64 @@ Ceilings ceilings_of(const KernelWork& work, Precision precision, const Gpu& gpu
                      const EstimateModel& model, double batch) {
   constexpr double kSchedulers = 4.0;
   constexpr double kOperations = 2.0;  // of a multiply-add
-  const double clocks = gpu.clock * gpu.multiprocessors;
-  const int resident =
-      std::max(1, resident_blocks(gpu.multiprocessor, static_cast<int>(work.block_warps),
-                                  static_cast<std::int64_t>(work.shared_bytes))
-                      .blocks);
-  const double warps = std::clamp(work.warps * batch, 1.0,
-                                  std::max(1.0, gpu.multiprocessors * resident * work.block_warps));
-  const double tensor =
-      is_tf32(precision) ? gpu.tf32_tensor_per_second : gpu.fp16_tensor_per_second;
+  constexpr double kMega = 1e6;
+  constexpr double kGiga = 1e9;
+  constexpr double kTera = 1e12;
+  const double clock = gpu.clock_mhz * kMega;
+  const double clocks = clock * gpu.multiprocessors;
+  const auto resident = resident_blocks(gpu.multiprocessor, static_cast<int>(work.block_warps),
+                                        static_cast<std::int64_t>(work.shared_bytes));
+  const double warps = std::clamp(
+      work.warps * batch, 1.0,
+      gpu.multiprocessors * std::max(1, resident.blocks) * std::max(1.0, work.block_warps));
+  const double tensor_tflops = is_tf32(precision) ? gpu.tf32_tensor_tflops : gpu.fp16_tensor_tflops;
   const double instructions = model.global_request * work.global_requests +
                               model.shared_request * work.shared_requests +
                               model.constant_word * work.constant_words;
-  return {batch * model.memory * work.dram_bytes / gpu.bytes_per_second,
+  return {batch * model.memory * work.dram_bytes / (gpu.dram_gb_per_s * kGiga),
           batch * work.global_passes / clocks,
           batch * work.shared_passes / clocks,
           batch * (model.multiply * work.multiply_warps * kLanesOfWarp * kOperations /
-                       gpu.fp32_per_second +
+                       (gpu.fp32_tflops * kTera) +
                    instructions / (kSchedulers * clocks)),
-          batch * model.tensor * work.tensor_multiply_adds * kOperations / tensor,
+          batch * model.tensor * work.tensor_multiply_adds * kOperations / (tensor_tflops * kTera),
           batch * model.latency * (work.global_requests + work.shared_requests + work.barriers) /
-              (warps * gpu.clock),
+              (warps * clock),
           model.launch * work.launches};
 }
 
 }  // namespace
 
+void json_fields(JsonFields& fields, KernelWork& work) {
+  fields("kernel", work.kernel, "dram_bytes", work.dram_bytes, "global_requests",
+         work.global_requests, "global_passes", work.global_passes, "shared_requests",
+         work.shared_requests, "shared_passes", work.shared_passes, "constant_words",
+         work.constant_words, "multiply_warps", work.multiply_warps, "tensor_multiply_adds",
+         work.tensor_multiply_adds, "barriers", work.barriers, "warps", work.warps, "block_warps",
+         work.block_warps, "shared_bytes", work.shared_bytes, "launches", work.launches);
+}
+
+static void json_fields(JsonFields& fields, EstimateModel& model) {
+  fields("memory", model.memory, "multiply", model.multiply, "tensor", model.tensor,
+         "global_request", model.global_request, "shared_request", model.shared_request,
+         "constant_word", model.constant_word, "latency", model.latency, "launch", model.launch,
+         "power", model.power, "low", model.low, "high", model.high, "error", model.error, "tested",
+         model.tested);
+}
+
+static void json_fields(JsonFields& fields, LimitTime& limit) {
+  fields("name", limit.name, "seconds", limit.seconds);
+}
+
+void json_fields(JsonFields& fields, Estimate& estimate) {
+  fields("gpu", estimate.gpu, "tested", estimate.is_tested, "seconds", estimate.seconds, "low",
+         estimate.low, "high", estimate.high, "limits", estimate.limits);
+}
+
 const EstimateModel& estimate_model() {
-  static const EstimateModel model = [] {
+  static const auto model = [] {
     const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
-    const auto json = nlohmann::json::parse(read_text(course / "grader/measure/estimate.json"));
-    const auto& constants = json.at("constants");
-    return EstimateModel{.memory = constants.at("memory"),
-                         .multiply = constants.at("multiply"),
-                         .tensor = constants.at("tensor"),
-                         .global_request = constants.at("global_request"),
-                         .shared_request = constants.at("shared_request"),
-                         .constant_word = constants.at("constant_word"),
-                         .latency = constants.at("latency"),
-                         .launch = constants.at("launch"),
-                         .power = constants.at("power"),
-                         .low = json.at("low"),
-                         .high = json.at("high"),
-                         .error = json.at("error"),
-                         .tested = json.at("tested")};
+    return Json::parse(read_text(course / "grader/measure/estimate.json")).get<EstimateModel>();
   }();
   return model;
 }

@@ -3,10 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "common/result/json_fields.hpp"
 #include "grader/measure/gpus.hpp"
 #include "grader/measure/stage_counts.hpp"
 
 namespace convlab::grader {
+
+using convlab::from_json;
+using convlab::to_json;
 
 /// What one kernel asks of a GPU for each image of the batch.
 struct KernelWork {
@@ -25,6 +29,8 @@ struct KernelWork {
   double shared_bytes = 0.0;  ///< of a block
   double launches = 0.0;      ///< for the whole batch
 };
+
+void json_fields(JsonFields& fields, KernelWork& work);
 
 /// One for each kernel, in the order of their launches. Multiply-adds outside tensor cores are not
 /// counted: the kernel with the most loads makes those that the convolution needs.
@@ -57,7 +63,7 @@ struct LimitTime {
   double seconds = 0.0;
 };
 
-/// The op time on a GPU on which nothing was measured.
+/// The op time in seconds on a GPU on which nothing was measured.
 struct Estimate {
   std::string gpu{};
   bool is_tested = false;  ///< the model was compared with op times on this GPU
@@ -66,6 +72,8 @@ struct Estimate {
   double high = 0.0;
   std::vector<LimitTime> limits{};  ///< the longest first
 };
+
+void json_fields(JsonFields& fields, Estimate& estimate);
 
 /// t = Σ over kernels of (Σ ceiling^power)^(1/power), and the launches.
 Estimate estimate(const std::vector<KernelWork>& work, Precision precision, const Gpu& gpu,

@@ -8,23 +8,23 @@ namespace convlab::grader {
 
 /// What one streaming multiprocessor holds.
 struct MultiprocessorLimits {
-  std::string capability{};  ///< "8.6"
   int threads = 0;
   int blocks = 0;
-  std::int64_t shared_bytes = 0;
-  std::int64_t reserved_bytes = 0;  ///< of shared memory, for each block
+  int shared_kib = 0;
+  int reserved_kib = 0;  ///< of shared memory, for each block
 };
 
 /// The published limits of a GPU; gpus.json names the source of each.
 struct Gpu {
   std::string name{};
+  std::string capability{};  ///< "8.6"
   MultiprocessorLimits multiprocessor{};
-  double multiprocessors = 0.0;
-  double clock = 0.0;  ///< Hz
-  double bytes_per_second = 0.0;
-  double fp32_per_second = 0.0;
-  double fp16_tensor_per_second = 0.0;
-  double tf32_tensor_per_second = 0.0;  ///< as FP16 if the GPU has no TF32
+  int multiprocessors = 0;
+  double clock_mhz = 0.0;
+  double dram_gb_per_s = 0.0;
+  double fp32_tflops = 0.0;
+  double fp16_tensor_tflops = 0.0;
+  double tf32_tensor_tflops = 0.0;  ///< as FP16 if the GPU has no TF32
 };
 
 /// All in gpus.json, those of one capability side by side.

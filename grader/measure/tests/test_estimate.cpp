@@ -1,5 +1,4 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "common/base/testing/catch.hpp"
 #include "common/base/whole_file.hpp"
@@ -26,13 +25,13 @@ EstimateModel plain() {
 // A clock of 1 Hz, so that a pass takes a second on one of two multiprocessors.
 Gpu slow() {
   return {.name = "slow",
-          .multiprocessor = {.threads = 64, .blocks = 4, .shared_bytes = 1000},
-          .multiprocessors = 2.0,
-          .clock = 1.0,
-          .bytes_per_second = 100.0,
-          .fp32_per_second = 64.0,
-          .fp16_tensor_per_second = 1000.0,
-          .tf32_tensor_per_second = 500.0};
+          .multiprocessor = {.threads = 64, .blocks = 4, .shared_kib = 1},
+          .multiprocessors = 2,
+          .clock_mhz = 1e-6,
+          .dram_gb_per_s = 100e-9,
+          .fp32_tflops = 64e-12,
+          .fp16_tensor_tflops = 1000e-12,
+          .tf32_tensor_tflops = 500e-12};
 }
 
 double limit_of(const Estimate& estimate, const std::string& name) {
@@ -111,11 +110,11 @@ TEST_CASE("estimate: every published GPU has all numbers, and the model its cons
   CHECK(gpus.size() == 9);
   for (const Gpu& gpu : gpus) {
     INFO(gpu.name);
-    CHECK(gpu.multiprocessors > 0.0);
-    CHECK(gpu.bytes_per_second > 1e11);
-    CHECK(gpu.tf32_tensor_per_second > 0.0);
+    CHECK(gpu.multiprocessor.shared_kib > 0);
+    CHECK(gpu.dram_gb_per_s > 100.0);
+    CHECK(gpu.tf32_tensor_tflops > 0.0);
     // 64 or 128 lanes a multiprocessor, as far as the peak is rounded.
-    const double lanes = gpu.fp32_per_second / (2.0 * gpu.clock * gpu.multiprocessors);
+    const double lanes = gpu.fp32_tflops / (2e-6 * gpu.clock_mhz * gpu.multiprocessors);
     CHECK((std::abs(lanes - 64.0) < 1.0 || std::abs(lanes - 128.0) < 1.5));
   }
   CHECK_THROWS_WITH(find_gpu("T5"), Catch::Matchers::ContainsSubstring("T4"));
@@ -129,28 +128,11 @@ TEST_CASE("estimate: every published GPU has all numbers, and the model its cons
 
 TEST_CASE("estimate: the model is the one that was fitted") {
   const std::string root = CONVLAB_SOURCE_DIR;
-  const auto read = [&](const char* file) {
-    return nlohmann::json::parse(read_text(root + "/" + file));
-  };
+  const auto read = [&](const char* file) { return Json::parse(read_text(root + "/" + file)); };
   const auto asked = read("reference/results/calibration/work.json");
   const auto examples = read("grader/measure/estimate.json").at("examples");
   for (const auto& [stage, times] : examples.items()) {
-    std::vector<KernelWork> work;
-    for (const auto& kernel : asked.at(stage).at("kernels")) {
-      work.push_back({.dram_bytes = kernel.at("dram_bytes"),
-                      .global_requests = kernel.at("global_requests"),
-                      .global_passes = kernel.at("global_passes"),
-                      .shared_requests = kernel.at("shared_requests"),
-                      .shared_passes = kernel.at("shared_passes"),
-                      .constant_words = kernel.at("constant_words"),
-                      .multiply_warps = kernel.at("multiply_warps"),
-                      .tensor_multiply_adds = kernel.at("tensor_multiply_adds"),
-                      .barriers = kernel.at("barriers"),
-                      .warps = kernel.at("warps"),
-                      .block_warps = kernel.at("block_warps"),
-                      .shared_bytes = kernel.at("shared_bytes"),
-                      .launches = kernel.at("launches")});
-    }
+    const auto work = asked.at(stage).at("kernels").get<std::vector<KernelWork>>();
     const Precision precision = parse_precision(asked.at(stage).at("precision").get<std::string>());
     for (std::size_t i = 0; i < times.size(); ++i) {
       INFO(stage << " on " << published_gpus()[i].name);

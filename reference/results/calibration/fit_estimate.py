@@ -57,7 +57,7 @@ def ceilings(work, precision, gpu, batch, c):
     clocks = clock * gpu["multiprocessors"]
     warps = max(1, min(work["warps"] * batch,
                        gpu["multiprocessors"] * max(1, blocks) * work["block_warps"]))
-    has_tf32 = precision.startswith("tf32") and gpu["tf32_tensor_tflops"]
+    has_tf32 = precision.startswith("tf32") and "tf32_tensor_tflops" in gpu
     tensor = gpu["tf32_tensor_tflops" if has_tf32 else "fp16_tensor_tflops"] * 1e12
     instructions = (c["global_request"] * work["global_requests"] +
                     c["shared_request"] * work["shared_requests"] +
@@ -95,8 +95,7 @@ def count(build):
             found = json.loads(done.stdout)
             stages[f"{stage} {layer}"] = {
                 "precision": found["precision"],
-                "kernels": [{"kernel": kernel["kernel"], **kernel["work"]}
-                            for kernel in found["kernels"]]}
+                "kernels": [kernel["work"] for kernel in found["kernels"]]}
     write_lines(here / "work.json", stages)
 
 
@@ -299,7 +298,7 @@ error = (f"The range holds 90 % of {len(one)} op times of the reference stages o
          "H100, where nothing was fitted.")
 (root / "grader/measure/estimate.json").write_text(json.dumps(
     {"about": "Written by reference/results/calibration/fit_estimate.py; docs/profile.md explains it.",
-     "constants": constants, "low": round(low, 3), "high": round(high, 3), "error": error,
+     **constants, "low": round(low, 3), "high": round(high, 3), "error": error,
      "tested": ["H200", "H100"],
      # A test compares the model in C++ with this one.
      "examples": {key: [1e3 * seconds(work[key], GPUS[gpu], 1000, constants) for gpu in GPUS]
