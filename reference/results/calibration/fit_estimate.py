@@ -3,8 +3,8 @@
 
     reference/results/calibration/fit_estimate.py [--count BUILD_FOLDER] [--limits GPU FOLDER]
 
-Fits on the op times of the H200 in reference/results, leaving out a family of stages at a time, then
-half of the families; tests on the H100. Writes grader/measure/estimate.json and the tables of
+Fits on the op times of the H200 in reference/results, leaving out a family of stages at a time,
+then half of the families; tests on the H100. Writes grader/measure/estimate.json and the tables of
 docs/profile.md. --count renews work.json, what each stage asks for (no GPU, ten minutes on two
 cores); --limits makes GPU.limits.json from the output of on_gpu.sh's step `limits`.
 """
@@ -24,14 +24,15 @@ results = root / "reference/results"
 # Stages that share most of their code. Left out: those that call a library, whose code for tensor
 # cores has a stand-in on the emulated device, or whose op time has copies in it (streams).
 FAMILIES = ["baseline channel-reduction-tree channel-reduction-atomics", "tiled-shared",
-            "constant-memory tiled-constant", "restrict-unroll", "im2col-gemm fused-gemm index-reuse",
-            "register-tiled", "per-layer cuda-graph multi-gpu",
+            "constant-memory tiled-constant", "restrict-unroll",
+            "im2col-gemm fused-gemm index-reuse", "register-tiled",
+            "per-layer cuda-graph multi-gpu",
             "tensor-cores-fp16 tensor-cores-tf32 mma-ptx", "half half2",
             "thread-coarsening sweep-tuned", "shuffle-cache", "winograd",
             "persistent double-buffered", "direct-fp32"]
 FAMILY = {stage: family for family in FAMILIES for stage in family.split()}
-MILESTONE = {"baseline": "m2", "tiled-shared": "m3", "constant-memory": "m3", "tiled-constant": "m3",
-             "restrict-unroll": "m3"}
+MILESTONE = {"baseline": "m2", "tiled-shared": "m3", "constant-memory": "m3",
+             "tiled-constant": "m3", "restrict-unroll": "m3"}
 
 # Not fitted: the published limits over those that convlab measures (the files of the H200).
 MEASURED = {"memory": 1.15, "multiply": 1.04, "tensor": 1.6}
@@ -81,7 +82,7 @@ def seconds(stage, gpu, batch, c):
     return total
 
 
-# ---- data -----------------------------------------------------------------------------------------
+# ---- data ----------------------------------------------------------------------------------------
 
 def count(build):
     """What each stage asks for, both convolutions, by the emulated device."""
@@ -159,7 +160,7 @@ def collect_limits(gpu, folder):
     write_lines(here / f"{gpu}.limits.json", stages)
 
 
-# ---- fitting --------------------------------------------------------------------------------------
+# ---- fitting -------------------------------------------------------------------------------------
 
 def loss(times, c):
     """Of the logarithm of predicted over measured: squared, but a large one counts linearly."""
@@ -206,7 +207,7 @@ def within(ratios, factor):
     return sum(1 / factor <= ratio <= factor for ratio in ratios) / len(ratios)
 
 
-# ---- what limits, measured and predicted -----------------------------------------------------------
+# ---- what limits, measured and predicted ---------------------------------------------------------
 
 def measured_limit(kernel):
     """The busiest units, those within 20 %; latency if none reaches 60 %, as ncu itself says."""
@@ -297,7 +298,7 @@ error = (f"The range holds 90 % of {len(one)} op times of the reference stages o
          f"stage's family is left out of the fit, and {in_percent(inside)} of {len(other)} on the "
          "H100, where nothing was fitted.")
 (root / "grader/measure/estimate.json").write_text(json.dumps(
-    {"about": "Written by reference/results/calibration/fit_estimate.py; docs/profile.md explains it.",
+    {"about": "Written by reference/results/calibration/fit_estimate.py; see docs/profile.md.",
      **constants, "low": round(low, 3), "high": round(high, 3), "error": error,
      "tested": ["H200", "H100"],
      # A test compares the model in C++ with this one.
@@ -316,7 +317,8 @@ for file in sorted(here.glob("*.limits.json")):
     for key, said, true, kernel in rows:
         if set(said) & set(true):
             continue
-        units = " | ".join(f"{kernel[unit]:.0f} %" for unit in ("issue", "lsu", "l2", "dram", "warps"))
+        units = " | ".join(f"{kernel[unit]:.0f} %"
+                           for unit in ("issue", "lsu", "l2", "dram", "warps"))
         waits = {n: v for n, v in kernel["stalls"].items() if n != "not_selected"}
         stall = max(waits, key=waits.get).replace("_", " ")
         table.append(f"| `{key.split()[0]}`, {key.split()[1]} | {', '.join(said)} | "
