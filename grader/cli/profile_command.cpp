@@ -14,7 +14,9 @@
 #include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
+#include "grader/measure/estimate.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/profile/estimate_text.hpp"
 #include "grader/report/profile/profile.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -24,9 +26,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kEstimatedBatch = 10'000;  // the course's
+
 struct Options {
   std::string milestone;
   std::string stage;
+  std::string gpu;
   std::string network = kDefaultPreset;
   std::string solution = "student";
   fs::path output;
@@ -52,21 +57,40 @@ nlohmann::ordered_json requests_json(const KernelCounts& kernel) {
   return json;
 }
 
-void print_json(const StageCounts& counts, const SourceText& sources) {
-  nlohmann::ordered_json json = {{"stage", counts.stage.id}, {"shape", to_string(counts.shape)}};
+std::vector<Estimate> estimates_of(const StageCounts& counts, const SourceText& sources,
+                                   const std::string& gpu) {
+  const std::vector<KernelWork> work = work_of(counts, sources);
+  std::vector<Estimate> estimates;
+  for (const Gpu& each : gpu.empty() ? published_gpus() : std::vector{find_gpu(gpu)}) {
+    estimates.push_back(
+        estimate(work, counts.stage.precision, each, estimate_model(), kEstimatedBatch));
+  }
+  return estimates;
+}
+
+void print_json(const StageCounts& counts, const SourceText& sources,
+                const std::vector<Estimate>& estimates) {
+  nlohmann::ordered_json json = {{"stage", counts.stage.id},
+                                 {"precision", to_string(counts.stage.precision)},
+                                 {"shape", to_string(counts.shape)}};
   for (const Counter& counter : counters()) {
     const double value = counter.value(counts);
     json[std::string(counter.id)] =
         std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
   }
+  const std::vector<KernelWork> work = work_of(counts, sources);
   for (const KernelCounts& kernel : kernels_of(counts, sources)) {
     json["kernels"].push_back({{"kernel", kernel.launch.kernel},
                                {"launches", kernel.launches},
                                {"grid", kernel.launch.grid},
                                {"block", kernel.launch.block},
                                {"tensor_multiply_adds", kernel.tensor_multiply_adds},
-                               {"requests", requests_json(kernel)}});
+                               {"requests", requests_json(kernel)},
+                               {"work", work[json["kernels"].size()]}});
   }
+  json["estimated_batch"] = kEstimatedBatch;
+  json["estimates"] = estimates;
+  json["estimate_error"] = estimate_model().error;
   std::cout << json.dump(2) << "\n";
 }
 
@@ -94,6 +118,7 @@ ExitCode run(const Options& options) {
       : is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
                : sources_of(options.solution, false);
   if (!options.output.empty()) require_writable(options.output);
+  if (!options.gpu.empty()) find_gpu(options.gpu);  // refused before anything is built
   const CountedStage stage = counted_stage(
       {.submitted = submitted,
        .stage = options.stage,
@@ -101,18 +126,21 @@ ExitCode run(const Options& options) {
        .layer = options.layer,
        .shape = puzzle ? std::optional(first_shape(milestone, *puzzle)) : std::nullopt});
   const bool is_counted = !stage.counts.launches.empty();
+  const auto estimates = estimates_of(stage.counts, stage.sources, options.gpu);
   if (is_counted && options.json) {
-    print_json(stage.counts, stage.sources);
+    print_json(stage.counts, stage.sources, estimates);
   } else if (is_counted) {
     const StageInfo& info = stage.counts.stage;
     const std::string where = counted_where(stage.counts, options.network, stage.layer);
     std::cout << coloured(info.id, Colour::kStrong) << "  "
               << display_path(submitted.sources.front()) << "\n"
-              << paragraph("", where) << profile_text(stage.counts, stage.sources);
+              << paragraph("", where) << profile_text(stage.counts, stage.sources)
+              << estimate_text(estimates, estimate_model(), kEstimatedBatch);
     if (!options.output.empty()) {
-      write_atomically(options.output, html_of(profile_page(stage.counts, stage.sources,
-                                                            milestone.id + ", " + info.id, where),
-                                               course_folder() / "grader/report/pages"));
+      Page page = profile_page(stage.counts, stage.sources, milestone.id + ", " + info.id, where);
+      page.sections.insert(page.sections.begin() + 1,
+                           estimate_section(estimates, estimate_model(), kEstimatedBatch));
+      write_atomically(options.output, html_of(page, course_folder() / "grader/report/pages"));
       std::cout << "\nThe page with your source: " << display_path(options.output) << "\n";
     }
   }
@@ -137,6 +165,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
       .add_option("--layer", options.layer,
                   "The convolution of the network to count in (default: the last)")
       ->check(CLI::Range(1, 64));
+  command.add_option("--gpu", options.gpu,
+                     "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
   command.add_option("--network", options.network, "Network preset")->capture_default_str();
   command.add_option("--output", options.output, "Also write a page (HTML) with your source");
   command.add_flag("--json", options.json, "Print the counters as JSON instead of text");

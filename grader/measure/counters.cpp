@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "grader/measure/gpus.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -90,16 +92,6 @@ double tensor_share(const StageCounts& stage) {
   return std::min(1.0, ratio(made, products(stage)));
 }
 
-constexpr std::int64_t kKiB = 1024;
-
-constexpr MultiprocessorLimits kLimits[] = {
-    {"T4 (7.5)", 1024, 16, 64 * kKiB, 0},
-    {"A100 (8.0)", 2048, 32, 164 * kKiB, kKiB},
-    {"A40, RTX 3060 (8.6)", 1536, 16, 100 * kKiB, kKiB},
-    {"L4, L40S, RTX 4090 (8.9)", 1536, 24, 100 * kKiB, kKiB},
-    {"H100, H200 (9.0)", 2048, 32, 228 * kKiB, kKiB},
-};
-
 }  // namespace
 
 const std::vector<Counter>& counters() {
@@ -130,22 +122,26 @@ std::int64_t shared_bytes_of(const KernelCounts& kernel) {
 }
 
 std::vector<Occupancy> occupancy_of(const KernelCounts& kernel) {
+  constexpr int kWarp = 32;
   const auto& block = kernel.launch.block;
   const int threads = static_cast<int>(block[0] * block[1] * block[2]);
-  constexpr int kWarp = 32;
-  const int held = std::max(1, (threads + kWarp - 1) / kWarp * kWarp);
-  const std::int64_t shared = shared_bytes_of(kernel);
+  const int warps = std::max(1, (threads + kWarp - 1) / kWarp);
   std::vector<Occupancy> all;
-  for (const MultiprocessorLimits& limits : kLimits) {
-    Occupancy occupancy{.limits = limits, .blocks = limits.blocks, .limited_by = "blocks"};
-    const auto limit = [&](std::int64_t blocks, std::string_view by) {
-      if (blocks >= occupancy.blocks) return;
-      occupancy.blocks = static_cast<int>(blocks);
-      occupancy.limited_by = by;
-    };
-    limit(limits.threads / held, "threads");
-    if (shared > 0) limit(limits.shared_bytes / (shared + limits.reserved_bytes), "shared memory");
-    occupancy.share = static_cast<double>(occupancy.blocks) * held / limits.threads;
+  std::string capability;
+  for (const Gpu& gpu : published_gpus()) {
+    const std::string ending = " (" + gpu.capability + ")";
+    if (gpu.capability == capability) {
+      std::string& gpus = all.back().gpus;
+      gpus.insert(gpus.size() - ending.size(), ", " + gpu.name);
+      continue;
+    }
+    capability = gpu.capability;
+    const auto resident = resident_blocks(gpu.multiprocessor, warps, shared_bytes_of(kernel));
+    Occupancy occupancy{
+        .gpus = gpu.name + ending,
+        .blocks = resident.blocks,
+        .share = static_cast<double>(resident.blocks) * warps * kWarp / gpu.multiprocessor.threads,
+        .limited_by = resident.limited_by};
     if (occupancy.share >= 1.0) occupancy.limited_by = "threads";
     all.push_back(occupancy);
   }

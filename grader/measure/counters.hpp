@@ -24,22 +24,12 @@ const std::vector<Counter>& counters();
 /// @return null if there is none with this id
 const Counter* find_counter(std::string_view id);
 
-/// What one streaming multiprocessor holds.
-/// Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-struct MultiprocessorLimits {
-  std::string_view gpus;
-  int threads;
-  int blocks;
-  std::int64_t shared_bytes;
-  std::int64_t reserved_bytes;  ///< of shared memory, for each block
-};
-
 /// How many blocks of a kernel a multiprocessor holds at the same time.
 struct Occupancy {
-  MultiprocessorLimits limits{};
+  std::string gpus{};  ///< "A40, RTX 3060 (8.6)"
   int blocks = 0;
   double share = 0.0;  ///< of the threads that it could hold
-  std::string_view limited_by;
+  std::string limited_by{};
 };
 
 /// Bytes of shared memory that a block of the kernel was seen to use, by array.

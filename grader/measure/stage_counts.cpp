@@ -79,6 +79,12 @@ std::string array_name(const AccessNote& note, const SourceText& sources) {
   return name.empty() ? note.space + " memory" : name;
 }
 
+std::string array_name(const BarrierNote& note, const SourceText& sources) {
+  const std::string name =
+      note.variable == "dynamic" ? sources.dynamic_shared(note.kernel) : note.variable;
+  return name.empty() ? "shared memory" : name;
+}
+
 std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources) {
   if (note.space != "global" || !note.memory.variable.empty()) return {};
   return array_of_size(shape, note.memory.bytes / kFloat, array_name(note, sources));

@@ -66,6 +66,9 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
 /// The student's name of the array: the kernel's parameter or the variable; "memory" if unknown.
 std::string array_name(const AccessNote& note, const SourceText& sources);
 
+/// The name of the array in shared memory; "shared memory" if unknown.
+std::string array_name(const BarrierNote& note, const SourceText& sources);
+
 /// "input", "weights" or "output": the convolution's array with this size; empty if there is none.
 std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources);
 

@@ -81,6 +81,12 @@ TEST_CASE("grader hint: an unknown stage is told which ones there are") {
   CHECK(contains(none.output, "ask without --stage: build/bin/grader hint m1"));
 }
 
+TEST_CASE("grader profile: an unknown GPU is refused before anything is built") {
+  const ProgramRun run = run_program("grader", "profile m3 --gpu T5");
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.output, "There is no GPU 'T5'; the GPUs are: T4, "));
+}
+
 TEST_CASE("grader list: names milestones and stages") {
   const ProgramRun run = run_program("grader", "list");
   CHECK(run.exit_code == 0);

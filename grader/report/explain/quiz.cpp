@@ -36,8 +36,7 @@ std::optional<Question> ask_barrier(const KernelCounts& kernel, const SourceText
   const auto chosen = need != kernel.barriers.end() ? need : other;
   if (chosen == kernel.barriers.end()) return std::nullopt;
   const bool reads_first = !chosen->before_writes;
-  const std::string name =
-      chosen->variable == "dynamic" ? sources.dynamic_shared(chosen->kernel) : chosen->variable;
+  const std::string name = array_name(*chosen, sources);
   const std::string before = std::to_string(chosen->before);
   const std::string behind = std::to_string(chosen->behind);
   return Question{

@@ -79,10 +79,10 @@ std::string lines_text(const KernelCounts& kernel, const SourceText& sources) {
   return text;
 }
 
-std::string need_text(const BarrierNote& note) {
+std::string need_text(const BarrierNote& note, const SourceText& sources) {
   const std::string before = std::to_string(note.before);
   const std::string behind = std::to_string(note.behind);
-  const std::string name = quoted(note.variable == "dynamic" ? "shared memory" : note.variable);
+  const std::string name = quoted(array_name(note, sources));
   const std::string times = " (" + count_of(note.elements, "time") + ").";
   if (note.before_writes && !note.behind_writes) {
     return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
@@ -96,6 +96,16 @@ std::string need_text(const BarrierNote& note) {
          " of another thread writes the same element" + times;
 }
 
+// A block may take its strips in a loop, and with one image have only one.
+std::string needless_text(const KernelCounts& kernel, const BarrierNote& barrier) {
+  const std::string no_use = "o thread uses after it what another thread used just before it";
+  if (barrier.times > kernel.launched_blocks) {
+    return "N" + no_use + ", so this convolution does not need it.";
+  }
+  return "Each block meets it once in this run, and n" + no_use +
+         ". If it stands in a loop that goes on with more images, it may be needed there.";
+}
+
 std::string barriers_text(const KernelCounts& kernel, const SourceText& sources) {
   std::string text;
   for (const BarrierNote& barrier : kernel.barriers) {
@@ -104,14 +114,9 @@ std::string barriers_text(const KernelCounts& kernel, const SourceText& sources)
     std::string needs;
     for (const BarrierNote& note : kernel.barriers) {
       if (note.before == 0 || note.line != barrier.line || note.file != barrier.file) continue;
-      BarrierNote named = note;
-      if (named.variable == "dynamic") named.variable = sources.dynamic_shared(note.kernel);
-      needs += paragraph("      ", need_text(named));
+      needs += paragraph("      ", need_text(note, sources));
     }
-    text += needs.empty() ? paragraph("      ",
-                                      "No thread uses after it what another thread used just "
-                                      "before it, so this convolution does not need it.")
-                          : needs;
+    text += needs.empty() ? paragraph("      ", needless_text(kernel, barrier)) : needs;
   }
   return text;
 }

@@ -141,8 +141,8 @@ std::string cost_text(const LineCost& cost) {
 Table occupancy_table(const KernelCounts& kernel) {
   Table table{.heading = {"GPU", "blocks", "of its threads", "limited by"}};
   for (const Occupancy& each : occupancy_of(kernel)) {
-    table.rows.push_back({std::string(each.limits.gpus), std::to_string(each.blocks),
-                          percent(each.share), std::string(each.limited_by)});
+    table.rows.push_back(
+        {each.gpus, std::to_string(each.blocks), percent(each.share), each.limited_by});
   }
   return table;
 }

@@ -118,7 +118,7 @@ counters() {
   done
 }
 
-# Each kernel twice: the program warms up. About four seconds for a stage.
+# Each kernel twice: the program warms up. On an H100 eight seconds for a stage.
 limits() {
   local sums="gpu__time_duration dram__bytes_read dram__bytes_write lts__t_sectors
  l1tex__data_pipe_lsu_wavefronts l1tex__data_pipe_lsu_wavefronts_mem_shared idc__requests

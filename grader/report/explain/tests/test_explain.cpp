@@ -67,7 +67,7 @@ StageCounts facts() {
                              .before_writes = true,
                              .behind = 5,
                              .elements = 9},
-                            {.kernel = "conv", .file = "conv.cu", .line = 6, .times = 2}};
+                            {.kernel = "conv", .file = "conv.cu", .line = 6, .times = 200}};
   return facts;
 }
 
@@ -82,6 +82,11 @@ TEST_CASE("explain: the walk says what each line, each barrier and each thread d
   CHECK(has(text, "Not coalesced"));
   CHECK(has(text, "Line 3 writes `tile`"));
   CHECK(has(text, "does not need it"));
+  StageCounts once = facts();
+  once.counted.barriers.back().times = 1;
+  CHECK(has(walk_text(once, sources(folder.path())), "Each block meets it once in this run"));
+  once.counted.barriers[1].variable = "dynamic";  // of a kernel that the sources do not show
+  CHECK(has(walk_text(once, SourceText{}), "Line 3 writes `shared memory`"));
   CHECK(has(text, "512 of " + grouped(1024) + " threads store"));
 }
 

@@ -3,6 +3,7 @@
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "grader/measure/counters.hpp"
+#include "grader/report/profile/estimate_text.hpp"
 #include "grader/report/profile/profile.hpp"
 
 namespace convlab::grader {
@@ -118,6 +119,33 @@ TEST_CASE("profile: the page shows the source with counts beside its lines, as t
   REQUIRE(listing.lines.size() == 5);
   CHECK(listing.lines[2].weight > 0.9);
   CHECK(listing.lines[1].note.empty());
+}
+
+TEST_CASE("profile: an estimate is a range, says its error and marks what was never measured") {
+  const EstimateModel model{.error = "Off by that much.", .tested = {"H200"}};
+  const std::vector<Estimate> estimates = {
+      {.gpu = "T4",
+       .seconds = 0.1,
+       .low = 0.0619,
+       .high = 0.1583,
+       .limits = {{"issue and FP32", 0.07}, {"shared memory", 0.06}, {"memory", 0.01}}},
+      {.gpu = "H200",
+       .is_tested = true,
+       .seconds = 0.001,
+       .low = 0.000628,
+       .high = 0.0016,
+       .limits = {{"memory", 0.0009}, {"cache", 0.0001}}}};
+  const Table table = estimate_table(estimates);
+  CHECK(table.rows[0] ==
+        std::vector<std::string>{"T4 *", "62 to 160", "issue and FP32, shared memory", "70 %"});
+  CHECK(table.rows[1] == std::vector<std::string>{"H200", "0.63 to 1.6", "memory", "90 %"});
+  const std::string text = estimate_text(estimates, model, 10'000);
+  CHECK(text.find("nothing was measured") != std::string::npos);
+  CHECK(text.find("Off by that much. On a GPU with a star nothing was") != std::string::npos);
+  CHECK(text.find("Estimates give no points.") != std::string::npos);
+  CHECK(estimate_note({estimates[1]}, model).find("star") == std::string::npos);
+  const Page page{.sections = {estimate_section(estimates, model, 10'000)}};
+  CHECK(markdown_of(page).find("| 62 to 160 |") != std::string::npos);
 }
 
 }  // namespace

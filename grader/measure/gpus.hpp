@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace convlab::grader {
+
+/// What one streaming multiprocessor holds.
+struct MultiprocessorLimits {
+  int threads = 0;
+  int blocks = 0;
+  int shared_kib = 0;
+  int reserved_kib = 0;  ///< of shared memory, for each block
+};
+
+/// The published limits of a GPU; gpus.json names the source of each.
+struct Gpu {
+  std::string name{};
+  std::string capability{};  ///< "8.6"
+  MultiprocessorLimits multiprocessor{};
+  int multiprocessors = 0;
+  double clock_mhz = 0.0;
+  double dram_gb_per_s = 0.0;
+  double fp32_tflops = 0.0;
+  double fp16_tensor_tflops = 0.0;
+  double tf32_tensor_tflops = 0.0;  ///< as FP16 if the GPU has no TF32
+};
+
+/// All in gpus.json, those of one capability side by side.
+const std::vector<Gpu>& published_gpus();
+
+/// @throws UsageError that lists the known ones
+const Gpu& find_gpu(const std::string& name);
+
+/// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
+/// "blocks" or "shared memory".
+struct ResidentBlocks {
+  int blocks = 0;
+  std::string limited_by{};
+};
+
+/// @param warps         of a block
+/// @param shared_bytes  of a block
+ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
+                               std::int64_t shared_bytes);
+
+}  // namespace convlab::grader

@@ -1,0 +1,65 @@
+#include "grader/report/profile/estimate_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "grader/report/numbers.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+constexpr double kMilliseconds = 1e3;
+
+std::string two_digits(double number) {
+  if (number <= 0.0) return "0";
+  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1.0);
+  std::ostringstream text;
+  text << std::round(number / unit) * unit;
+  return text.str();
+}
+
+std::string title(int batch) {
+  return "Estimate for " + grouped(batch) + " images; nothing was measured";
+}
+
+}  // namespace
+
+Table estimate_table(const std::vector<Estimate>& estimates) {
+  Table table{.heading = {"GPU", "op time, ms", "limited by", "it alone"}};
+  for (const Estimate& each : estimates) {
+    table.rows.push_back(
+        {each.gpu + (each.is_tested ? "" : " *"),
+         two_digits(each.low * kMilliseconds) + " to " + two_digits(each.high * kMilliseconds),
+         limited_by(each),
+         std::to_string(std::lround(100.0 * each.limits[0].seconds / each.seconds)) + " %"});
+  }
+  return table;
+}
+
+std::string estimate_note(const std::vector<Estimate>& estimates, const EstimateModel& model) {
+  const bool all_tested = std::ranges::all_of(estimates, &Estimate::is_tested);
+  return model.error +
+         (all_tested ? ""
+                     : " On a GPU with a star nothing was ever measured: there the error is "
+                       "unknown.") +
+         " \"It alone\" is the share of the estimate that the limit would take by itself: the "
+         "nearer to 100 %, the more a change of anything else is in vain. Two limits are named if "
+         "they are within 20 %. Estimates give no points.";
+}
+
+std::string estimate_text(const std::vector<Estimate>& estimates, const EstimateModel& model,
+                          int batch) {
+  return "\n" + coloured(title(batch), Colour::kStrong) + "\n\n" +
+         plain_table(estimate_table(estimates)) + "\n" +
+         paragraph("", estimate_note(estimates, model));
+}
+
+PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
+                             int batch) {
+  return {title(batch), {estimate_table(estimates), Paragraph{estimate_note(estimates, model)}}};
+}
+
+}  // namespace convlab::grader
