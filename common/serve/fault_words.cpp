@@ -154,6 +154,17 @@ bool loads_tile(const FaultRecord& fault, const SourceText& sources) {
          fault.line < barriers.front().line;
 }
 
+// What keeps threads without an output from this line.
+std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
+  if (sources.kernel_around(fault.file, fault.line) != fault.kernel) return {};
+  std::string lines;
+  for (const auto& [file, line] : sources.lines_of_kernel(fault.kernel, {"if"})) {
+    if (line <= fault.line) lines += sources.quote(file, line);
+  }
+  return lines.empty() ? "\nNo `if` of the kernel stands before this line."
+                       : "\nThe conditions of the kernel up to this line:" + lines;
+}
+
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                      const SourceText& sources, FaultWords& words) {
   const FaultMemory& memory = fault.memory;
@@ -273,12 +284,14 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     words.cause = "A thread without an output still writes, or an index of the output is wrong.";
     words.next =
         "Let only threads with h < out_height() and w < out_width() write; then check the index.";
+    words.seen += guard_lines(fault, sources);
   } else if (!array.empty()) {
     words.cause = "An index of the " + array +
                   " is too large: a thread without an output still reads, or a factor of the index "
                   "is the size of another array.";
     words.next =
         "Check the guard of the threads first, then each factor of the index in that line.";
+    words.seen += guard_lines(fault, sources);
   }
 }
 

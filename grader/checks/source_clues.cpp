@@ -24,22 +24,6 @@ std::string name_before(const std::string& text, std::size_t end) {
   return text.substr(begin, end - begin);
 }
 
-// __shared__ float sum;
-std::optional<Finding> find_shared_scalar(const SourceText& sources, const std::string& seen) {
-  for (const auto& place : sources.lines_with({"__shared__"}, {"["})) {
-    const std::string text = sources.line(place.file, place.line);
-    const std::string name = name_before(text, std::min(text.find_first_of(";="), text.size()));
-    if (name.empty() || text.find('*') != std::string::npos) continue;
-    Finding found = finding("E-race", seen + sources.quote(place.file, place.line));
-    found.cause = "`" + name + "` is one variable for all threads of the block: each thread " +
-                  "overwrites what the others have stored in it.";
-    found.next = "Remove __shared__ there, so that each thread has its own. Shared memory is for " +
-                 std::string("values that one thread stores and others read.");
-    return found;
-  }
-  return std::nullopt;
-}
-
 // "edge" of tile[y * edge + x]: the second factor of the first product outside of brackets.
 std::string row_length(const std::string& text, const std::string& array) {
   for (auto at = text.find(array + "["); at != std::string::npos;
@@ -147,7 +131,30 @@ std::string float_index(const SourceText& sources) {
   return {};
 }
 
-void quote_exercise(const SourceText& sources, Finding& finding) {
+void quote_suspects(const SourceText& sources, Finding& finding) {
+  struct Suspects {
+    const char* id;
+    const char* head;
+    std::vector<std::string> words;
+  };
+  static const std::vector<Suspects> all = {
+      {"E-replay", "\nLocal variables that keep their value from call to call:", {"static"}},
+      {"E-still-working", "\nLines that name threads:", {"thread", "async", "pthread_create"}},
+      {"E-exit", "\nLines that end a program:", {"exit", "_exit", "abort", "__builtin_exit"}}};
+  for (const Suspects& each : all) {
+    if (finding.id != each.id) continue;
+    std::string lines;
+    int count = 0;
+    for (const std::string& word : each.words) {
+      for (const auto& [file, line] : sources.lines_with({word}, {"include", "constexpr"})) {
+        // What begins its line stands outside of functions.
+        const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';
+        constexpr int kMost = 3;
+        if (is_inside && ++count <= kMost) lines += sources.quote(file, line);
+      }
+    }
+    if (!lines.empty()) finding.seen += each.head + lines;
+  }
   if (finding.id != "E-not-implemented") return;
   for (const auto& place : sources.lines_with({"not_implemented("})) {
     const std::string line = sources.line(place.file, place.line);
@@ -158,8 +165,7 @@ void quote_exercise(const SourceText& sources, Finding& finding) {
 }
 
 std::optional<Finding> clue_in_sources(const SourceText& sources, const std::string& seen) {
-  auto found = find_shared_scalar(sources, seen);
-  if (!found) found = find_two_row_lengths(sources, seen);
+  auto found = find_two_row_lengths(sources, seen);
   if (!found) found = find_layout(sources, seen);
   // A right file may have such lines too, and be wrong elsewhere.
   if (found) found->cause += " The text of the file suggests this; the numbers do not prove it.";

@@ -8,16 +8,16 @@
 
 namespace convlab::grader {
 
-/// What the text of a file suggests if the wrong numbers alone say little: a __shared__ variable
-/// that is not an array, one array with rows of two lengths, fragments with another layout than
-/// their array.
+/// What the text of a file suggests if the wrong numbers alone say little: one array with rows of
+/// two lengths, fragments with another layout than their array.
 /// @param seen  the wrong numbers: "In case …: 25 of 25 elements are wrong."
 std::optional<Finding> clue_in_sources(const SourceText& sources, const std::string& seen);
 
 /// The line that declares a float, and the one in which it is an index; empty if there is none.
 std::string float_index(const SourceText& sources);
 
-/// Adds the line that calls not_implemented to E-not-implemented; leaves other findings alone.
-void quote_exercise(const SourceText& sources, Finding& finding);
+/// Adds lines to findings that cannot know their place: the call of not_implemented, static
+/// variables, threads, exit(). Leaves other findings alone.
+void quote_suspects(const SourceText& sources, Finding& finding);
 
 }  // namespace convlab::grader

@@ -400,7 +400,7 @@ bool passes(const CheckContext& context, const StageInfo& stage,
   // A file that does not compile has shown its errors already.
   findings.push_back(
       context.request.unbuilt ? *finding : with_warnings(*finding, warnings_of(context.request)));
-  quote_exercise(context.submission.sources(), findings.back());
+  quote_suspects(context.submission.sources(), findings.back());
   findings.back().stage = stage.id;
   context.check.result.verdict = Verdict::kFailed;
   context.observer.found(stage, findings.back());

@@ -98,8 +98,9 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
   if (traced.program.empty()) return {.wrong = traced.refused};
   Submission submission(traced.program);
   submission.set_sources(sources);
-  // A value read beyond an array decides nothing about races, and the program goes on.
-  submission.set_environment({kTrace + "races", kForgiven});
+  // A value read beyond an array decides nothing about races, and the program goes on. Both last:
+  // explaining a wrong case sets other variables and removes them.
+  submission.replace_program(traced, {kTrace + "races", kForgiven});
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages)) return observed;
   std::optional<Race>& found = observed.race;

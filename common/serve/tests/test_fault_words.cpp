@@ -106,7 +106,9 @@ TEST_CASE("fault words: an access past the end names array, row, thread and line
         "channel, whose last row is 85. Thread (3, 0, 0) of block (1, 2, 0).\n"
         "    conv.cu:6 | out[0] = image[9];\n"
         "Launched with grid (5, 5, 1), blocks of (16, 16, 1) threads:\n"
-        "    conv.cu:8 | void launch() { conv<<<1, 4>>>(s, a, b, c); }");
+        "    conv.cu:8 | void launch() { conv<<<1, 4>>>(s, a, b, c); }\n"
+        "The conditions of the kernel up to this line:\n"
+        "    conv.cu:4 | if (threadIdx.x > 3) return;  // early");
 }
 
 TEST_CASE("fault words: an allocation in elements instead of bytes is recognised") {
