@@ -279,7 +279,10 @@ void add_shapes(Submission& submission, const StageInfo& stage, const ElementCas
   const auto [lines, needs_stride] =
       probe::shapes_that_fail(submission, stage, test.shape, is_shown);
   if (lines.empty()) return;
-  finding.seen.insert(std::min(finding.seen.find('\n'), finding.seen.size()), "\n" + lines);
+  // Behind the first line, unless that introduces a quoted one: "… reached this barrier:".
+  const auto first = std::min(finding.seen.find('\n'), finding.seen.size());
+  const bool introduces = first > 0 && finding.seen[first - 1] == ':';
+  finding.seen.insert(introduces ? finding.seen.size() : first, "\n" + lines);
   // Patterns of wrong elements are guesses; this was measured.
   static const std::set<std::string> patterns = {"E-wrong", "E-blocks", "E-borders", "E-images",
                                                  "E-maps"};

@@ -18,6 +18,7 @@
 #include "grader/course/sources.hpp"
 #include "grader/report/check_printer.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/pages/report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/submission.hpp"
@@ -204,8 +205,14 @@ ExitCode run(const Options& options) {
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
   write_check_result(file, check);
-  if (is_students && options.json.empty() && !request.only_case)
+  if (is_students && options.json.empty() && !request.only_case) {
     append_history(history_file(), check);
+    Notebook notebook = read_notebook(milestone);
+    for (const KnownNumber& each : known_numbers({check.result}, {})) {
+      note_number(notebook, each.value, each.what, check.result.created);
+    }
+    write_notebook(milestone, notebook);
+  }
   print_verdict(check, file, request.only_case.has_value());
   return check.result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }

@@ -9,11 +9,11 @@
 #include "common/base/error.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/custom_submission.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/cli/counted_stage.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/repairs.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/profile/profile.hpp"
@@ -189,6 +189,12 @@ void print_solution(const Case& all, const std::string& named) {
                                    "asked for again, not that few are.");
 }
 
+void note_mended(const CourseMilestone& milestone, const std::string& stage) {
+  Notebook notebook = read_notebook(milestone);
+  notebook.repairs[stage].mended = true;
+  write_notebook(milestone, notebook);
+}
+
 }  // namespace
 
 SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem::path& folder,
@@ -262,7 +268,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
     write_notebook(milestone, notebook);
   }
   if (note.named.empty()) {
-    std::cout << paragraph("    seen   ", note.seen) << "  Which is the cause?\n";
+    std::cout << lines_text("    seen   ", note.seen) << "  Which is the cause?\n";
     for (std::size_t i = 0; i < causes.size(); ++i) {
       std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
                              causes[i].title);
@@ -279,9 +285,11 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
               << paragraph("    mend   ", display_path(repair.file) + ", then " + again);
     return ExitCode::kFallsShort;
   }
+  note_mended(milestone, repair.stage);
   std::cout << coloured("MENDED", Colour::kGood) << "  You named " << note.named
             << (note.named == note.found ? ", and that it was.\n"
-                                         : "; it was " + note.found + ".\n");
+                                         : "; it was " + note.found + ".\n")
+            << "Next: build/bin/grader next\n";
   return ExitCode::kPassed;
 }
 
@@ -335,6 +343,7 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
     std::cout << paragraph("    seen   ", display_path(slow.file) + " moves " +
                                               three_digits(moves) + " times the least bytes.");
   } else {
+    note_mended(milestone, "detective");
     std::cout << coloured("SOLVED", Colour::kGood) << "  " << slow.stage << " now moves "
               << three_digits(moves) << " times the least bytes.\n";
     return ExitCode::kPassed;

@@ -28,7 +28,8 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   std::ranges::replace(name, '-', '_');
   for (const auto& file : {folder / "stages" / (name + extension), folder / (name + extension),
                            folder / ("conv_forward" + extension)}) {
-    if (fs::exists(file))
+    // A stage's id has hyphens: fused_gemm is a misspelling, though a file has that name.
+    if (fs::exists(file) && stage.find('_') == std::string::npos)
       return is_reference ? reference_file(file) : with_headers(file, folder, folder);
   }
   std::vector<std::string> known;
@@ -39,7 +40,7 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
     if (entry.path().extension() == extension) known.push_back(id);
   }
   std::ranges::sort(known);
-  throw UsageError(unknown_name("stage", stage, known, " in " + display_path(folder)));
+  throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
 }
 
 TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {

@@ -7,6 +7,8 @@
 
 #include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
+#include "common/result/result.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/counted_stage.hpp"
 #include "grader/course/build.hpp"
@@ -172,7 +174,19 @@ ExitCode explain_device_stage(const CourseMilestone& milestone, const Options& o
   }
   counted = {.loads = loads_per_product(stage.counts),
              .inputs = loads_per_input(stage.counts, stage.sources)};
-  std::cout << walk_text(stage.counts, stage.sources);
+  std::cout << walk_text(stage.counts, stage.sources) << "\n"
+            << paragraph("In all: ", three_digits(counted.loads) +
+                                         " loads for each multiply-add, from global and shared "
+                                         "memory; each input is loaded " +
+                                         three_digits(counted.inputs) +
+                                         " times from global memory.");
+  const Notebook notebook = read_notebook(milestone);
+  if (const auto slip = notebook.predictions.find(id); slip != notebook.predictions.end()) {
+    std::cout << paragraph("        ", "You predicted " + three_digits(slip->second.loads) +
+                                           " loads. What explains the difference? Keep your "
+                                           "sentence: build/bin/grader answer " +
+                                           milestone.id + " " + id + " \"…\"");
+  }
   hold_quiz(questions_of(stage.counts, stage.sources), options);
   print_next(milestone, next_text(milestone.id, stage.counts, stage.sources));
   return ExitCode::kPassed;
@@ -212,9 +226,13 @@ ExitCode run(const Options& options) {
              code != ExitCode::kPassed) {
     return code;
   }
-  if (is_students) {
+  // Predictions are of the last convolution.
+  if (is_students && options.layer == 0) {
     Notebook notebook = read_notebook(milestone);
-    notebook.explained[progress.stage.id] = counted;
+    const std::string& id = progress.stage.id;
+    notebook.explained[id] = counted;
+    note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
+    note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
     write_notebook(milestone, notebook);
   }
   if (is_students && has_reference()) {

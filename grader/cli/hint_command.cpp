@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
@@ -60,20 +61,51 @@ LastFinding last_finding(const std::string& milestone, const std::string& stage)
   return last;
 }
 
-// The smallest case that the last check found wrong, "'stride 2' (B=2 M=3 …)"; empty if unknown.
-std::string smallest_failing_case(const std::string& milestone, const std::string& stage) {
-  const auto file =
-      results_folder() / (milestone + "-student" + (stage.empty() ? "" : "-" + stage) + ".json");
-  if (!std::filesystem::exists(file)) return {};
-  const CaseResult* smallest = nullptr;
+/// What a finding says about the smallest case and shows as a picture.
+struct SmallestCase {
+  std::string sentence{};
+  std::string picture{};  ///< lines; may be empty
+};
+
+// From the text of the finding: "The smallest case that fails: …", and the drawing of the pixels
+// that were used, with the line above it. If the finding names no case, the smallest of those that
+// were checked; nothing if there is none.
+SmallestCase smallest_case(const Options& options, const std::string& id) {
+  const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
+  const auto file = results_folder() / (options.milestone + "-student" + stage + ".json");
+  SmallestCase smallest;
+  if (!std::filesystem::exists(file)) return smallest;
   const CheckResult check = read_check_result(file);
+  const auto found = std::ranges::find(check.findings, id, &Finding::id);
+  std::istringstream lines(found == check.findings.end() ? "" : found->seen);
+  std::string above;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("The smallest case that fails: ") || line.starts_with("No smaller case")) {
+      smallest.sentence = line;
+    }
+    const auto begin = line.find_first_not_of(' ');
+    const bool is_drawn =
+        begin != std::string::npos && begin > 0 &&
+        (line[begin] == '.' || line[begin] == '#' || line.compare(begin, 9, "expected ") == 0);
+    if (is_drawn) {
+      if (smallest.picture.empty()) smallest.picture = paragraph("  ", above);
+      smallest.picture += "  " + line + "\n";
+    } else {
+      above = line;
+    }
+  }
+  const CaseResult* least = nullptr;
   for (const CaseResult& each : check.cases) {
     if (each.verdict != Verdict::kFailed) continue;
     const bool smaller =
-        smallest == nullptr || each.shape.multiply_adds() < smallest->shape.multiply_adds();
-    if (smaller) smallest = &each;
+        least == nullptr || each.shape.multiply_adds() < least->shape.multiply_adds();
+    if (smaller) least = &each;
   }
-  return smallest == nullptr ? "" : "'" + smallest->name + "' (" + to_string(smallest->shape) + ")";
+  if (smallest.sentence.empty() && least != nullptr) {
+    smallest.sentence =
+        "The smallest case that is wrong: '" + least->name + "' (" + to_string(least->shape) + ").";
+  }
+  return smallest;
 }
 
 // Notes which hint was read, so that the instructor sees which ones help; grader submit packs it.
@@ -103,10 +135,10 @@ bool hint_for_finding(const Options& options, const std::filesystem::path& state
   const auto all = read_hints(course_folder() / "milestones" / "finding_hints.json", false).stages;
   const auto own = all.find(last.finding.id);
   const auto hints = own == all.end() ? std::vector<std::string>{} : own->second;
-  const std::string smallest =
-      last.times >= kOften ? smallest_failing_case(options.milestone, options.stage) : "";
+  const SmallestCase smallest =
+      last.times >= kOften ? smallest_case(options, last.finding.id) : SmallestCase{};
   const auto next = static_cast<std::size_t>(before);
-  if (next >= hints.size() && smallest.empty()) return false;
+  if (next >= hints.size() && smallest.sentence.empty()) return false;
   shown[key] = next < hints.size() ? before + 1 : last.times;
   write_atomically(state, shown.dump(1) + "\n");
   // The smallest case follows the last hint of the list.
@@ -115,10 +147,22 @@ bool hint_for_finding(const Options& options, const std::filesystem::path& state
   std::cout << coloured(last.finding.id + "  " + last.finding.title, Colour::kStrong)
             << (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks") << "\n";
   if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
-  if (!smallest.empty()) {
-    std::cout << paragraph("  ", "The smallest case that is wrong: " + smallest +
-                                     ". Compute one of its elements by hand, and let the thread "
-                                     "that stores it print each product.");
+  if (!smallest.sentence.empty()) {
+    const std::string words =
+        options.milestone + (options.stage.empty() ? "" : " --stage " + options.stage);
+    const bool on_cpu = options.milestone == "m1";
+    std::cout << paragraph("  ", smallest.sentence) << smallest.picture
+              << paragraph("  ",
+                           std::string("Compute one of its elements by hand, and let ") +
+                               (on_cpu ? "your function" : "the thread that stores it") +
+                               " print each product. --case belongs to build/bin/grader check " +
+                               words + ".");
+    if (!on_cpu) {
+      std::cout << paragraph("  ",
+                             "To see a block of your kernel step by step: build/bin/grader "
+                             "show " +
+                                 words);
+    }
   }
   return true;
 }

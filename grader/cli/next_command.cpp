@@ -14,13 +14,16 @@ struct Options {};
 
 // "puzzles 2 of 3, stages 1 of 1, questions 0 of 6".
 std::string counts_text(const MilestoneWay& way) {
-  const auto is_done = [](const Step& step) { return step.done; };
+  const auto is_done = [](const Step& step) {
+    return step.done || step.kind == Step::Kind::kRepair;
+  };
   if (std::ranges::all_of(way.steps, is_done)) return coloured("done", Colour::kGood);
   std::string text;
   for (const auto& [kind, name] : {std::pair{Step::Kind::kPuzzle, "puzzles"},
                                    {Step::Kind::kPrediction, "predictions"},
                                    {Step::Kind::kStage, "stages"},
                                    {Step::Kind::kExplain, "explained"},
+                                   {Step::Kind::kRepair, "mended for practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
     int done = 0;
     int all = 0;
@@ -55,6 +58,10 @@ ExitCode run(const Options&) {
   const auto work = next_step(way, true);
   if (work && work->kind != step->kind && work->command != step->command) {
     std::cout << paragraph("Or go on with ", work->what) << "        " << work->command << "\n";
+  }
+  if (const auto practice = next_practice(way, (work ? *work : *step).milestone)) {
+    std::cout << paragraph("", "For practice, without points: " + practice->what) << "        "
+              << practice->command << "\n";
   }
   return ExitCode::kPassed;
 }

@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <numeric>
 #include <set>
 
 #include "common/base/run_process.hpp"
@@ -95,18 +97,33 @@ void add_questions(ReportSource& source) {
   }
 }
 
-// The op time of all convolutions at 1000 images; 0 if it was not measured.
-double measured_ms(const ReportSource& source, const std::string& stage) {
+/// The op time of all convolutions at 1000 images, and what the limits of the GPU are of it.
+struct MeasuredTime {
+  double op_ms = 0.0;    ///< 0: not measured
+  std::string limits{};  ///< "memory 12 %, arithmetic 40 % of the op time"
+};
+
+MeasuredTime measured_time(const ReportSource& source, const std::string& stage) {
   constexpr int kBatch = 1000;
-  double sum = 0.0;
+  MeasuredTime time;
   for (const Result& result : source.results) {
     for (const RunResult& run : result.runs) {
       if (run.stage.id != stage || run.batch != kBatch || run.verdict == Verdict::kFailed) continue;
-      sum = 0.0;
-      for (const LayerResult& layer : run.layers) sum += spread_of(layer.op_ms).median;
+      time = {};
+      for (const LayerResult& layer : run.layers) time.op_ms += spread_of(layer.op_ms).median;
+      for (const ReferenceLine& floor : result.references) {
+        const bool is_memory = floor.label == "memory floor";
+        if (floor.network != run.network || floor.batch != kBatch) continue;
+        if (!is_memory && floor.label != "fp32 floor") continue;
+        const double ms = std::accumulate(floor.op_ms.begin(), floor.op_ms.end(), 0.0);
+        time.limits += (time.limits.empty() ? "" : ", ") +
+                       std::string(is_memory ? "memory " : "arithmetic ") +
+                       std::to_string(std::lround(100.0 * ms / time.op_ms)) + " %";
+      }
     }
   }
-  return sum;
+  if (!time.limits.empty()) time.limits += " of the op time";
+  return time;
 }
 
 // What the student noted: predictions, and answers to the chapter's questions.
@@ -120,12 +137,12 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
   const auto number = [](double value) { return value > 0.0 ? three_digits(value) : "-"; };
   for (const auto& [stage, slip] : notebook.predictions) {
     const Counted counted = noted(notebook.explained, stage);
+    const MeasuredTime time = measured_time(source, stage);
     Table table{.heading = {"", "predicted", "measured"}};
-    table.rows = {
-        {"limit", slip.limiter, ""},
-        {"loads for each multiply-add", number(slip.loads), number(counted.loads)},
-        {"loads of each input", number(slip.inputs), number(counted.inputs)},
-        {"op time at 1000 images, ms", number(slip.op_ms), number(measured_ms(source, stage))}};
+    table.rows = {{"limit", slip.limiter, time.limits},
+                  {"loads for each multiply-add", number(slip.loads), number(counted.loads)},
+                  {"loads of each input", number(slip.inputs), number(counted.inputs)},
+                  {"op time at 1000 images, ms", number(slip.op_ms), number(time.op_ms)}};
     source.predictions.push_back({.stage = stage,
                                   .reason = slip.reason,
                                   .table = table,
@@ -135,6 +152,10 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
     source.answers.push_back({.text = each.number + ". " + each.text,
                               .answer = noted(notebook.answers, each.number),
                               .needs_data = each.needs == "yours"});
+  }
+  for (const ShownNumber& each : notebook.numbers) {
+    constexpr std::size_t kDate = 10;
+    source.noted.push_back({each.value, each.what + ", " + each.shown.substr(0, kDate)});
   }
 }
 

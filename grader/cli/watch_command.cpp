@@ -14,6 +14,7 @@
 #include "common/program/arguments.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/course/stop_signals.hpp"
 #include "grader/course/way.hpp"
@@ -113,7 +114,8 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
     }
     return;
   }
-  if (stop_asked != 0 || options.batches.empty()) return;
+  const bool has_batches = !find_puzzle(milestone, options.stage);
+  if (stop_asked != 0 || options.batches.empty() || !has_batches) return;
   const std::string stage = options.stage.empty() ? "" : " --stage " + options.stage;
   std::cout << "Everything passes at batch " << options.batches
             << ". The whole check: build/bin/grader check " << milestone.id << stage << "\n";

@@ -20,7 +20,8 @@ static void json_fields(JsonFields& fields, Counted& counted) {
 }
 
 static void json_fields(JsonFields& fields, Repair& repair) {
-  fields("found", repair.found, "seen", repair.seen).optional("named", repair.named);
+  fields("found", repair.found, "seen", repair.seen)
+      .optional("named", repair.named, "mended", repair.mended);
 }
 
 static void json_fields(JsonFields& fields, ShownHint& hint) {
@@ -28,10 +29,24 @@ static void json_fields(JsonFields& fields, ShownHint& hint) {
       .optional("finding", hint.finding, "stage", hint.stage);
 }
 
+static void json_fields(JsonFields& fields, ShownNumber& number) {
+  fields("value", number.value, "what", number.what, "shown", number.shown);
+}
+
 static void json_fields(JsonFields& fields, Notebook& notebook) {
   fields.defaulted("puzzles", notebook.puzzles, "answers", notebook.answers, "predictions",
                    notebook.predictions, "explained", notebook.explained, "repairs",
-                   notebook.repairs, "hints", notebook.hints);
+                   notebook.repairs, "hints", notebook.hints, "numbers", notebook.numbers);
+}
+
+void note_number(Notebook& notebook, double value, const std::string& what,
+                 const std::string& when) {
+  constexpr std::size_t kMost = 1000;
+  auto& numbers = notebook.numbers;
+  const bool known = std::ranges::any_of(
+      numbers, [&](const ShownNumber& each) { return each.value == value && each.what == what; });
+  if (value > 0.0 && !known) numbers.push_back({value, what, when});
+  if (numbers.size() > kMost) numbers.erase(numbers.begin());
 }
 
 bool is_reasoned(const std::string& reason) {

@@ -109,7 +109,8 @@ Step stage_step(const CourseMilestone& milestone, const Stages& stages, const st
             .name = stage,
             .done = stages.passed(stage),
             .fresh = progress.state == State::kHandedOut,
-            .what = "the stage " + stage + ". ",
+            .what = stages.progress.size() > 1 ? "the stage " + stage + ". "
+                                               : "the exercise of " + milestone.id + ". ",
             .command = kGrader + "watch " + words};
   if (progress.state == State::kHandedOut) {
     step.what += "Read " + display_path(milestone.folder / "README.md") + ", fill in " + file +
@@ -142,11 +143,31 @@ void add_puzzles(const CourseMilestone& milestone, const Stages& stages, const s
                      .done = skipped || stages.begun(stage) || solved.contains(puzzle.stage),
                      .fresh = file != files.end() && is_as_handed_out(*file),
                      .what = "the puzzle " + puzzle.stage + ": " + puzzle.title +
-                             ". A few lines in " + display_path(puzzle.file) + ".",
+                             (puzzle.title.ends_with('?') ? " A" : ". A") + " few lines in " +
+                             display_path(puzzle.file) + ".",
                      .command = kGrader + "watch " + milestone.id + " --stage " + puzzle.stage,
                      .else_ = "You know this? Begin with " + file_of(milestone, stage) +
                               "; then the puzzles before it are no longer asked for."});
   }
+}
+
+void add_practice(const CourseMilestone& milestone, std::vector<Step>& steps) {
+  const Notebook notebook = read_notebook(milestone);
+  const auto add = [&](const std::string& name, const std::string& what) {
+    const auto note = notebook.repairs.find(name);
+    steps.push_back({.milestone = milestone.id,
+                     .kind = Step::Kind::kRepair,
+                     .name = name,
+                     .done = note != notebook.repairs.end() && note->second.mended,
+                     .what = what,
+                     .command = kGrader + "check " + milestone.id + " --stage " + name});
+  };
+  for (const Puzzle& repair : puzzles_of(milestone, "repairs")) {
+    add(repair.stage, "find the mistake of a broken kernel, " + repair.stage + ", and mend it.");
+  }
+  if (puzzles_of(milestone, "detective").empty()) return;
+  add("detective",
+      "a case for a detective: three right kernels, one of them slow. Which, and why?");
 }
 
 void add_questions(const CourseMilestone& milestone, bool skipped, std::vector<Step>& steps) {
@@ -213,10 +234,13 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
          .kind = Step::Kind::kExplain,
          .name = passed,
          .done = !read_notebook(milestone).explained.empty(),
-         .what = "a look at what your kernel does: counts, a picture of its "
-                 "accesses and a short quiz.",
+         .what = milestone.id == "m1"
+                     ? "a look at what your function computes and how fast, with a short quiz."
+                     : "a look at what your kernel does: what each line loads, which threads have "
+                       "nothing to do, and a short quiz.",
          .command = kGrader + "explain " + milestone.id + (many ? " --stage " + passed : "")});
   }
+  add_practice(milestone, way.steps);
   add_questions(milestone, passed.empty() && std::ranges::all_of(way.steps, &Step::done),
                 way.steps);
   return way;
@@ -246,10 +270,25 @@ std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work) {
   for (const MilestoneWay& milestone : way) {
     for (const Step& step : milestone.steps) {
       const bool is_work = step.kind == Step::Kind::kPuzzle || step.kind == Step::Kind::kStage;
-      if (!step.done && (is_work || !work)) return step;
+      const bool is_practice = step.kind == Step::Kind::kRepair;
+      if (!step.done && !is_practice && (is_work || !work)) return step;
     }
   }
   return std::nullopt;
+}
+
+std::optional<Step> next_practice(const std::vector<MilestoneWay>& way,
+                                  const std::string& milestone) {
+  const auto own =
+      std::ranges::find(way, milestone, [](const MilestoneWay& each) { return each.milestone.id; });
+  if (own == way.end()) return std::nullopt;
+  const bool begun = std::ranges::any_of(own->steps, [](const Step& step) {
+    return step.kind == Step::Kind::kStage && (step.done || !step.fresh);
+  });
+  const auto next = std::ranges::find_if(
+      own->steps, [](const Step& step) { return step.kind == Step::Kind::kRepair && !step.done; });
+  if (!begun || next == own->steps.end()) return std::nullopt;
+  return *next;
 }
 
 std::string lead_text(const Step& step) {

@@ -15,6 +15,7 @@ struct Step {
     kPrediction,
     kStage,
     kExplain,   ///< read what a stage that has passed does
+    kRepair,    ///< a broken kernel, or the detective's case: practice, which nobody has to do
     kQuestion,  ///< of the chapter
   };
   std::string milestone{};
@@ -40,8 +41,14 @@ struct MilestoneWay {
 /// baseline, the baseline of this one, and so on): nobody has to take every step.
 std::vector<MilestoneWay> way_through();
 
-/// The first step that is not done; of puzzles and stages only, if `work`. None: all is done.
+/// The first step that is not done, without practice; of puzzles and stages only, if `work`. None:
+/// all is done.
 std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work = false);
+
+/// The first broken kernel of a milestone that was not mended, once one of its stages is begun:
+/// they train the eye for the stages. None if all are mended.
+std::optional<Step> next_practice(const std::vector<MilestoneWay>& way,
+                                  const std::string& milestone);
 
 /// "Next: the puzzle …", with the command.
 std::string lead_text(const Step& step);

@@ -20,8 +20,8 @@ constexpr int kTimeWidth = 17;
 constexpr int kAccuracyWidth = 14;
 constexpr int kErrorWidth = 8;
 
-// Keeps indented lines as they are: a quoted line of a source, and a caret that points at the
-// character above it.
+}  // namespace
+
 std::string lines_text(std::string label, const std::string& of) {
   std::string text;
   std::istringstream lines(of);
@@ -31,8 +31,6 @@ std::string lines_text(std::string label, const std::string& of) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string time_text(const std::vector<double>& samples) {
   if (samples.empty()) return "-";

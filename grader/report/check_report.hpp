@@ -16,6 +16,10 @@ std::string time_text(const std::vector<double>& samples);
 std::string run_heading(std::size_t layers);
 std::string run_row(const RunResult& run);
 
+/// The lines of a finding behind a label, wrapped. Indented ones stay as they are: a quoted line of
+/// a source, and a caret that points at the character above it.
+std::string lines_text(std::string label, const std::string& of);
+
 /// A finding in full: what, where, why, what next.
 std::string finding_text(const Finding& finding);
 

@@ -1,12 +1,14 @@
 #include "grader/scores/check_stage.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <future>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "common/base/stopwatch.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
@@ -29,6 +31,15 @@ std::string warnings_of(const GradeRequest& request) {
 // matter.
 bool supports_one_network(const GradeRequest& request, const StageInfo& stage) {
   return !stage.only_for.empty() && request.milestone == "m4";
+}
+
+// "; up to 4 minutes for this batch", if that is worth saying.
+std::string patience_text(double seconds) {
+  constexpr double kShort = 10.0;
+  if (seconds < kShort) return {};
+  const bool in_minutes = seconds > 90.0;
+  const auto number = static_cast<int>(std::ceil(in_minutes ? seconds / 60.0 : seconds));
+  return "; up to " + std::to_string(number) + (in_minutes ? " minutes" : " s") + " for this batch";
 }
 
 class StageChecker {
@@ -361,10 +372,16 @@ class StageChecker {
     const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
       return time_layer(submission_, stage, layer, result);
     };
+    double seconds_per_image = 0.0;
     for (const int batch : batches) {
       if (auto late = time_is_up()) return late;
+      const Stopwatch watch;
+      const Announce with_patience = [&](const std::string& what) {
+        announce(what + patience_text(seconds_per_image * batch));
+      };
       const NetworkOutcome outcome =
-          check_network(submission_, stage, task_of(network, batch), announce, time);
+          check_network(submission_, stage, task_of(network, batch), with_patience, time);
+      seconds_per_image = watch.milliseconds() / 1000.0 / batch;
       check_.result.runs.push_back(outcome.result);
       observer_.run_ended(outcome.result);
       if (outcome.finding) return outcome.finding;

@@ -44,8 +44,8 @@ namespace {
 /// @param output   batch × out_channels × out_height × out_width; write every element, it is not
 ///                 zero when you get it
 ///
-/// Two things to watch: the stride is not always 1, and an int is too small for an index into an
-/// array of 10 000 images, so compute it in 64 bits (std::size_t).
+/// Two things to watch: the stride is not always 1, and an index may become large. The arrays of
+/// this milestone fit an int, those of milestone 4 do not: compute it in 64 bits (std::size_t).
 void conv_forward(const convlab::ConvShape& shape, const float* input, const float* weights,
                   float* output) {
   // Your loops replace this line.

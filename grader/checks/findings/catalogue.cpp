@@ -31,7 +31,7 @@ const std::vector<Diagnosis>& catalogue() {
        "Give each stage its own id, in the object that registers it."},
       {"E-library", "the file calls a library that does the exercise",
        "The exercise is to write the convolution yourself.",
-       "Write the kernel yourself, then compare it with the library (reference/libraries)."},
+       "Write the kernel yourself, then compare it with the library (docs/performance.md)."},
       {"E-forbidden-call", "the file calls a function that no convolution needs",
        "The function uses processes, sockets or other programs' memory, or belongs to the grader.",
        "Remove the call. Mathematics, memory, threads, printing and the CUDA runtime are allowed."},

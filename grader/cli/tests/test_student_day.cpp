@@ -275,7 +275,7 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
     return text;
   };
   CHECK(contains(next(), "stages 0 of 1"));
-  CHECK(contains(next(), "Next: the stage baseline. Read "));
+  CHECK(contains(next(), "Next: the exercise of m1. Read "));
   CHECK(contains(next(), "build/bin/grader watch m1"));
   write_atomically(course.source(), "// my work\n");
   CHECK(contains(next(), "was not checked as it is now."));
@@ -288,7 +288,7 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
   const std::string passed = next();
   INFO(passed);
   CHECK(contains(passed, "stages 1 of 1, explained 0 of 1, questions 0 of "));
-  CHECK(contains(passed, "Next: a look at what your kernel does"));
+  CHECK(contains(passed, "Next: a look at what your function computes"));
   CHECK(course.grader("explain m1").exit_code == 0);
   CHECK(contains(next(), "Next: question 1 of the chapter of m1. How many multiply-adds"));
   CHECK(course.grader("answer m1 9").exit_code == 2);
@@ -323,8 +323,9 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
 TEST_CASE("grader predict: before the first measurement, beside it in the report") {
   const SmallCourse course("plain_loops");
   write_atomically(course.source(), "// my work\n");
-  const std::string slip = "predict m1 --stage baseline --limit latency --loads 2 --op-ms 900 ";
+  const std::string slip = "predict m1 --limit latency --loads 2 --op-ms 900 ";
   CHECK(course.grader("predict m1 --stage bse").exit_code == 2);
+  CHECK(course.grader("predict m1 --stage baseline --limit latency").exit_code == 2);
   CHECK(contains(course.grader(slip).out, "The prediction needs --because: Why?"));
   CHECK(contains(course.grader(slip + "--because 'just a feeling'").out,
                  "A reason is a sentence with a number"));
@@ -365,7 +366,10 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
   CHECK(course.grader("check m1 --batches 1").exit_code == 1);
   const std::string third = hint();
   INFO(third);
-  CHECK(contains(third, ", in 3 checks\n  The smallest case that is wrong: '"));
+  CHECK(contains(third, ", in 3 checks\n  The smallest case that fails: B="));
+  CHECK(contains(third, "expected"));
+  CHECK(contains(third, " # "));
+  CHECK(contains(third, "let your function print each"));
   CHECK(contains(hint(), "Hint 2 of "));
   course.use("plain_loops");
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
@@ -392,7 +396,7 @@ TEST_CASE("grader watch: without a milestone it does what grader next says") {
       "; kill -INT $pid; wait $pid; code=$?; cat out; exit $code");
   INFO(run.out);
   CHECK(run.exit_code == 0);
-  CHECK(run.out.starts_with("Next: the stage baseline."));
+  CHECK(run.out.starts_with("Next: the exercise of m1."));
   CHECK(count(run.out, "E-terms  ") == 1);
   CHECK(contains(run.out, "conv_forward.cpp found E-terms."));
 }

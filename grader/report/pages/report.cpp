@@ -215,7 +215,8 @@ PageSection predictions_section(const ReportSource& source) {
 
 PageSection chapter_section(const ReportSource& source) {
   PageSection section{.title = "Questions of the chapter"};
-  const auto known = known_numbers(source.results, source.sweeps);
+  auto known = known_numbers(source.results, source.sweeps);
+  known.insert(known.end(), source.noted.begin(), source.noted.end());
   for (const AnsweredQuestion& each : source.answers) {
     section.blocks.push_back(OpenQuestion{each.text, each.answer});
     if (each.answer.empty()) continue;
@@ -264,9 +265,19 @@ std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
 std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known) {
   std::string found;
   const std::string digits = "0123456789";
+  const auto is_digit = [&](std::size_t at) {
+    return at < text.size() && digits.find(text[at]) != std::string::npos;
+  };
   for (std::size_t at = text.find_first_of(digits); at != std::string::npos;) {
-    const std::size_t end = std::min(text.size(), text.find_first_not_of(digits + ".", at));
+    std::size_t end = std::min(text.size(), text.find_first_not_of(digits + ".", at));
     std::string number = text.substr(at, end - at);
+    // "11 832": groups of three behind one to three digits.
+    const bool may_go_on = number.size() <= 3 && number.find('.') == std::string::npos;
+    while (may_go_on && end < text.size() && text[end] == ' ' && is_digit(end + 1) &&
+           is_digit(end + 2) && is_digit(end + 3) && !is_digit(end + 4)) {
+      number += text.substr(end + 1, 3);
+      end += 4;
+    }
     at = text.find_first_of(digits, end);
     while (number.ends_with('.')) number.pop_back();
     const std::size_t point = number.find('.');
@@ -277,10 +288,14 @@ std::string found_numbers(const std::string& text, const std::vector<KnownNumber
             : 0.5 * std::pow(10.0, -static_cast<double>(number.size() - point - 1));
     // A single digit is near many numbers.
     if (std::ranges::count_if(number, [](char c) { return c != '.' && c != '0'; }) < 2) continue;
+    const bool is_seconds = text.compare(end, 2, " s") == 0 && !std::isalpha(text[end + 2]);
+    const double unit = is_seconds ? 1000.0 : 1.0;
     const auto match = std::ranges::find_if(known, [&](const KnownNumber& each) {
-      return std::abs(each.value - value) <= half_digit * (1.0 + 1e-9);
+      return std::abs(each.value - value * unit) <= half_digit * unit * (1.0 + 1e-9);
     });
-    if (match != known.end()) found += (found.empty() ? "" : "; ") + number + ": " + match->what;
+    if (match != known.end()) {
+      found += (found.empty() ? "" : "; ") + number + (is_seconds ? " s: " : ": ") + match->what;
+    }
   }
   return found.empty() ? "" : found + ".";
 }

@@ -17,12 +17,12 @@ struct KnownNumber {
   std::string what{};
 };
 
-/// The times of results, in milliseconds, and the parameters and times of sweeps.
+/// The times of results, in milliseconds, and the times of sweeps by their parameters.
 std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
                                        const std::vector<SweepTables>& sweeps);
 
-/// Which numbers of a text are known, to the digits that it gives: "14.1: the op time of …".
-/// Empty if none is.
+/// Which numbers of a text are known, to the digits that it gives: "14.1: the op time of …". It
+/// reads "11 832" as one number, and "15.2 s" as milliseconds, too. Empty if none is known.
 std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known);
 
 /// A question of the chapter, as it was answered.
@@ -50,7 +50,8 @@ struct ReportSource {
   std::map<std::string, std::string> profiles{};  ///< by stage: what --profile printed
   std::vector<SweepTables> sweeps{};
   std::vector<ComparedPrediction> predictions{};
-  std::vector<AnsweredQuestion> answers{};                      ///< of the chapter
+  std::vector<AnsweredQuestion> answers{};  ///< of the chapter
+  std::vector<KnownNumber> noted{};         ///< that earlier checks and explanations showed
   std::map<std::string, std::vector<std::string>> questions{};  ///< by stage, from docs/ladder
   std::vector<PageBlock> images{};  ///< of the chosen image; see image_maps()
   std::string pictures{};           ///< folder of the plots beside the page; may be empty

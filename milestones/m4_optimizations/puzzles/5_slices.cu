@@ -2,8 +2,7 @@
 //
 // The unrolled matrix of 1000 outputs has 1000 columns of 5 taps, but there is room for 256
 // columns. So work in slices: unroll the first 256 columns, multiply, unroll the next 256 into the
-// same
-// memory, and so on. The last slice is shorter:
+// same memory, and so on. The last slice is shorter:
 //
 //     columns   0 … 255 | 256 … 511 | 512 … 767 | 768 … 999
 //     count         256         256         256         232

@@ -158,4 +158,8 @@ TEST_CASE("report: numbers of an answer are looked up in the results") {
   CHECK(found_numbers("2.04 ms. 2", known) ==
         "2.04: the op time of convolution 1 of b at 100 images.");
   CHECK(found_numbers("no numbers", known).empty());
+  const std::vector<KnownNumber> slow = {{11'832.0, "the op time"}, {0.5, "loads"}};
+  CHECK(found_numbers("11 832 ms of 10 000 images", slow) == "11832: the op time.");
+  CHECK(found_numbers("It took 11.8 s.", slow) == "11.8 s: the op time.");
+  CHECK(found_numbers("11.8 sums, 387 1579", slow).empty());
 }

@@ -5,14 +5,18 @@
 #include <iostream>
 
 #include "common/base/unknown_name.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/notebook.hpp"
+#include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
+
+// What students write into their notebook: predictions and answers.
 
 namespace convlab::grader::predict_command {
 
@@ -64,11 +68,18 @@ std::string first_measured(const CourseMilestone& milestone, const std::string& 
   return {};
 }
 
-void require_stage(const CourseMilestone& milestone, const std::string& stage) {
+// The stage that was named; without a name the only one.
+std::string stage_of(const CourseMilestone& milestone, const std::string& stage) {
   std::vector<std::string> known;
   for (const ScoreRule& rule : load_score_rules(milestone.folder).items) {
-    if (rule.stage == stage) return;
+    if (rule.stage == stage) return stage;
     if (known.empty() || known.back() != rule.stage) known.push_back(rule.stage);
+  }
+  if (stage.empty() && known.size() == 1) return known.front();
+  if (stage.empty()) {
+    throw UsageError(
+        milestone.id +
+        " has many stages; add --stage and a name (build/bin/grader list shows them).");
   }
   throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
 }
@@ -85,9 +96,10 @@ void print(const Prediction& slip) {
   std::cout << paragraph("  because    ", slip.reason);
 }
 
-ExitCode run(const Options& options) {
+ExitCode run(const Options& asked_for) {
+  Options options = asked_for;
   const CourseMilestone milestone = find_milestone(options.milestone);
-  require_stage(milestone, options.stage);
+  options.stage = stage_of(milestone, options.stage);
   Notebook notebook = read_notebook(milestone);
   if (const auto known = notebook.predictions.find(options.stage);
       known != notebook.predictions.end()) {
@@ -150,7 +162,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(
       app, exit_code, "predict", "Notes what you expect of a stage before it is measured", run);
   command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The stage")->required();
+  command.add_option("--stage", options.stage, "The stage, if there are several");
   command.add_option("--limit", options.limiter, "What will limit it")
       ->check(CLI::IsMember(std::vector<std::string>(kLimiters.begin(), kLimiters.end())));
   command.add_option("--loads", options.loads, "Loads for each multiply-add")
@@ -171,3 +183,66 @@ void add(CLI::App& app, ExitCode& exit_code) {
 }
 
 }  // namespace convlab::grader::predict_command
+
+namespace convlab::grader::answer_command {
+
+namespace {
+
+struct Options {
+  std::string milestone;
+  std::string question;
+  std::string text;
+};
+
+void print(const ChapterQuestion& question, const Notebook& notebook) {
+  std::cout << paragraph("  " + question.number + ".  ",
+                         "[" + question.needs + "] " + question.text);
+  const auto answer = notebook.answers.find(question.number);
+  if (answer != notebook.answers.end()) std::cout << paragraph("      Yours: ", answer->second);
+}
+
+ExitCode run(const Options& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  Notebook notebook = read_notebook(milestone);
+  const auto questions = chapter_questions(read_text(milestone.folder / "README.md"));
+  if (options.question.empty()) {
+    for (const ChapterQuestion& each : questions) print(each, notebook);
+    return ExitCode::kPassed;
+  }
+  auto all = questions;
+  for (const auto& [stage, slip] : notebook.predictions) {
+    all.push_back({stage, "measured", "What explains the difference from your prediction?"});
+  }
+  const auto asked = std::ranges::find(all, options.question, &ChapterQuestion::number);
+  if (asked == all.end()) {
+    std::vector<std::string> known;
+    for (const ChapterQuestion& each : all) known.push_back(each.number);
+    throw UsageError(unknown_name("question", options.question, known, " in " + milestone.id));
+  }
+  if (options.text.empty()) {
+    print(*asked, notebook);
+    return ExitCode::kPassed;
+  }
+  notebook.answers[asked->number] = options.text;
+  write_notebook(milestone, notebook);
+  std::cout << paragraph("", "Kept: build/bin/grader report " + milestone.id +
+                                 " shows it, and the chapter shows ours, if it has one, below the "
+                                 "question. Next: build/bin/grader next");
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(app, exit_code, "answer",
+                                        "Shows a chapter's questions, and keeps your answers", run);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("QUESTION", options.question,
+                     "Its number (default: show all), or a stage that you predicted");
+  command.add_option("TEXT", options.text, "Your answer (default: show the question)");
+  command.footer(
+      "Examples:\n  build/bin/grader answer m2\n"
+      "  build/bin/grader answer m2 4 \"14.1 ms are 2.6 TFLOP/s, 4 % of the peak.\"");
+}
+
+}  // namespace convlab::grader::answer_command
