@@ -136,17 +136,23 @@ void quote_suspects(const SourceText& sources, Finding& finding) {
     const char* id;
     const char* head;
     std::vector<std::string> words;
+    std::vector<std::string> without = {"include", "constexpr"};
   };
-  static const std::vector<Suspects> all = {
+  const std::vector<std::string> no_declaration = {"=", "(", "*", "{", "__shared__", "const"};
+  const std::vector<Suspects> all = {
       {"E-replay", "\nLocal variables that keep their value from call to call:", {"static"}},
       {"E-still-working", "\nLines that name threads:", {"thread", "async", "pthread_create"}},
-      {"E-exit", "\nLines that end a program:", {"exit", "_exit", "abort", "__builtin_exit"}}};
+      {"E-exit", "\nLines that end a program:", {"exit", "_exit", "abort", "__builtin_exit"}},
+      {"E-uninitialised",
+       "\nDeclarations without a value:",
+       {"float", "half", "double"},
+       no_declaration}};
   for (const Suspects& each : all) {
     if (finding.id != each.id) continue;
     std::string lines;
     int count = 0;
     for (const std::string& word : each.words) {
-      for (const auto& [file, line] : sources.lines_with({word}, {"include", "constexpr"})) {
+      for (const auto& [file, line] : sources.lines_with({word}, each.without)) {
         // What begins its line stands outside of functions.
         const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';
         constexpr int kMost = 3;
