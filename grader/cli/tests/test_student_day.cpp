@@ -104,6 +104,7 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
         "m1-submission/milestones/\n"
         "m1-submission/milestones/m1_cpu_baseline/\n"
         "m1-submission/milestones/m1_cpu_baseline/conv_forward.cpp\n"
+        "m1-submission/notebook.json\n"
         "m1-submission/result.json\n");
   CHECK(course
             .shell("tar --extract --directory .. --file " + archive.string() +
@@ -366,7 +367,7 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
   CHECK(course.grader("check m1 --batches 1").exit_code == 1);
   const std::string third = hint();
   INFO(third);
-  CHECK(contains(third, ", in 3 checks\n  The smallest case that fails: B="));
+  CHECK(contains(third, ", in 3 checks\n  No smaller case fails; --case 1,1,1,"));
   CHECK(contains(third, "expected"));
   CHECK(contains(third, " # "));
   CHECK(contains(third, "let your function print each"));
