@@ -100,7 +100,7 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
   submission.set_sources(sources);
   // A value read beyond an array decides nothing about races, and the program goes on. Both last:
   // explaining a wrong case sets other variables and removes them.
-  submission.replace_program(traced, {kTrace + "races", kForgiven});
+  submission.replace_program(traced.program, {kTrace + "races", kForgiven});
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages)) return observed;
   std::optional<Race>& found = observed.race;

@@ -229,8 +229,7 @@ class Submission {
 };
 
 /// Runs a milestone's program to its end as its author would at a terminal, outside of a check: in
-/// the box of its device, where it may read the networks and the images. `grader sweep` does not
-/// yet use it.
+/// the box of its device, where it may read the networks and the images.
 /// @return its output, and how it ended
 std::pair<Ending, std::string> run_boxed(const std::filesystem::path& program,
                                          const std::vector<std::string>& arguments,
