@@ -34,32 +34,6 @@ std::string state_of(const std::filesystem::path& program) {
   return program.filename().string() + " " + std::to_string(time.time_since_epoch().count());
 }
 
-// Times the stage at one point, and stores its times or the reason for none.
-// @return false if it was interrupted
-bool try_point(const SweepPlan& plan, TriedPoint& point) {
-  Submission submission(plan.program);
-  submission.set_environment({plan.space.variable + "=" + text_of(point.point)});
-  for (ConvShape shape : plan.shapes) {
-    shape.batch = point.batch;
-    const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-    FreshNumbers::draw().fill(arrays.weights, shape.weights_size());
-    std::vector<double>& samples = point.op_ms.emplace_back();
-    for (int i = 0; i <= plan.repeats; ++i) {
-      if (plan.interrupted != nullptr && *plan.interrupted != 0) return false;
-      const Call call = submission.run_timed(
-          plan.space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
-      if (call.failure) {
-        point.op_ms.clear();
-        point.failure = explain(*call.failure, "a sample").seen;
-        return true;
-      }
-      refuse_silent_emulation(submission.device());
-      if (i > 0) samples.push_back(call.op_ms);  // the first one warms up
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::vector<TriedPoint> work_of(const SweepPlan& plan) {
@@ -93,8 +67,32 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
   }
 }
 
+bool time_point(const SweepPlan& plan, TriedPoint& point) {
+  Submission submission(plan.program);
+  submission.set_environment({plan.space.variable + "=" + text_of(point.point)});
+  for (ConvShape shape : plan.shapes) {
+    shape.batch = point.batch;
+    const Arrays arrays = submission.prepare(shape, Placement::kAligned);
+    FreshNumbers::draw().fill(arrays.weights, shape.weights_size());
+    std::vector<double>& samples = point.op_ms.emplace_back();
+    for (int i = 0; i <= plan.repeats; ++i) {
+      if (plan.interrupted != nullptr && *plan.interrupted != 0) return false;
+      const Call call = submission.run_timed(
+          plan.space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
+      if (call.failure) {
+        point.op_ms.clear();
+        point.failure = explain(*call.failure, "a sample").seen;
+        return true;
+      }
+      refuse_silent_emulation(submission.device());
+      if (i > 0) samples.push_back(call.op_ms);  // the first one warms up
+    }
+  }
+  return true;
+}
+
 bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
-               const std::function<void(const std::string&)>& show) {
+               const std::function<void(const std::string&)>& show, const TimePoint& time) {
   const std::vector<TriedPoint> work = work_of(plan);
   for (std::size_t i = 0; i < work.size(); ++i) {
     TriedPoint point = work[i];
@@ -104,7 +102,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
     if (std::ranges::any_of(record.tried, same)) continue;
     show(std::to_string(i + 1) + " of " + std::to_string(work.size()) + ": " +
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
-    if (!try_point(plan, point)) return false;
+    if (!time(plan, point)) return false;
     record.tried.push_back(std::move(point));
     write_atomically(file, Json(record).dump(1) + "\n");
   }

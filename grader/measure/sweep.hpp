@@ -46,11 +46,19 @@ std::vector<TriedPoint> work_of(const SweepPlan& plan);
 /// @throws EnvironmentError if the file exists and is not a record
 SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan& plan);
 
-/// Runs the points that the record lacks, and writes it after each point.
+/// Times the stage at one point, over the channel of a check, and stores its times or the reason
+/// for none.
+/// @return false if it was interrupted
+bool time_point(const SweepPlan& plan, TriedPoint& point);
+
+using TimePoint = std::function<bool(const SweepPlan& plan, TriedPoint& point)>;
+
+/// Times the points that the record lacks, and writes it after each point.
 /// @param show  called before each point with "12 of 57: 4,8,128 at 1000 images"
 /// @return false if it was interrupted
 /// @throws EnvironmentError if the program is missing or no GPU answers it
 bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
-               const std::function<void(const std::string&)>& show);
+               const std::function<void(const std::string&)>& show,
+               const TimePoint& time = time_point);
 
 }  // namespace convlab::grader

@@ -46,7 +46,7 @@ GradeObserver CheckPrinter::observer() {
               [this](const StageInfo& stage, const Finding& finding) {
                 progress_.clear();
                 name(stage);
-                std::cout << "  The output is right, so the rules of the course forgive this:\n"
+                std::cout << "  The output is right, so this is only a warning:\n"
                           << finding_text(finding) << std::flush;
               }};
 }

@@ -353,7 +353,6 @@ class StageChecker {
                                plan.phases, seed);
       }
       if (!told || told->id != "E-converted") return found;
-      if (plan.rules == Rules::kWorkbook) return told;
       submission_.set_exchanges(false);
       warn(stage, *told);
       return std::nullopt;

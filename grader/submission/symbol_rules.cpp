@@ -83,7 +83,7 @@ constexpr std::string_view kEmulationInterface[] = {
     // Observation and faults.
     "fail_kernel", "fail_with_exception", "note_absent_lane", "note_kernel", "note_wide_accesses",
     "observe_acquire", "observe_copied", "observe_copy", "observe_fence", "observe_object",
-    "observe_release", "observe_warp", "trap",
+    "observe_release", "observe_verification", "observe_warp", "trap",
     // In kernels.
     "barrier_result", "begin_atomic", "block_barrier", "converged_lanes", "current_block_number",
     "current_dynamic_shared", "current_shared_begin", "current_shared_end", "end_atomic",

@@ -134,7 +134,7 @@ TEST_CASE("grader handout: an answer is found in every kind of file, with file a
       {"reference/results/nvidia-h200.m1.json", loop},
       {"docs/timing.md",
        "`" + line_of("m4_optimizations/puzzles/7_tree.change", "part[c] +=").substr(2)},
-      {".clang-format", "# " + loop}};
+      {".gitignore", "# " + loop}};
   for (const auto& [file, line] : planted) append(copy.tree / file, line + "\n");
   const FinishedProcess run = copy.make("a");
   CHECK(run.exit_code == 1);

@@ -1,6 +1,5 @@
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/contains.hpp"
@@ -23,40 +22,11 @@ const SweepSpace kSpace{
 
 constexpr ConvShape kFirst{1, 4, 1, 86, 86, 7, 1};  // B M C H W K S
 
-// A program that writes a result whose times follow from its point, and counts its calls.
-std::filesystem::path fake_program(const std::filesystem::path& folder) {
-  const auto file = folder / "m9";
-  std::ofstream(file) << R"(#!/bin/sh
-echo "$POINT" >> )" << (folder / "calls").string()
-                      << R"(
-case "$POINT" in 4,4,128) time=1.5;; 1,1,*) echo "it broke" >&2; exit 1;; *) time=2.5;; esac
-while [ "$1" != --json ]; do shift; done
-cat > "$2" <<EOF
-{"schema": "convlab-result-1", "program": "m9", "milestone": "m9", "solution": "student",
- "created": "", "machine": {"cpu": "", "cores": 1, "memory_mib": 1, "gpu": "", "driver": "",
- "cuda": "", "compiler": "", "build_type": "", "commit": ""},
- "runs": [{"network": "fa23", "batch": 100, "stage": {"id": "tuned", "title": "", "baseline": "",
- "precision": "fp32", "order": 0}, "device": "gpu", "verdict": "measured", "layers": [{"shape":
- {"batch": 100, "out_channels": 4, "in_channels": 1, "height": 86, "width": 86, "kernel": 7,
- "stride": 1}, "op_ms": [$time, $time], "layer_ms": [3.0]}]}], "references": [],
- "verdict": "measured"}
-EOF
-)";
-  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-  return file;
-}
-
-std::size_t calls(const std::filesystem::path& folder) {
-  std::ifstream stream(folder / "calls");
-  std::string line;
-  std::size_t count = 0;
-  while (std::getline(stream, line)) ++count;
-  return count;
-}
-
 SweepPlan plan_in(const std::filesystem::path& folder) {
+  const auto program = folder / "m9";
+  write_atomically(program, "");
   return {.space = kSpace,
-          .program = fake_program(folder),
+          .program = program,
           .network = "fa23",
           .gpu = "NVIDIA Test",
           .batches = {100},
@@ -92,16 +62,32 @@ TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a ne
   const SweepPlan plan = plan_in(folder.path());
   const auto file = folder.path() / "tuned.sweep.json";
   SweepRecord record = continued_record(file, plan);
-  REQUIRE(run_sweep(plan, file, record, [](const std::string&) {}));
+  std::size_t calls = 0;
+  // The times follow from the point.
+  const auto sweep = [&] {
+    return run_sweep(
+        plan, file, record, [](const std::string&) {},
+        [&](const SweepPlan&, TriedPoint& tried) {
+          ++calls;
+          if (tried.point[0] == 1 && tried.point[1] == 1) {
+            tried.failure = "it broke";
+          } else {
+            const double time = tried.point == SweepPoint{4, 4, 128} ? 1.5 : 2.5;
+            tried.op_ms.push_back({time, time});
+          }
+          return true;
+        });
+  };
+  REQUIRE(sweep());
   const std::size_t all = work_of(plan).size();
   CHECK(all == 8);
-  CHECK(calls(folder.path()) == all);
+  CHECK(calls == all);
 
   record = continued_record(file, plan);
   CHECK(record.tried.size() == all);
   record.tried.pop_back();
-  REQUIRE(run_sweep(plan, file, record, [](const std::string&) {}));
-  CHECK(calls(folder.path()) == all + 1);
+  REQUIRE(sweep());
+  CHECK(calls == all + 1);
 
   const auto tables = timed_tables(plan, record);
   const auto kept = folder.path() / "tuned.tables.json";
