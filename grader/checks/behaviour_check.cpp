@@ -480,10 +480,10 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   announce("which phase computes");
   if (auto found = check_phases(submission, stage, plan.phases, seed)) {
     if (auto counts = judge_phases(*found)) return counts;
-  } else {
+  }
+  if (submission.exchanges()) {
     announce("small changes of the input");
-    found = check_small_changes(submission, stage, plan.small_changes, seed);
-    if (found) return found;
+    if (auto found = check_small_changes(submission, stage, plan.small_changes, seed)) return found;
   }
   announce("inputs of earlier calls");
   if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;

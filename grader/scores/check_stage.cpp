@@ -353,7 +353,8 @@ class StageChecker {
                                plan.phases, seed);
       }
       if (!told || told->id != "E-converted") return found;
-      submission_.set_exchanges(false);
+      // The course never asked whether convolve reads the input itself; the network's run does.
+      if (plan.rules == Rules::kCourse) submission_.set_exchanges(false);
       warn(stage, *told);
       return std::nullopt;
     };
