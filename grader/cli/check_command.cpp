@@ -251,8 +251,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::IsMember({"cublas"}));
   command
       .add_option("--refuse", options.refused,
-                  "Finding that would be only a warning under the rules of the course, and shall "
-                  "fail the file")
+                  "Finding that would be only a warning, and shall fail the file")
       ->check(CLI::IsMember({"E-converted", "E-leak", "E-outside", "E-warp-sync"}));
   command.add_option("--puzzles", options.puzzles,
                      "Folder of the puzzles that came with a source file, for their points");
