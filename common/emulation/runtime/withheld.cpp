@@ -19,6 +19,10 @@
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
+// The program's own memory, with the variables of the device. Source: ld's default script.
+extern "C" const char __executable_start;
+extern "C" const char _end;
+
 namespace convlab::emulation {
 namespace {
 
@@ -31,9 +35,9 @@ constexpr std::size_t kTokenBytes = sizeof(std::uint32_t);
 //
 //     sign | 100 | 28 bits, of which the last 8 are not all 0
 //
-// Random numbers of the grader lie below 2, also as halves in pairs; whole numbers, sizes, indices
-// and pointers have other bits. So a word of the program is a token only by a chance of one in
-// 2^29 for each token.
+// Random numbers of the grader lie below 2, also as halves in pairs; whole numbers, sizes and
+// indices have other bits, and pointers are looked at (is_pointer). So a word of the program is a
+// token only by a chance of one in 2^29 for each token.
 constexpr unsigned kBits = 29;
 constexpr std::uint32_t kCount = 1U << kBits;
 constexpr std::uint32_t kSign = 0x8000'0000U;
@@ -51,6 +55,14 @@ bool tells_nothing(std::uint32_t word) {
   return word == 0x7f80'0000U || word == 0xff80'0000U || word == 0x7fc0'0000U ||
          word == 0xffc0'0000U || word == 0x7fff'ffffU || word == 0xffff'ffffU ||
          (settings().numbered_poison && read_poison(word, poisoned));
+}
+
+// The low half of a pointer may look like any token. The host gains nothing by a token that looks
+// like one: a kernel then gets the token.
+bool is_pointer(std::uint32_t low, std::uint32_t high) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is only compared
+  const void* const address = reinterpret_cast<const void*>(std::uintptr_t{high} << 32U | low);
+  return device_memory().contains(address) || (address >= &__executable_start && address < &_end);
 }
 
 /// The true words of all tokens, in the order in which these were made. Its pages are accessible
@@ -94,8 +106,9 @@ class TokenTable {
     }
 
     /// The true word of a token; any other word as it is.
-    [[nodiscard]] std::uint32_t word(std::uint32_t token) const {
-      if (!may_be_token(token)) return token;
+    /// @param next  the word behind it, with which it may be a pointer; 0 if there is none
+    [[nodiscard]] std::uint32_t word(std::uint32_t token, std::uint32_t next = 0) const {
+      if (!may_be_token(token) || is_pointer(token, next)) return token;
       const std::uint32_t index = table_.unmixed(token);
       return index < table_.count_ ? table_.words_[index] : token;
     }
@@ -175,14 +188,16 @@ void set_writable(std::byte* begin, std::size_t bytes, bool writable) {
            writable ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-// Calls change(word) for each word, of which the last may be shorter.
+// Calls change(word, the next or 0) for each word, of which the last may be shorter.
 template <typename Change>
 void change_words(std::byte* to, const std::byte* from, std::size_t bytes, const Change& change) {
   for (std::size_t i = 0; i < bytes; i += kTokenBytes) {
     const std::size_t size = std::min(kTokenBytes, bytes - i);
     std::uint32_t word = 0;
+    std::uint32_t next = 0;
     std::memcpy(&word, from + i, size);
-    word = change(word);
+    if (i + 2 * kTokenBytes <= bytes) std::memcpy(&next, from + i + kTokenBytes, kTokenBytes);
+    word = change(word, next);
     std::memcpy(to + i, &word, size);
   }
 }
@@ -203,7 +218,7 @@ void make_tokens(const float* numbers, float* tokens, std::int64_t count) {
   TokenTable::Open open(token_table(), static_cast<std::size_t>(count));
   token_table().add_array(tokens, bytes);
   change_words(reinterpret_cast<std::byte*>(tokens), reinterpret_cast<const std::byte*>(numbers),
-               bytes, [&](std::uint32_t word) { return open.token(word); });
+               bytes, [&](std::uint32_t word, std::uint32_t) { return open.token(word); });
 }
 
 void reveal_numbers(float* numbers, std::int64_t count) {
@@ -211,7 +226,7 @@ void reveal_numbers(float* numbers, std::int64_t count) {
   const TokenTable::Open open(token_table(), 0);
   auto* const begin = reinterpret_cast<std::byte*>(numbers);
   change_words(begin, begin, static_cast<std::size_t>(count) * kTokenBytes,
-               [&](std::uint32_t word) { return open.word(word); });
+               [&](std::uint32_t word, std::uint32_t) { return open.word(word); });
 }
 
 WorkbookCopies::WorkbookCopies() {
@@ -257,9 +272,10 @@ void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::s
   const auto symbol = rest == 0 ? std::nullopt : find_symbol(tokens);
   const bool is_part =
       symbol && tokens + bytes - rest + kTokenBytes <= symbol->address + symbol->bytes;
-  change_words(to, from, is_part ? bytes - rest : bytes, [&](std::uint32_t word) {
-    return crossing == Crossing::kTokens ? open.token(word) : open.word(word);
-  });
+  change_words(to, from, is_part ? bytes - rest : bytes,
+               [&](std::uint32_t word, std::uint32_t next) {
+                 return crossing == Crossing::kTokens ? open.token(word) : open.word(word, next);
+               });
   if (!is_part) return;
   std::uint32_t word = 0;
   std::memcpy(&word, tokens + bytes - rest, kTokenBytes);
@@ -292,7 +308,7 @@ TrueWords::TrueWords(const KernelCall& call) {
   for (const Piece& piece : pieces_) {
     if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, true);
     change_words(piece.begin, piece.begin, piece.host.size() * kTokenBytes,
-                 [&](std::uint32_t word) { return open.word(word); });
+                 [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
   }
 }
 
@@ -313,7 +329,10 @@ TrueWords::~TrueWords() {
     std::vector<std::uint32_t> now(piece.host.size());
     std::memcpy(now.data(), piece.begin, now.size() * kTokenBytes);
     for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments;) {
-      const auto is_new = [&](std::size_t i) { return now[i] != open.word(piece.host[i]); };
+      const auto is_new = [&](std::size_t i) {
+        const std::uint32_t next = i + 1 < now.size() ? piece.host[i + 1] : 0;
+        return now[i] != open.word(piece.host[i], next);
+      };
       std::size_t end = begin;
       while (end < now.size() && is_new(end)) ++end;
       const bool plain =
