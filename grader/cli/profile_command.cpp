@@ -57,19 +57,17 @@ nlohmann::ordered_json requests_json(const KernelCounts& kernel) {
   return json;
 }
 
-std::vector<Estimate> estimates_of(const StageCounts& counts, const SourceText& sources,
+std::vector<Estimate> estimates_of(const std::vector<KernelWork>& work, Precision precision,
                                    const std::string& gpu) {
-  const std::vector<KernelWork> work = work_of(counts, sources);
   std::vector<Estimate> estimates;
   for (const Gpu& each : gpu.empty() ? published_gpus() : std::vector{find_gpu(gpu)}) {
-    estimates.push_back(
-        estimate(work, counts.stage.precision, each, estimate_model(), kEstimatedBatch));
+    estimates.push_back(estimate(work, precision, each, estimate_model(), kEstimatedBatch));
   }
   return estimates;
 }
 
 void print_json(const StageCounts& counts, const SourceText& sources,
-                const std::vector<Estimate>& estimates) {
+                const std::vector<KernelWork>& work, const std::vector<Estimate>& estimates) {
   nlohmann::ordered_json json = {{"stage", counts.stage.id},
                                  {"precision", to_string(counts.stage.precision)},
                                  {"shape", to_string(counts.shape)}};
@@ -78,7 +76,6 @@ void print_json(const StageCounts& counts, const SourceText& sources,
     json[std::string(counter.id)] =
         std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
   }
-  const std::vector<KernelWork> work = work_of(counts, sources);
   for (const KernelCounts& kernel : kernels_of(counts, sources)) {
     json["kernels"].push_back({{"kernel", kernel.launch.kernel},
                                {"launches", kernel.launches},
@@ -126,9 +123,10 @@ ExitCode run(const Options& options) {
        .layer = options.layer,
        .shape = puzzle ? std::optional(first_shape(milestone, *puzzle)) : std::nullopt});
   const bool is_counted = !stage.counts.launches.empty();
-  const auto estimates = estimates_of(stage.counts, stage.sources, options.gpu);
+  const std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
+  const auto estimates = estimates_of(work, stage.counts.stage.precision, options.gpu);
   if (is_counted && options.json) {
-    print_json(stage.counts, stage.sources, estimates);
+    print_json(stage.counts, stage.sources, work, estimates);
   } else if (is_counted) {
     const StageInfo& info = stage.counts.stage;
     const std::string where = counted_where(stage.counts, options.network, stage.layer);

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
 #include "grader/measure/counters.hpp"
 
 namespace convlab::grader {
@@ -156,10 +154,7 @@ void json_fields(JsonFields& fields, Estimate& estimate) {
 }
 
 const EstimateModel& estimate_model() {
-  static const auto model = [] {
-    const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
-    return Json::parse(read_text(course / "grader/measure/estimate.json")).get<EstimateModel>();
-  }();
+  static const auto model = measure_file("estimate.json").get<EstimateModel>();
   return model;
 }
 

@@ -28,14 +28,18 @@ static void json_fields(JsonFields& fields, Gpu& gpu) {
 namespace {
 
 std::vector<Gpu> read_gpus() {
-  const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
-  const auto json = Json::parse(read_text(course / "grader/measure/gpus.json"));
+  const auto json = measure_file("gpus.json");
   auto gpus = json.at("gpus").get<std::vector<Gpu>>();
   for (Gpu& gpu : gpus) json.at("capabilities").at(gpu.capability).get_to(gpu.multiprocessor);
   return gpus;
 }
 
 }  // namespace
+
+nlohmann::json measure_file(const std::string& name) {
+  const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
+  return nlohmann::json::parse(read_text(course / "grader/measure" / name));
+}
 
 const std::vector<Gpu>& published_gpus() {
   static const std::vector<Gpu> gpus = read_gpus();

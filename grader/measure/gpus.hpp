@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Gpu {
   double fp16_tensor_tflops = 0.0;
   double tf32_tensor_tflops = 0.0;  ///< as FP16 if the GPU has no TF32
 };
+
+/// A JSON file of this folder.
+nlohmann::json measure_file(const std::string& name);
 
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();
