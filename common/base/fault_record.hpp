@@ -28,6 +28,7 @@ enum class FaultKind {
   kHostPointer,    ///< a kernel got a pointer to memory of the host as argument `memory.argument`
   kBarrier,        ///< threads of a block met in different barriers, or wait for ever (`waiting`)
   kKernelTime,     ///< a kernel did not come to an end
+  kSlowKernel,     ///< the time of a kernel was up while its blocks went on ending
   kWarp,           ///< a call that needs a whole warp was not made by all its lanes
   kMisaligned,     ///< a vector access at an address that is no multiple of its size
   kCopy,           ///< a copy, a fill or a free with pointers or a size that do not fit
@@ -37,11 +38,12 @@ enum class FaultKind {
 
 /// "exception", "out-of-memory", …
 inline const char* to_string(FaultKind kind) {
-  return enum_name(kind,
-                   {"exception", "out-of-memory", "launch",       "device-memory", "device-pointer",
-                    "outside",   "read-only",     "null",         "stack",         "system-call",
-                    "race",      "signal",        "host-pointer", "barrier",       "kernel-time",
-                    "warp",      "misaligned",    "copy",         "arithmetic",    "unsupported"});
+  return enum_name(
+      kind, {"exception",   "out-of-memory", "launch",       "device-memory", "device-pointer",
+             "outside",     "read-only",     "null",         "stack",         "system-call",
+             "race",        "signal",        "host-pointer", "barrier",       "kernel-time",
+             "slow-kernel", "warp",          "misaligned",   "copy",          "arithmetic",
+             "unsupported"});
 }
 
 /// The device memory that a fault concerns: an allocation, or shared memory of a block.
@@ -144,12 +146,8 @@ inline NotedFault& noted_fault() {
 
 }  // namespace detail
 
-/// On a GPU: the last CUDA call of a custom submission that failed
-/// (common/custom_submission/noted_calls.cu).
-inline std::optional<FaultRecord>& failed_call() {
-  static std::optional<FaultRecord> record;
-  return record;
-}
+/// The text of an exception: std::async or std::thread got no thread.
+inline constexpr const char* kNoThread = "it could not start another thread";
 
 /// Returns the race that an emulated device has found since the last call. Null in programs that
 /// were not compiled for it.

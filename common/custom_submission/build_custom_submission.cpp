@@ -140,6 +140,12 @@ fs::path folder_for(const CustomSubmissionTarget& target, const fs::path& file,
         target.build / "bin" / "convlab-rewrite"}) {
     all += std::to_string(fs::last_write_time(program, missing).time_since_epoch().count()) + " ";
   }
+  // The script and its lists, in whatever order.
+  std::int64_t sum = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(script()).parent_path())) {
+    sum += entry.last_write_time(missing).time_since_epoch().count();
+  }
+  all += std::to_string(sum);
   for (const std::string& library : target.libraries) all += " " + library;
   if (target.traced) all += " traced";
   const std::size_t key = std::hash<std::string>{}(all);

@@ -24,6 +24,9 @@ commands=$build/custom_submission
 # For tests that compile many files: -O1.
 optimise=${CONVLAB_SUBMISSION_OPTIMISE:-}
 
+not_traced='no_sanitize no_sanitize_thread no_sanitize_undefined disable_sanitizer_instrumentation'
+not_traced="$not_traced $(echo "$not_traced" | sed 's/[a-z_][a-z_]*/__&__/g')"
+
 # Names of record_command.sh, as they are for this file.
 source=
 object=
@@ -65,21 +68,16 @@ run_recorded() {
     set -- "$@" -iquote "$(dirname "$file")"
     if [ -d "${folder:-}/files" ]; then set -- "$@" -iquote "$folder/files"; fi
   fi
-  # A function does not ask to be left out, and the file does not see whether it is traced.
-  if [ -n "$source" ] && [ "$device" != gpu ]; then
-    for attribute in no_sanitize no_sanitize_thread disable_sanitizer_instrumentation; do
-      set -- "$@" "-D$attribute=traced" "-D__${attribute}__=traced"
-    done
-    set -- "$@" -Wno-attributes
-  fi
   # Where lanes wait for each other they go on from the smallest address, so the code must stay in its
   # order.
   if [ -n "$source" ] && [ -n "$traced" ]; then
     set -- "$@" -fsanitize=thread -O1 -U__SANITIZE_THREAD__
     if "$1" --version | grep -q clang; then
+      [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=bb,no-prune,trace-pc
       set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
         -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1
     else
+      [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=trace-pc
       set -- "$@" -fno-reorder-blocks -Wno-tsan --param tsan-instrument-func-entry-exit=0 \
         --param tsan-distinguish-volatile=1
     fi
@@ -102,6 +100,11 @@ run_recorded() {
     set -- "$@" "$optimise"
   fi
   if [ -n "$precompiled" ]; then set -- "$@" -include "$precompiled"; fi
+  # A function does not ask to be left out of what is traced, by whatever macro.
+  if [ "$step" = compile ] && [ "$device" != gpu ]; then
+    echo "#pragma GCC poison $not_traced" >"$folder/poisoned.h"
+    set -- "$@" -include "$folder/poisoned.h"
+  fi
   if [ -n "$more" ]; then set -- "$@" "$more"; fi
   for library in ${libraries:-}; do
     path=$(cat "$commands/$library.library")
@@ -143,7 +146,8 @@ guard_library_calls() {
   echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
     grep -Evx "$harmless|$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" >"$folder/guarded" || return 0
   while read -r name; do
-    printf ".globl convlab_guarded_%s\nconvlab_guarded_%s:\n" "$name" "$name"
+    # A pointer to a member function with an odd address would stand for a virtual one.
+    printf ".p2align 4\n.globl convlab_guarded_%s\nconvlab_guarded_%s:\n" "$name" "$name"
     printf "lea 1f(%%rip), %%r11\njmp kernel_call\n"
     printf ".section .data.rel.ro,\"aw\"\n.p2align 3\n1: .quad %s\n.asciz \"%s\"\n.text\n" "$name" \
       "$name"
@@ -157,6 +161,8 @@ guard_library_calls() {
 # The external symbols of the object, for the grader. Kernels run in the program of who wrote them,
 # who might talk with the grader in its place: that takes a system call.
 list_symbols() {
+  # In place of the code, nm and the linker would read what is kept for optimising at link time.
+  objcopy --wildcard --remove-section='.gnu.lto_*' "$object"
   nm --extern-only --format=posix "$object" >"$folder/symbols"
   [ "$device" != cpu ] || return 0
   if grep -q '^syscall U' "$folder/symbols" || has_system_call; then
@@ -249,9 +255,8 @@ case $step in
     fi
     program=$folder/program
     set -- --wildcard '--keep-global-symbol=_ZN12GPUInterface*' \
-      '--keep-global-symbol=_Z16conv_forward_cpu*'
-    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu) and
-    # which call failed (noted_calls.cu).
+      '--keep-global-symbol=_Z16conv_forward_cpu*' "--redefine-syms=$folder/older"
+    # The grader knows what memory of the GPU the file has asked for (recorded_allocations.cu).
     if [ "$device" = gpu ]; then set -- "$@" "--redefine-syms=${0%/*}/recorded_calls"; fi
     # Then openmp_races.cpp stands between the file and libgomp; otherwise it finds nothing.
     if [ "$device" = cpu ] && has_plain_openmp; then
@@ -268,6 +273,10 @@ case $step in
       # A group is a function that several objects may bring; the first one wins. So no groups, and no
       # common symbols, which objects share.
       ld -r -d --force-group-allocation "$object" -o "$folder/whole-$name"
+      # Of several older forms, which would all get one name, those that the file has.
+      nm --defined-only --format=posix "$object" |
+        awk 'NR == FNR { new[$1] = $2; next } $1 in new { print $1, new[$1] }' \
+          "${0%/*}/course_interface/older_forms" - >"$folder/older"
       objcopy "$@" "$folder/whole-$name" "$folder/submission-$name"
     done
     for library in $libraries; do
@@ -277,5 +286,10 @@ case $step in
       fi
     done
     run_recorded "$commands/$device.link"
+    # Nobody has looked at code that the program writes itself.
+    if readelf --program-headers --wide "$program" | grep -q ' RWE '; then
+      echo "error: a part of the program may be written and executed" >&2
+      exit 1
+    fi
     ;;
 esac

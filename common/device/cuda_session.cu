@@ -271,8 +271,8 @@ class CudaSession final : public DeviceSession {
     emulation::limit_kernels(seconds);
   }
 
-  void withhold() override {
-    emulation::withhold_numbers();
+  void withhold(std::uint64_t key) override {
+    emulation::withhold_numbers(key);
     withholds_ = true;
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "common/device/device_info.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 
 namespace convlab {
 

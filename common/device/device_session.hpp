@@ -10,7 +10,7 @@
 #include "common/base/conv_shape.hpp"
 #include "common/base/device_notes.hpp"
 #include "common/device/device_info.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 #include "common/device/profile.hpp"
 #include "common/timing/op_sample.hpp"
 
@@ -86,7 +86,7 @@ class DeviceSession {
 
   /// Withholds numbers from the stages (withhold_numbers, activity.hpp) until stop_withholding.
   /// Emulated only.
-  virtual void withhold() {}
+  virtual void withhold(std::uint64_t /*key*/) {}
   virtual void stop_withholding() {}
 
   /// Fills an array of the host with tokens of these numbers.

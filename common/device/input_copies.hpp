@@ -23,7 +23,7 @@ struct InputCopies {
 };
 
 /// Looks for the images of `input` at the beginning of each allocation, and for its first image
-/// everywhere. It recognises an image by its first four numbers, so they should be random.
+/// everywhere. It recognises an image by its first and last four numbers, so they should be random.
 InputCopies find_copies(DeviceSession& device, const float* input, const ConvShape& shape);
 
 /// Writes the images of `input` to where find_copies found others.

@@ -2,7 +2,7 @@
 
 #include "common/device/device_info.hpp"
 #include "common/device/device_session.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 
 namespace convlab {
 

@@ -5,7 +5,7 @@
 #include "common/base/conv_shape.hpp"
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_info.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 
 namespace convlab {
 

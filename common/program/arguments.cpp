@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 
 namespace convlab {
 
@@ -26,6 +27,39 @@ std::vector<int> parse_batches(const std::string& text) {
     begin = end + 1;
   }
   return batches;
+}
+
+std::vector<int> parse_numbers(const std::string& text) {
+  std::vector<int> numbers;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    int number = -1;
+    const char* behind = text.data() + end;
+    const auto [stop, error] = std::from_chars(text.data() + begin, behind, number);
+    if (error != std::errc() || stop != behind || number < 0) return {};
+    numbers.push_back(number);
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+ConvShape parse_case(const std::string& text) {
+  std::vector<int> sizes = parse_numbers(text);
+  constexpr std::size_t kWithStride = 7;
+  constexpr int kMost = 99'999;
+  if (sizes.size() + 1 == kWithStride) sizes.push_back(1);
+  if (sizes.size() != kWithStride || *std::ranges::max_element(sizes) > kMost) {
+    throw UsageError(
+        "--case takes B,M,C,H,W,K or B,M,C,H,W,K,S, for example 2,3,1,9,8,3; this is " +
+        printable_line(text) + ".");
+  }
+  const ConvShape shape{sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
+  try {
+    validate(shape);
+  } catch (const ShapeError& error) {
+    throw UsageError(std::string("--case ") + text + ": " + error.what());
+  }
+  return shape;
 }
 
 }  // namespace convlab

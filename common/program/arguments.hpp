@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/conv_shape.hpp"
+
 namespace convlab {
 
 /// Number of test images of Fashion-MNIST, and the largest batch.
@@ -14,5 +16,12 @@ int parse_batch(const std::string& text);
 
 /// "100,1000": batches separated by commas. @throws UsageError as parse_batch
 std::vector<int> parse_batches(const std::string& text);
+
+/// "2,0,1": numbers from 0 on, separated by commas. Empty for any other text.
+std::vector<int> parse_numbers(const std::string& text);
+
+/// --case: "B,M,C,H,W,K" or "B,M,C,H,W,K,S", as a finding prints it.
+/// @throws UsageError for other text
+ConvShape parse_case(const std::string& text);
 
 }  // namespace convlab

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -33,7 +34,7 @@
 #include "common/program/sibling_program.hpp"
 #include "common/result/add_device.hpp"
 #include "common/result/result.hpp"
-#include "common/serve/fault_words.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/left_out.hpp"
 #include "common/stage/run_stage.hpp"
@@ -253,10 +254,10 @@ std::string words_for(const ConvShape& shape, const Milestone& milestone) {
     const bool is_own = place.starts_with(milestone.id + "_");
     if (is_own && entry.path().extension() == ".cu") sources.push_back(entry.path());
   }
-  const FaultWords words = words_of(*noted, shape, SourceText(sources));
-  if (words.id.empty()) return {};
-  return words.id + "\n" + words.seen + (words.cause.empty() ? "" : "\n" + words.cause) +
-         (words.next.empty() ? "" : "\n" + words.next);
+  const FaultMessage message = message_of(*noted, shape, SourceText(sources));
+  if (message.id.empty()) return {};
+  return message.id + "\n" + message.seen + (message.cause.empty() ? "" : "\n" + message.cause) +
+         (message.next.empty() ? "" : "\n" + message.next);
 }
 
 RunResult run(const Milestone& milestone, const Stage& stage, DeviceSession* device,
@@ -312,7 +313,7 @@ void add_tile_copy(Result& result, DeviceSession& device) {
   if (result.runs.empty()) return;
   const RunResult& run = result.runs.front();
   ReferenceLine copy{
-      .label = kTileCopy, .kind = "floor", .network = run.network, .batch = run.batch};
+      .label = kTileCopy, .kind = "bound", .network = run.network, .batch = run.batch};
   for (const LayerResult& layer : run.layers) {
     copy.op_ms.push_back(device.measure_tile_copy(layer.shape));
     if (copy.op_ms.back() == 0.0) return;
@@ -360,9 +361,7 @@ std::vector<Stage> chosen_stages(const Options& options) {
 }
 
 // The memory of the images, and of input and output of the largest convolution.
-std::string gigabytes_needed(const Options& options) {
-  const Preset preset = load_preset(options.network);
-  const int batch = parse_batch(options.batch);
+std::string gigabytes_needed(const Preset& preset, int batch) {
   std::int64_t most = 0;
   for (const ConvShape& shape : preset.conv_shapes(batch)) {
     most = std::max(most, shape.input_size() + shape.output_size());
@@ -389,18 +388,22 @@ auto announced(const char* what, Work work) {
   }
 }
 
-void run_all(const Milestone& milestone, DeviceSession* device, const Options& options) {
-  const int batch = parse_batch(options.batch);
+using Images = std::pair<Dataset, std::vector<float>>;
+
+Images load_images(int batch, const Preset& preset) {
+  Dataset loaded = load_dataset(Split::kTest);
+  std::vector<float> resized = resize_images(loaded, batch, preset.image_size);
+  return {std::move(loaded), std::move(resized)};
+}
+
+void run_all(const Milestone& milestone, DeviceSession* device, const Options& options,
+             const Preset& preset, int batch, std::future<Images> loading) {
   const std::vector<Stage> stages = chosen_stages(options);
-  const Preset preset = load_preset(options.network);
   if (!options.json.empty()) require_writable(options.json);
 
   std::printf("Test batch size: %d\n", batch);
-  const auto [dataset, images] = announced("Loading fashion-mnist data", [&] {
-    Dataset loaded = load_dataset(Split::kTest);
-    std::vector<float> resized = resize_images(loaded, batch, preset.image_size);
-    return std::pair(std::move(loaded), std::move(resized));
-  });
+  const auto [dataset, images] =
+      announced("Loading fashion-mnist data", [&] { return loading.get(); });
   const Network network = announced("Loading model", [&] { return load_network(options.network); });
 
   Result result{.program = milestone.id,
@@ -449,11 +452,9 @@ ExitCode run(const Milestone& milestone, Options options, char** argv) {
     list_stages();
     return ExitCode::kPassed;
   }
-  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
   if (options.serve_channel) {
-    return serve(*options.serve_channel, device.get());
+    return serve(*options.serve_channel, open_device(milestone, options, argv).get());
   }
-  explain_crashes();
   if (options.batch.empty()) {
     const bool emulated = milestone.device == Device::kEmulated;
     options.batch = std::to_string(emulated ? 100 : kMaxBatch);
@@ -462,11 +463,18 @@ ExitCode run(const Milestone& milestone, Options options, char** argv) {
                   options.batch.c_str());
     }
   }
+  const int batch = parse_batch(options.batch);
+  const Preset preset = load_preset(options.network);
+  // A GPU needs as long to start as the images to load, so both happen at the same time.
+  const auto when = milestone.device == Device::kGpu ? std::launch::async : std::launch::deferred;
+  std::future<Images> loading = std::async(when, [&] { return load_images(batch, preset); });
+  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+  explain_crashes();
   try {
-    run_all(milestone, device.get(), options);
+    run_all(milestone, device.get(), options, preset, batch, std::move(loading));
   } catch (const std::bad_alloc&) {
     throw EnvironmentError("There is not enough memory: a batch of " + options.batch +
-                           " needs about " + gigabytes_needed(options) +
+                           " needs about " + gigabytes_needed(preset, batch) +
                            " GB; close other programs or take a smaller one.");
   }
   return ExitCode::kPassed;

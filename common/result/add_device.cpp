@@ -8,26 +8,26 @@ namespace convlab {
 
 namespace {
 
-bool has_floor(const Result& result, const RunResult& run) {
+bool has_bound(const Result& result, const RunResult& run) {
   return std::any_of(
       result.references.begin(), result.references.end(), [&](const ReferenceLine& line) {
-        return line.label == kMemoryFloor && line.network == run.network && line.batch == run.batch;
+        return line.label == kMemoryBound && line.network == run.network && line.batch == run.batch;
       });
 }
 
-void add_floors(Result& result, const DeviceLimits& limits) {
+void add_bounds(Result& result, const DeviceLimits& limits) {
   for (const RunResult& run : result.runs) {
-    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || has_floor(result, run)) {
+    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || has_bound(result, run)) {
       continue;
     }
     ReferenceLine memory{
-        .label = kMemoryFloor, .kind = "floor", .network = run.network, .batch = run.batch};
+        .label = kMemoryBound, .kind = "bound", .network = run.network, .batch = run.batch};
     ReferenceLine arithmetic = memory;
-    arithmetic.label = kFp32Floor;
+    arithmetic.label = kFp32Bound;
     for (const LayerResult& layer : run.layers) {
-      const PhysicalFloor floor = physical_floor(layer.shape, limits);
-      memory.op_ms.push_back(floor.memory_ms);
-      arithmetic.op_ms.push_back(floor.ms());
+      const PhysicalBound bound = physical_bound(layer.shape, limits);
+      memory.op_ms.push_back(bound.memory_ms);
+      arithmetic.op_ms.push_back(bound.ms());
     }
     result.references.push_back(std::move(memory));
     result.references.push_back(std::move(arithmetic));
@@ -50,7 +50,7 @@ void add_device(Result& result, const MeasuredDevice& device) {
     run.empty_launch_ms = device.empty_launch_ms;
   }
   const DeviceLimits limits = with_measured(machine.promised, machine.measured);
-  if (limits.bytes_per_second > 0.0 && limits.fp32_per_second > 0.0) add_floors(result, limits);
+  if (limits.bytes_per_second > 0.0 && limits.fp32_per_second > 0.0) add_bounds(result, limits);
 }
 
 }  // namespace convlab

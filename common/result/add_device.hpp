@@ -6,7 +6,7 @@
 namespace convlab {
 
 /// Writes the device into the result: the machine, the times that no run contains, and the physical
-/// floors of every network and batch that ran, as reference lines. Nothing for an emulated device.
+/// bounds of every network and batch that ran, as reference lines. Nothing for an emulated device.
 void add_device(Result& result, const MeasuredDevice& device);
 
 }  // namespace convlab

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 
 namespace convlab {
 

@@ -23,9 +23,12 @@ StageInfo info_of(const Stage& stage) {
 }
 
 std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
+  return utc_text(std::time(nullptr));
+}
+
+std::string utc_text(std::int64_t time) {
   std::tm utc{};
-  ::gmtime_r(&now, &utc);
+  ::gmtime_r(&time, &utc);
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text.data();

@@ -91,8 +91,8 @@ struct RunResult {
 
 /// Labels of the lines that add_device (add_device.hpp) makes: the time to move the data of all
 /// layers, and the time of single precision's arithmetic if that is longer.
-inline constexpr const char* kMemoryFloor = "memory floor";
-inline constexpr const char* kFp32Floor = "fp32 floor";
+inline constexpr const char* kMemoryBound = "memory bound";
+inline constexpr const char* kFp32Bound = "fp32 bound";
 
 /// Label of the line that a milestone's program measures: a copy of the layers' own bytes, see
 /// DeviceSession::measure_tile_copy.
@@ -100,8 +100,8 @@ inline constexpr const char* kTileCopy = "copy of the tiles";
 
 /// A line that plots draw beside the stages: a library, or a limit of the machine.
 struct ReferenceLine {
-  std::string label{};  ///< "oneDNN", "memory floor"
-  std::string kind{};   ///< "library" or "floor"
+  std::string label{};  ///< "oneDNN", "memory bound"
+  std::string kind{};   ///< "library" or "bound"
   std::string network{};
   int batch = 0;
   std::vector<double> op_ms{};  ///< one time per convolution layer
@@ -125,6 +125,9 @@ struct Result {
 
 /// The time of day as results keep it, "2026-11-20T23:40:00Z".
 std::string utc_now();
+
+/// "2027-02-02T05:59:00Z", of seconds since 1970.
+std::string utc_text(std::int64_t time);
 
 /// The text of a result file.
 std::string to_json(const Result& result);

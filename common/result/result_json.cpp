@@ -132,19 +132,23 @@ void make_printable(Json& json, bool has_lines = false) {
 
 }  // namespace
 
+Json parse_foreign(const std::string& text, bool has_lines) {
+  // With pointers, unlike all other calls: the linker keeps one copy of a template's functions
+  // for the whole program, and this one is optimised.
+  constexpr int kDeepest = 64;
+  const auto refuse_depth = [](int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
+    if (depth > kDeepest) throw EnvironmentError("it is nested too deeply");
+    return true;
+  };
+  Json json = Json::parse(text.data(), text.data() + text.size(), refuse_depth);
+  make_printable(json, has_lines);
+  return json;
+}
+
 void read_file_text(const std::string& text, const std::string& name,
                     const std::function<void(const Json&)>& read) {
   try {
-    // With pointers, unlike all other calls: the linker keeps one copy of a template's functions
-    // for the whole program, and this one is optimised.
-    constexpr int kDeepest = 64;
-    const auto refuse_depth = [](int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
-      if (depth > kDeepest) throw EnvironmentError("it is nested too deeply");
-      return true;
-    };
-    Json json = Json::parse(text.data(), text.data() + text.size(), refuse_depth);
-    make_printable(json);
-    read(json);
+    read(parse_foreign(text));
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); run the command that wrote it again.");

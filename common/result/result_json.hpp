@@ -29,6 +29,11 @@ void json_fields(JsonFields& fields, Result& result);
 /// replaced.
 std::string file_text(const Json& json);
 
+/// JSON that anybody may have written: nested 64 deep at most, each text printable.
+/// @param has_lines  whether its texts may have several lines
+/// @throws Json::exception, EnvironmentError
+Json parse_foreign(const std::string& text, bool has_lines = false);
+
 /// Calls `read` with the JSON of a result file.
 /// @param name  stands for the file in messages
 /// @throws EnvironmentError that names the file if anything fails

@@ -1,7 +1,6 @@
 #include "common/serve/serve.hpp"
 
 #include <pthread.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -16,9 +15,9 @@
 #include <ctime>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "common/base/address_sanitizer.hpp"
-#include "common/base/buffer.hpp"
 #include "common/device/device_error.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/mapped_segment.hpp"
@@ -129,7 +128,7 @@ class TimeLimit {
     const double left = s.limit_s - (seconds_of(s.limit_clock) - s.limit_from_s);
     const double waited = seconds_of(CLOCK_MONOTONIC) - s.wait_from_s;
     // Neither may a program wait without computing, nor must it suffer from what else runs here.
-    const bool idle = s.limit_s - left < kBusy * waited;
+    const bool idle = s.limit_s - left < kIdle * waited;
     if (left <= 0.0 || (idle && waited >= kLongestWait * s.limit_s)) return true;
     look_after(std::max(left, kShortestLook));
     return false;
@@ -137,7 +136,7 @@ class TimeLimit {
 
  private:
   static constexpr double kLongestWait = 3.0;  // times the limit
-  static constexpr double kBusy = 0.05;        // of a processor
+  static constexpr double kIdle = 0.005;       // of a processor: less than one of 200 programs gets
   static constexpr double kShortestLook = 0.02;
 
   static double seconds_of(clockid_t clock) {
@@ -191,15 +190,12 @@ void on_crash(int signal, siginfo_t* info, void* context) {
 
 // If a stage ends the program because CUDA reported an error, that error is the cause, not exit().
 void tell_why_at_exit() {
-  if (session().token == 0) return;
   auto fault = take_noted_fault();
-  if (!fault) fault = failed_call();
-  if (fault) {
-    if (fault->kind == FaultKind::kException && fault->call.empty()) fault->call = "a CUDA call";
-    ServeReply reply{.token = session().token, .status = ServeStatus::kException, .fault = fault};
-    if (session().device != nullptr) reply.device = session().device->info().device;
-    send_message(session().channel, encode(reply));
-  }
+  if (session().token == 0 || !fault) return;
+  if (fault->kind == FaultKind::kException && fault->call.empty()) fault->call = "a CUDA call";
+  ServeReply reply{.token = session().token, .status = ServeStatus::kException, .fault = fault};
+  if (session().device != nullptr) reply.device = session().device->info().device;
+  send_message(session().channel, encode(reply));
 }
 
 void install_crash_handler() {
@@ -223,17 +219,6 @@ void install_crash_handler() {
     ::sigaction(signal, &action, nullptr);
 }
 
-// With this limit a too large allocation ends in std::bad_alloc; otherwise the system would kill
-// some process. Not with a device: drivers, the emulation and AddressSanitizer reserve terabytes
-// that they never use.
-void limit_memory() {
-#if !CONVLAB_ADDRESS_SANITIZER
-  const auto available = static_cast<rlim_t>(available_memory());
-  const rlimit limits{available, available};
-  ::setrlimit(RLIMIT_DATA, &limits);
-#endif
-}
-
 bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t elements) {
   return offset % alignof(float) == 0 && offset <= segment.size() &&
          static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
@@ -251,7 +236,7 @@ class Withholding {
     };
     s.input.make(request.input_offset + bytes(request.shape.input_size()));
     s.weights.make(request.weights_offset + bytes(request.shape.weights_size()));
-    s.device->withhold();
+    s.device->withhold(request.token_key);
     fill(s.input, request.input_offset, request.shape.input_size(),
          withheld_ != Withheld::kWeights);
     fill(s.weights, request.weights_offset, request.shape.weights_size(),
@@ -355,6 +340,11 @@ FaultRecord record_of(const std::exception& error) {
   }
   record.text = error.what();
   if (record.text.ends_with('.')) record.text.pop_back();
+  // The standard library only says "Resource temporarily unavailable".
+  const auto* of_system = dynamic_cast<const std::system_error*>(&error);
+  if (of_system != nullptr && of_system->code() == std::errc::resource_unavailable_try_again) {
+    record.text = kNoThread;
+  }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     record.kind = FaultKind::kOutOfMemory;
   }
@@ -367,7 +357,6 @@ ServeReply answer(const ServeRequest& request) {
   if (device != nullptr) reply.device = device->info().device;
   if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
   take_noted_fault();  // of a call that succeeded anyway
-  failed_call().reset();
   try {
     if (device != nullptr) device->choose_settings(request.settings);
     if (request.stage.empty()) {
@@ -412,7 +401,6 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
   s.channel = channel_descriptor;
   install_crash_handler();
   std::atexit(tell_why_at_exit);
-  if (device == nullptr) limit_memory();
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {
     const std::optional<ServeRequest> request = decode_request(message->text);
     if (!request) return ExitCode::kUsage;

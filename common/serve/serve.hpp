@@ -55,6 +55,7 @@ struct ServeRequest {
   bool steps = false;           ///< the same, and each message is the name of a Step
   int calls = 1;                ///< of convolve between prolog and epilog, on an emulated device
   Withheld withheld = Withheld::kNothing;  ///< anything else: the numbers follow, see send_numbers
+  std::uint64_t token_key = 0;  ///< of what is withheld; the same one draws the same tokens
   /// Of the device, instead of the environment's: see DeviceSession::choose_settings.
   std::vector<std::string> settings{};
 };

@@ -28,7 +28,7 @@ std::string encoded(const Message& message) {
 template <class Message>
 std::optional<Message> decoded(const std::string& text) {
   try {
-    return Json::parse(text).get<Message>();
+    return parse_foreign(text).get<Message>();
   } catch (const std::exception&) {
     return std::nullopt;
   }
@@ -192,7 +192,7 @@ static void json_fields(JsonFields& fields, ServeRequest& request) {
          request.weights_offset, "output_offset", request.output_offset)
       .optional("kernel_limit_s", request.kernel_limit_s)
       .defaulted("pauses", request.pauses, "steps", request.steps, "withheld", request.withheld,
-                 "calls", request.calls);
+                 "token_key", request.token_key, "calls", request.calls);
 }
 
 static void json_fields(JsonFields& fields, ServeReply& reply) {

@@ -95,7 +95,7 @@ std::string SourceText::quote(const std::string& file, int number) const {
   constexpr std::size_t kColumns = 64;  // with the grader's margin 80 in all
   const std::size_t room = kColumns - std::min(kColumns / 2, place.size());
   if (text.size() > room) {
-    std::size_t end = room;
+    std::size_t end = room - 2;
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
     text = text.substr(0, end) + " …";
   }

@@ -232,6 +232,25 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
   return kernels;
 }
 
+namespace {
+
+// Each call of convolve must write again what prolog has left unwritten.
+void make_unwritten(const std::vector<MemoryContent>& memory, DeviceSession& device) {
+  constexpr std::uint32_t kUnwritten = ~std::uint32_t{0};
+  for (const MemoryContent& content : memory) {
+    const auto end = content.words.end();
+    for (auto at = std::find(content.words.begin(), end, kUnwritten); at != end;) {
+      const auto next =
+          std::find_if(at, end, [](std::uint32_t word) { return word != kUnwritten; });
+      device.overwrite(content.begin + (at - content.words.begin()) * sizeof(float),
+                       reinterpret_cast<const float*>(&*at), next - at);
+      at = std::find(next, end, kUnwritten);
+    }
+  }
+}
+
+}  // namespace
+
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan) {
   DeviceSession* device = plan.device;
@@ -242,7 +261,11 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
   if (device != nullptr && device->info().device == Device::kEmulated) {
-    for (int i = 0; i < plan.emulated_calls; ++i) {
+    const std::vector<MemoryContent> unwritten =
+        plan.emulated_calls > 1 ? device->memory() : std::vector<MemoryContent>();
+    time_phase(device, "convolve", [&] { convolution->convolve(); });
+    for (int i = 1; i < plan.emulated_calls; ++i) {
+      make_unwritten(unwritten, *device);
       time_phase(device, "convolve", [&] { convolution->convolve(); });
     }
     time_phase(device, "epilog", [&] { convolution->epilog(); });

@@ -56,10 +56,15 @@ bool output_belongs_to(const ConvShape& shape, const Arrays& arrays, std::uint64
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
                                      const std::vector<ElementCase>& cases, std::uint64_t seed) {
   for (const ElementCase& test : cases) {
-    CaseOutcome outcome = run_case(submission, stage, test, ++seed);
-    if (outcome.finding) return outcome.finding;
+    if (auto found = run_case(submission, stage, test, ++seed).finding) return found;
   }
   return std::nullopt;
+}
+
+// A race, too, shows in a later call only.
+std::optional<Finding> repeated(const std::optional<Finding>& wrong) {
+  if (!wrong || wrong->id == "E-race") return wrong;
+  return finding("E-replay", "When the case was repeated: " + wrong->seen);
 }
 
 }  // namespace
@@ -71,19 +76,16 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
   for (int i = 0; i < shapes; ++i) {
     const ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
-    if (!outcome.finding) continue;
-    // A finding that does not concern numbers keeps its name, and so does one that a new process
-    // avoids.
-    if (outcome.result.error.compared == 0 || outcome.finding->id == "E-replay") {
-      return outcome.finding;
-    }
-    return finding("E-shapes", outcome.finding->seen);
+    const auto& found = outcome.finding;
+    if (!found) continue;
+    // What does not concern numbers keeps its name, and what a new process or one thread avoids.
+    const bool is_sometimes = found->id == "E-replay" || found->id == "E-race";
+    if (outcome.result.error.compared == 0 || is_sometimes) return found;
+    return finding("E-shapes", found->seen);
   }
   std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
-  const std::optional<Finding> again = first_finding(submission, stage, known, engine());
-  if (again) return finding("E-replay", "When the case was repeated: " + again->seen);
-  return std::nullopt;
+  return repeated(first_finding(submission, stage, known, engine()));
 }
 
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
@@ -108,65 +110,61 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   const bool is_changed = submission.device().device == Device::kEmulated && kernels.copies == 0;
   if (on_gpu || is_changed) submission.restart();
   if (call.failure) return explain(*call.failure, where);
+  const auto told = [&](const char* id, const std::string& what) {
+    return finding(id, "In " + where + ": " + what);
+  };
   if (kernels.prolog == 0 && kernels.convolve == 0 && kernels.epilog == 0) {
-    return finding("E-no-kernel", "In " + where + ": no phase launches a kernel.");
+    return told("E-no-kernel", "no phase launches a kernel.");
   }
   if (kernels.convolve == 0) {
-    return finding("E-timed-phase-empty",
-                   "In " + where + ": prolog launches " + std::to_string(kernels.prolog) +
-                       " kernels, convolve none, epilog " + std::to_string(kernels.epilog) + ".");
+    return told("E-timed-phase-empty", "prolog launches " + std::to_string(kernels.prolog) +
+                                           " kernels, convolve none, epilog " +
+                                           std::to_string(kernels.epilog) + ".");
   }
   const bool on_device = submission.device().device != Device::kCpu;
-  // A copy of the device's own result reads back exactly the output.
+  // A copy of the device's own result reads back the output.
   constexpr auto kNumber = static_cast<std::int64_t>(sizeof(float));
   if (kernels.copies > 0 && kernels.read_back >= shape.input_size() * kNumber &&
       kernels.read_back != shape.output_size() * kNumber) {
-    return finding("E-no-kernel", "In " + where + ": convolve copies " +
-                                      std::to_string(kernels.read_back) +
-                                      " bytes from the device to the host, as many as the input "
-                                      "has.");
+    return told("E-no-kernel", "convolve copies " + std::to_string(kernels.read_back) +
+                                   " bytes from the device to the host, as many as the input "
+                                   "has.");
   }
   if (output_belongs_to(shape, arrays, seed + 1)) return std::nullopt;
   // Between the phases the device holds one input and the host another.
   if (on_device && pauses == 3 && output_belongs_to(shape, arrays, seed + 2)) {
     if (kernels.copied_in) return std::nullopt;
-    return finding("E-no-kernel",
-                   "In " + where +
-                       ": the output is that of the input that only the host had while convolve "
-                       "ran. So the host computes, and the kernels only copy.");
+    return told("E-no-kernel",
+                "the output is that of the input that only the host had while convolve ran. So "
+                "the host computes, and the kernels only copy.");
   }
   if (output_belongs_to(shape, arrays, seed)) {
     if (on_device && kernels.finished) {
-      return finding(
-          "E-timed-phase-empty",
-          "In " + where + ": device memory already held the output when prolog returned.");
+      return told("E-timed-phase-empty",
+                  "device memory already held the output when prolog returned.");
     }
     if (kernels.reach == 1) {
-      return finding("E-timed-phase-empty",
-                     "In " + where +
-                         ": each number in device memory after prolog changes at most one number "
-                         "of the output. So prolog computes, and convolve only moves the result.");
+      return told("E-timed-phase-empty",
+                  "each number in device memory after prolog changes at most one number "
+                  "of the output. So prolog computes, and convolve only moves the result.");
     }
     if (kernels.reach > 1 && (kernels.prolog > 0 || kernels.copies > 0)) {
-      return finding("E-converted",
-                     "In " + where + ": prolog launches " + std::to_string(kernels.prolog) +
-                         " kernels, and the output is that of the input that only prolog could "
-                         "read. convolve reads what prolog made of it.");
+      return told("E-converted",
+                  "prolog launches " + std::to_string(kernels.prolog) +
+                      " kernels, and the output is that of the input that only prolog could "
+                      "read. convolve reads what prolog made of it.");
     }
     // A device's memory is its own: the grader may not have found the copy of the input there.
     if (on_device && kernels.copies == 0) return std::nullopt;
-    return finding(
-        "E-timed-phase-empty",
-        "In " + where + ": the output is that of the input that only prolog could read.");
+    return told("E-timed-phase-empty",
+                "the output is that of the input that only prolog could read.");
   }
   if (output_belongs_to(shape, arrays, seed + static_cast<std::uint64_t>(pauses))) {
-    return finding(
-        "E-timed-phase-empty",
-        "In " + where + ": the output is that of the input that only epilog could read.");
+    return told("E-timed-phase-empty",
+                "the output is that of the input that only epilog could read.");
   }
-  return finding("E-timed-phase-empty",
-                 "In " + where +
-                     ": the output is that of none of these inputs, so two phases share the work.");
+  return told("E-timed-phase-empty",
+              "the output is that of none of these inputs, so two phases share the work.");
 }
 
 namespace {
@@ -282,9 +280,12 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
       failed = explain(*call.failure, where);
     } else if (!probe.image_is_right(engine)) {
       // A submission that computes nothing here would be fast on all inputs.
-      failed = finding(
-          "E-replay",
-          "In " + where + " with new and known inputs: an output is not that of its input.");
+      const auto wrong = run_case(submission, stage, {"once more", shape}, seed).finding;
+      failed = wrong && wrong->id == "E-race"
+                   ? wrong
+                   : finding("E-replay",
+                             "In " + where +
+                                 " with new and known inputs: an output is not that of its input.");
     }
     least_ms = std::min(least_ms, call.processor_ms);
   };
@@ -322,8 +323,8 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
 
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed) {
-  if (const auto found = first_finding(submission, stage, {plan.repeated.back()}, seed)) {
-    return finding("E-replay", "When the case was repeated: " + found->seen);
+  if (auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed))) {
+    return wrong;
   }
   submission.thaw();
   // Threads of OpenMP look out for work for some milliseconds before they sleep.
@@ -413,11 +414,9 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
     }
     if (const auto wrong = first_finding(submission, stage, plan.repeated, seed)) {
       found = *wrong;
-      // A refusal by the box does not depend on the order.
+      // A refusal by the sandbox does not depend on the order.
       if (wrong->id == "E-forbidden") break;
-      const std::string seen =
-          std::string("Right in the usual order. ") + variant.what + wrong->seen;
-      found = finding(variant.id, seen);
+      found = finding(variant.id, "Right in the usual order. " + (variant.what + wrong->seen));
       break;
     }
   }
@@ -447,8 +446,8 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
                                     const CasePlan& plan, std::uint64_t seed) {
   const bool any_shape = plan.rules == Rules::kWorkbook;
   if (submission.device().device != Device::kEmulated || !any_shape) return std::nullopt;
-  // An unrolled image takes 113 kB, so 11 of them need more than there is, and half of what the
-  // arrays leave has room for 4: two whole slices and a shorter one.
+  // 11 unrolled images of 113 kB need more than there is, and half of what the arrays leave has
+  // room for 4: two whole slices and a shorter one.
   const ElementCase test{"little memory", {11, 3, 1, 30, 30, 7, 1}, true};
   submission.set_environment({"CONVLAB_EMU_MEMORY=1"});
   const CaseOutcome little = run_case(submission, stage, test, seed);

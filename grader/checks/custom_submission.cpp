@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -11,7 +12,7 @@
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/compiler_words.hpp"
+#include "grader/checks/findings/compiler_messages.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -73,15 +74,27 @@ CustomSubmissionTarget target_for(bool is_cpu, const std::filesystem::path& buil
 
 }  // namespace
 
+namespace {
+
+// All files below a folder with one of these endings.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
+                                            const std::set<std::string>& endings) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_directory() || !endings.contains(entry.path().extension())) continue;
+    files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+const std::set<std::string> kHeaders = {".cuh", ".hpp", ".h"};
+
+}  // namespace
+
 SubmittedSources with_headers(const std::filesystem::path& file, const std::filesystem::path& root,
                               const std::filesystem::path& folder) {
-  SubmittedSources submitted{.folder = root, .sources = {file}, .headers = {}};
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    const auto kind = entry.path().extension();
-    if (kind == ".cuh" || kind == ".hpp" || kind == ".h") submitted.headers.push_back(entry.path());
-  }
-  std::ranges::sort(submitted.headers);
-  return submitted;
+  return {.folder = root, .sources = {file}, .headers = files_in(folder, kHeaders)};
 }
 
 SubmittedSources reference_file(const std::filesystem::path& file) {
@@ -136,17 +149,9 @@ SubmittedSources sources_of(const std::filesystem::path& given, bool is_cpu) {
   namespace fs = std::filesystem;
   const char* extension = is_cpu ? ".cpp" : ".cu";
   if (fs::is_directory(given)) {
-    SubmittedSources submitted{.folder = given, .sources = {}, .headers = {}};
-    for (const auto& entry : fs::recursive_directory_iterator(given)) {
-      const std::string kind = entry.path().extension().string();
-      if (entry.is_directory()) continue;
-      if (kind == extension || (is_cpu && kind == ".cc")) submitted.sources.push_back(entry.path());
-      if (kind == ".h" || kind == ".hpp" || kind == ".cuh") {
-        submitted.headers.push_back(entry.path());
-      }
-    }
-    std::sort(submitted.sources.begin(), submitted.sources.end());
-    std::sort(submitted.headers.begin(), submitted.headers.end());
+    const std::set<std::string> endings = {extension, is_cpu ? ".cc" : extension};
+    SubmittedSources submitted{
+        .folder = given, .sources = files_in(given, endings), .headers = files_in(given, kHeaders)};
     if (submitted.sources.empty()) {
       throw UsageError("There is no " + std::string(extension) + " file in " + given.string() +
                        ".");

@@ -11,7 +11,6 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/probe/probe.hpp"
-#include "grader/checks/source_clues.hpp"
 #include "grader/checks/who_computes.hpp"
 
 namespace convlab::grader {
@@ -111,17 +110,46 @@ bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongO
 std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& stage,
                                        const WrongOutput& wrong, const std::string& where) {
   const ConvShape& shape = wrong.shape;
-  const std::vector<float> output(wrong.arrays.output, wrong.arrays.output + shape.output_size());
   submission.restart();
   const bool right = !submission.run(stage.id).failure &&
                      oracle::compare(shape, wrong.arrays.input, wrong.arrays.weights,
                                      wrong.arrays.output, wrong.tolerance)
                          .passed(shape);
-  std::copy(output.begin(), output.end(), wrong.arrays.output);
   if (!right) return std::nullopt;
   return finding("E-replay",
                  "In " + where + ": " + describe(shape, wrong.report) +
                      " The same convolution is right as the first call of a new process.");
+}
+
+// On the CPU: right twice with one thread of OpenMP. Elements that nobody has written are those of
+// work that was shared out wrongly.
+std::optional<Finding> find_shared_by_threads(Submission& submission, const StageInfo& stage,
+                                              const WrongOutput& wrong, const std::string& where) {
+  const auto pragmas = submission.sources().lines_with({"#pragma", "omp"});
+  if (submission.device().device != Device::kCpu || pragmas.empty() || wrong.report.unwritten > 0) {
+    return std::nullopt;
+  }
+  submission.set_environment({"OMP_NUM_THREADS=1"});
+  bool is_right = true;
+  for (int call = 0; call < 2 && is_right; ++call) {
+    is_right = !submission.run(stage.id).failure &&
+               oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights,
+                               wrong.arrays.output, wrong.tolerance)
+                   .passed(wrong.shape);
+  }
+  submission.set_environment({});
+  if (!is_right) return std::nullopt;
+  Finding found = finding("E-race", "In " + where + ": " + describe(wrong.shape, wrong.report) +
+                                        " Measured: with one thread of OpenMP it is right.");
+  for (const auto& [file, line] : pragmas) found.seen += submission.sources().quote(file, line);
+  found.cause =
+      "Several threads change the same variable or the same elements of an array. Whatever is "
+      "declared before the parallel region is shared, and without `for` each thread runs the whole "
+      "loop.";
+  found.next =
+      "List what the region changes. Declare it inside, so that each thread has its own; only "
+      "elements of the output may be shared, each stored by one thread.";
+  return found;
 }
 
 /// The numbers of a wrong output while the submission computes other shapes.
@@ -163,10 +191,13 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
 // The fact with its name in the catalogue.
 Finding named(const probe::Fact& fact, const std::string& seen) {
   // The catalogue's cause of these leaves open what was measured.
-  static const std::set<std::string> open = {"E-index",   "E-terms",         "E-output-order",
-                                             "E-outside", "E-replay",        "E-partly-written",
-                                             "E-slices",  "E-first-channel", "E-not-copied-back"};
+  static const std::set<std::string> open = {
+      "E-index",          "E-terms",  "E-output-order",  "E-outside",         "E-replay",
+      "E-partly-written", "E-slices", "E-first-channel", "E-not-copied-back", "E-scaled",
+      "E-images",         "E-maps",   "E-borders",       "E-blocks"};
   Finding found = finding(fact.id, seen + "\n" + fact.measured);
+  found.picture = fact.picture;
+  found.product = fact.product;
   if (found.id == "E-not-copied-back") found.title = "another array is copied back to the host";
   if (!fact.cause.empty())
     found.cause = fact.cause + (open.contains(fact.id) ? "" : " " + found.cause);
@@ -177,123 +208,107 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
 // First the device's records, which may know a line, then what the probe measures, then the pattern
 // of the wrong numbers.
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
-                     const Call& call, const std::string& where, ElementCase::Probe probes) {
-  const bool any_shape = probes == ElementCase::Probe::kAnyShape;
-  const auto kept_state = find_kept_state(submission, stage, wrong, where);
-  if (probes != ElementCase::Probe::kNone) {
-    const KeptArrays kept(wrong);
-    const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape);
+                     const Call& call, const std::string& where, bool any_shape) {
+  const KeptArrays kept(wrong);
+  const auto measured = [&](auto result) {
     kept.restore(submission, wrong);
-    if (fact) {
-      return named(*fact, kept_state ? kept_state->seen
-                                     : "In " + where + ": " + describe(wrong.shape, wrong.report));
-    }
+    return result;
+  };
+  if (auto found = measured(find_shared_by_threads(submission, stage, wrong, where))) {
+    return *found;
   }
-  if (kept_state) return *kept_state;
+  if (const auto state = measured(find_kept_state(submission, stage, wrong, where))) {
+    const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape);
+    return fact ? named(*fact, state->seen) : *state;
+  }
   const float* output = wrong.arrays.output;
   const bool is_infinite = std::any_of(output, output + wrong.shape.output_size(),
                                        [](float each) { return std::isinf(each); });
   // Whole numbers come out exactly whatever is rounded, and were right in the cases before. All
   // other errors are a matter of rounding if they are small.
   const bool is_nearly = is_nearly_right(wrong);
-  const bool may_be_rounding =
-      is_nearly || is_infinite || (wrong.tolerance.bound > 0.0 && wrong.report.not_finite == 0);
-  if (probes != ElementCase::Probe::kNone && may_be_rounding) {
-    const KeptArrays kept(wrong);
+  if (is_nearly || is_infinite || (wrong.tolerance.bound > 0.0 && wrong.report.not_finite == 0)) {
     const auto rounding =
-        probe::rounding_of(submission, stage, wrong.shape, any_shape, is_infinite);
-    kept.restore(submission, wrong);
+        measured(probe::rounding_of(submission, stage, wrong.shape, any_shape, is_infinite));
     if (rounding && (is_nearly || rounding->is_named)) {
       return with_rounding(lost_precision(wrong, where), *rounding);
     }
   }
-  if (auto found = explain_on_device(submission, stage, wrong, call, where)) {
-    if (found->id != "E-partly-written" || probes == ElementCase::Probe::kNone) return *found;
-    const KeptArrays kept(wrong);
-    const auto fact = probe::measure_mistake(submission, stage, wrong.shape, any_shape, true);
-    kept.restore(submission, wrong);
+  if (auto found = measured(explain_on_device(submission, stage, wrong, call, where))) {
+    if (found->id != "E-partly-written") return *found;
+    const auto fact =
+        measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, true));
     if (!fact || fact->cause.empty()) return *found;
     // What the device noted stands beside what was measured.
-    Finding measured = named(*fact, found->seen);
-    if (fact->id == found->id) measured.cause = fact->cause + " " + found->cause;
-    return measured;
+    Finding both = named(*fact, found->seen);
+    if (fact->id == found->id) both.cause = fact->cause + " " + found->cause;
+    return both;
   }
   if (auto found = find_before_begin(submission, stage, wrong, where)) return *found;
-  const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
-  std::optional<probe::Fact> fact;
-  if (probes != ElementCase::Probe::kNone) {
-    const KeptArrays kept(wrong);
-    fact = probe::measure_mistake(submission, stage, wrong.shape, any_shape);
-    kept.restore(submission, wrong);
-  }
-  Finding found = fact && !fact->id.empty() ? named(*fact, seen) : diagnose(wrong, where);
-  if (fact && fact->id.empty()) found.seen += "\n" + fact->measured;
+  const auto fact = measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape));
+  Finding found = fact ? named(*fact, "In " + where + ": " + describe(wrong.shape, wrong.report))
+                       : diagnose(wrong, where);
   if (found.id == "E-not-copied-back") {
     for (const auto& place : submission.sources().lines_with({"cudaMemcpyDeviceToHost"})) {
       found.seen += submission.sources().quote(place.file, place.line);
     }
   }
-  // The text of the file may say why numbers without a simple formula are wrong.
-  static const std::set<std::string> open = {"E-wrong", "E-blocks", "E-index", "E-terms",
-                                             "E-tile-transposed"};
-  if (!open.contains(found.id) || (fact && fact->predicts)) return found;
-  auto clue = clue_in_sources(submission.sources(), found.seen);
-  if (clue && fact && !fact->cause.empty())
-    clue->cause = fact->cause + " It looks as if: " + clue->cause;
-  return clue.value_or(found);
-}
-
-constexpr const char* kInLarger = "In a larger case (";
-
-// A case of a few numbers shows that something is wrong, but not what. One with many images, maps,
-// channels and windows, all different, shows the pattern.
-std::optional<Finding> find_in_larger_case(Submission& submission, const StageInfo& stage,
-                                           std::uint64_t seed, ElementCase::Probe probes) {
-  std::optional<Finding> found;
-  for (const ConvShape& shape :
-       {ConvShape{3, 5, 4, 12, 14, 3, 1}, ConvShape{2, 3, 2, 13, 13, 3, 1}}) {
-    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
-    fill_random({.shape = shape}, seed, arrays);
-    const oracle::Tolerance tolerance = oracle::Tolerance::of(stage.precision, shape);
-    const Call call = submission.run(stage.id);
-    if (call.failure) continue;
-    WrongOutput compared{
-        shape, arrays, tolerance,
-        oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance)};
-    if (compared.report.passed(shape)) continue;
-    const std::string where = "a larger case (" + to_string(shape) + ")";
-    found = name_mistake(submission, stage, compared, call, where, probes);
-    if (found && found->id != "E-wrong") break;
-  }
   return found;
 }
 
-// Where it fails: after the first line, which says how.
 void add_shapes(Submission& submission, const StageInfo& stage, const ElementCase& test,
                 Finding& finding) {
   // These depend on more than the shape.
   static const std::set<std::string> others = {"E-race",           "E-replay",        "E-precision",
                                                "E-unsynchronised", "E-still-working", "E-memory"};
   if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return;
-  const bool is_shown = !finding.seen.starts_with(kInLarger);
-  const auto [lines, needs_stride] =
-      probe::shapes_that_fail(submission, stage, test.shape, is_shown);
-  if (lines.empty()) return;
-  // Behind the first line, unless that introduces a quoted one: "… reached this barrier:".
-  const auto first = std::min(finding.seen.find('\n'), finding.seen.size());
-  const bool introduces = first > 0 && finding.seen[first - 1] == ':';
-  finding.seen.insert(introduces ? finding.seen.size() : first, "\n" + lines);
-  // Patterns of wrong elements are guesses; this was measured.
-  static const std::set<std::string> patterns = {"E-wrong", "E-blocks", "E-borders", "E-images",
-                                                 "E-maps"};
-  if (needs_stride && patterns.contains(finding.id)) {
-    Finding told = grader::finding("E-stride", finding.seen);
-    told.title = "wrong only with a stride";
-    told.cause =
+  const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
+  static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
+  if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
+    const std::string measured = finding.id == "E-wrong" ? "" : finding.cause + " ";
+    finding.id = "E-stride";
+    finding.title = "wrong only with a stride";
+    finding.cause =
+        measured +
         "The stride is missing where a row or column of the input is computed: in the read, "
         "in the load of a tile, or where a tile begins.";
-    finding = told;
+    finding.next = grader::finding("E-stride", "").next;
   }
+}
+
+std::string where_of(const ElementCase& test) {
+  return "case '" + test.name + "' (" + to_string(test.shape) + ")";
+}
+
+// An emulated kernel may be so slow that a tenth of the images shows it. Whether these are right is
+// not asked: a file may need as many images as the course runs.
+std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& stage,
+                                    const ElementCase& test, std::uint64_t seed) {
+  constexpr int kPart = 10;
+  if (submission.device().device != Device::kEmulated || !test.exact ||
+      test.shape.batch < 2 * kPart) {
+    return std::nullopt;
+  }
+  ElementCase part = test;
+  part.shape.batch /= kPart;
+  fill_random(part, seed, submission.prepare(part.shape, Placement::kAtEnd));
+  const auto before = submission.computing_time();
+  const Call call = submission.run(stage.id);
+  const double used_s = std::chrono::duration<double>(submission.computing_time() - before).count();
+  submission.restart();  // what it keeps of this shape must not matter
+  if (call.failure) {
+    const Finding found = explain(*call.failure, where_of(part));
+    return is_about_time(found) ? std::optional(found) : std::nullopt;
+  }
+  submission.prepare(test.shape, Placement::kAtEnd);
+  const double most_s = std::chrono::duration<double>(submission.time_limit()).count() *
+                        std::thread::hardware_concurrency();
+  if (kPart * used_s < most_s) return std::nullopt;
+  return finding("E-slow", "In " + where_of(part) + ": it took " +
+                               std::to_string(std::lround(used_s)) + " s of processor time; " +
+                               std::to_string(test.shape.batch) +
+                               " images would take ten times as long, and may take " +
+                               std::to_string(std::lround(most_s)) + " s.");
 }
 
 }  // namespace
@@ -313,14 +328,16 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
                     .exact = test.exact,
                     .error = {.bound = tolerance.bound},
                     .verdict = Verdict::kFailed};
-  const std::string where = "case '" + test.name + "' (" + to_string(test.shape) + ")";
+  const std::string where = where_of(test);
 
+  if ((outcome.finding = slow_in_part(submission, stage, test, seed))) return outcome;
   const Arrays arrays = submission.prepare(test.shape, Placement::kAtEnd);
   fill_random(test, seed, arrays);
   const Call& call = outcome.call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
-    if (test.probe != ElementCase::Probe::kNone && call.failure->fault) {
+    const bool is_late = is_about_time(*outcome.finding);
+    if (test.probe != ElementCase::Probe::kNone && call.failure->fault && !is_late) {
       submission.restart();
       const bool fails_again = submission.run(stage.id).failure.has_value();
       const auto kept = fails_again
@@ -332,8 +349,6 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         return outcome;
       }
     }
-    const bool has_place =
-        call.failure->fault.has_value() && !outcome.finding->id.starts_with("E-timeout");
     if (outcome.finding->id == "E-outside" && test.probe != ElementCase::Probe::kNone) {
       const auto fact = probe::measure_index(submission, stage);
       const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
@@ -341,9 +356,11 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         outcome.finding = named(*fact, outcome.finding->seen);
       } else if (fact) {
         outcome.finding->seen += "\n" + fact->measured;
+        outcome.finding->picture = fact->picture;
+        outcome.finding->product = fact->product;
       }
     }
-    if (has_place) add_shapes(submission, stage, test, *outcome.finding);
+    if (call.failure->fault && !is_late) add_shapes(submission, stage, test, *outcome.finding);
     return outcome;
   }
   const auto compare_output = [&] {
@@ -368,19 +385,26 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
                           .worst_ratio = compared.report.worst_ratio,
                           .bound = tolerance.bound};
   if (!compared.report.passed(test.shape)) {
-    outcome.finding = name_mistake(submission, stage, compared, call, where, test.probe);
-    if (compared.report.unwritten == test.shape.output_size() &&
-        right_on_zeros(submission, stage, compared)) {
+    if (test.probe == ElementCase::Probe::kNone) {
+      const auto found = explain_on_device(submission, stage, compared, call, where);
+      outcome.finding = found ? *found : diagnose(compared, where);
+      return outcome;
+    }
+    outcome.finding = name_mistake(submission, stage, compared, call, where,
+                                   test.probe == ElementCase::Probe::kAnyShape);
+    static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
+                                                     "E-unwritten-memory"};
+    if (of_outputs.contains(outcome.finding->id) && !outcome.finding->product &&
+        compared.report.first) {
+      const oracle::Mismatch& at = *compared.report.first;
+      const std::int64_t plane = std::int64_t{at.image} * test.shape.out_channels + at.map;
+      outcome.finding->product = WrongProduct{
+          .shape = test.shape,
+          .output =
+              (plane * test.shape.out_height() + at.row) * test.shape.out_width() + at.column};
+    }
+    if (compared.report.unwritten > 0 && right_on_zeros(submission, stage, compared)) {
       outcome.finding = finding("E-uninitialised", outcome.finding->seen);
-    } else if (constexpr int kFew = 50;
-               test.shape.output_size() < kFew &&
-               (outcome.finding->id == "E-wrong" || outcome.finding->id == "E-never-written" ||
-                outcome.finding->id == "E-unwritten-memory")) {
-      const auto larger = find_in_larger_case(submission, stage, seed, test.probe);
-      // Whole numbers, as in exact cases, are the same in every class and type.
-      const bool explains =
-          larger && larger->id != "E-wrong" && !(test.exact && larger->id == "E-precision");
-      if (explains) outcome.finding = larger;
     }
     add_shapes(submission, stage, test, *outcome.finding);
   } else if (call.wrote_outside) {

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first line of the box's answer.
+// The first line of the sandbox's answer.
 constexpr const char* kRefused = "refused";
 constexpr const char* kFiles = "files";
 
@@ -93,7 +93,7 @@ class Archive {
       if (code == ARCHIVE_EOF) break;
       require(code);
       allowance_.entry();
-      // The other name is none where the box's locale cannot write it.
+      // The other name is none where the sandbox's locale cannot write it.
       const char* name = ::archive_entry_pathname_utf8(entry);
       const std::string path = safe_path(name != nullptr ? name : ::archive_entry_pathname(entry));
       if (is_left_out(path)) {
@@ -157,7 +157,7 @@ class Archive {
   Allowance allowance_;
 };
 
-/// The answer of the box is not trusted: a broken reader may have written it.
+/// The answer of the sandbox is not trusted: a broken reader may have written it.
 std::vector<SubmittedFile> files_of(const std::string& answer) {
   std::istringstream stream(answer);
   std::string kind;
@@ -235,9 +235,10 @@ std::vector<SubmittedFile> read_archive(const fs::path& file) {
   return Archive(file).files();
 }
 
-void answer_in_box(const fs::path& file) {
+void answer_in_sandbox(const fs::path& file) {
   std::string answer;
-  // Otherwise libarchive gives no names of other languages. No variable tells the box a language.
+  // Otherwise libarchive gives no names of other languages. No variable tells the sandbox a
+  // language.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   try {
     answer = std::string(kFiles) + "\n";
@@ -255,7 +256,7 @@ void answer_in_box(const fs::path& file) {
   }
 }
 
-std::vector<SubmittedFile> read_archive_in_box(const fs::path& file) {
+std::vector<SubmittedFile> read_archive_in_sandbox(const fs::path& file) {
   const fs::path program = fs::read_symlink("/proc/self/exe");
   const fs::path archive = fs::canonical(file);
   constexpr std::uint64_t kMemory = std::uint64_t{2} << 30;
@@ -263,7 +264,7 @@ std::vector<SubmittedFile> read_archive_in_box(const fs::path& file) {
   constexpr std::chrono::seconds kPatience{300};
   constexpr std::size_t kLongest = 2 * kMostBytes;
   ChildProcess process(program, {"class", "unpack", archive.string()},
-                       {.policy = {.box = Box::kCpu,
+                       {.policy = {.kind = SandboxKind::kCpu,
                                    .readable = {archive},
                                    .cpu_seconds = kProcessorSeconds,
                                    .data_bytes = kMemory}});

@@ -55,6 +55,15 @@ double median(const std::vector<SpeedRow>& rows, double SpeedRow::*field) {
   return spread_of(std::move(values)).median;
 }
 
+std::string caption_of(const std::vector<SubmissionRow>& rows) {
+  return std::to_string(rows.size()) + " submissions";
+}
+
+std::string caption_of(const std::vector<SpeedRow>& rows) {
+  return std::to_string(rows.size()) +
+         " timed submissions, one machine, in turns with the reference solution";
+}
+
 // Only what is known stands on a log scale.
 void add(Figure& figure, const std::string& label, double at, const PlottedPoint& point,
          Series::Line line = Series::Line::kSolid) {
@@ -88,12 +97,33 @@ Figure finished(Figure figure) {
   return figure;
 }
 
+constexpr std::size_t kDate = 10;  // of "2026-11-22T…"
+constexpr double kDay = 86'400;
+
+// Of days: a tic for each of at most seven, because more would touch on a slide.
+Figure finished_days(Figure figure) {
+  std::set<double> days;
+  for (const Series& series : figure.panels[0].series) {
+    for (const Mark& mark : series.marks) days.insert(mark.at);
+  }
+  constexpr std::size_t kMost = 7;
+  const std::size_t step = (days.size() + kMost - 1) / kMost;
+  std::size_t i = 0;
+  for (const double day : days) {
+    if (i++ % step != 0) continue;
+    const auto seconds = static_cast<std::int64_t>(day * kDay);
+    figure.x.tics.emplace_back(day, utc_text(seconds).substr(0, kDate));
+  }
+  return finished(std::move(figure));
+}
+
 Figure distribution(const Timed& timed, const std::vector<SpeedRow>& rows) {
   const std::vector<SpeedRow> best = best_of_each(rows);
   Figure figure{.name = stem_of("op-time", timed),
                 .form = Figure::Form::kLines,
                 .title = "Op time of the class: " + name_of(timed),
-                .x = {.title = "share of the class that is at most as slow, %", .log = false},
+                .caption = caption_of(rows),
+                .x = {.title = "share of the class that is at least as fast, %", .log = false},
                 .y = {.title = "op time, ms (log scale)"},
                 .panels = std::vector<Panel>(1)};
   constexpr double kPercent = 100.0;
@@ -111,7 +141,7 @@ Figure distribution(const Timed& timed, const std::vector<SpeedRow>& rows) {
     series.symbol = -1;
   };
   add_limit("reference (median)", kLibraryColour, &SpeedRow::reference_ms);
-  add_limit("floor", kFloorColour, &SpeedRow::floor_ms);
+  add_limit("bound", kBoundColour, &SpeedRow::bound_ms);
   return finished(std::move(figure));
 }
 
@@ -129,6 +159,7 @@ std::optional<Figure> by_attempt(const Timed& timed, const std::vector<SpeedRow>
   // Rows: there is nothing between two attempts.
   Figure figure{.name = stem_of("by-attempt", timed),
                 .title = "Speed by attempt: " + name_of(timed),
+                .caption = caption_of(rows),
                 .x = {.title = "times as fast as the reference (log scale)"},
                 .y = {.title = "attempt"},
                 .origin = 1.0,
@@ -155,28 +186,17 @@ std::optional<Figure> by_attempt(const Timed& timed, const std::vector<SpeedRow>
   return figure.rows.empty() ? std::nullopt : std::optional(figure);
 }
 
-constexpr std::size_t kDate = 10;  // of "2026-11-22T…"
-
 // Days since 1970; 0 for what is no date.
 double day_number(const std::string& date) {
-  constexpr double kDay = 86'400;
   return static_cast<double>(time_of(date + "T00:00Z").value_or(0)) / kDay;
 }
 
-// A tic for each of at most seven days: more would touch on a slide.
-void add_days(Figure& figure, const std::set<std::string>& days) {
-  constexpr std::size_t kMost = 7;
-  const std::size_t step = (days.size() + kMost - 1) / kMost;
-  std::size_t i = 0;
-  for (const std::string& day : days) {
-    if (i++ % step == 0) figure.x.tics.emplace_back(day_number(day), day);
-  }
-}
-
-Figure day_figure(const std::string& name, const std::string& title, const Axis& y) {
+Figure day_figure(const std::string& name, const std::string& title, const std::string& caption,
+                  const Axis& y) {
   return {.name = name,
           .form = Figure::Form::kLines,
           .title = title,
+          .caption = caption,
           .x = {.title = "day", .log = false},
           .y = y,
           .panels = std::vector<Panel>(1)};
@@ -185,11 +205,10 @@ Figure day_figure(const std::string& name, const std::string& title, const Axis&
 Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
   Figure figure =
       day_figure(stem_of("best-so-far", timed), "Best speed so far, day by day: " + name_of(timed),
-                 {.title = "times as fast as the reference (log scale)"});
+                 caption_of(rows), {.title = "times as fast as the reference (log scale)"});
   std::map<std::string, std::vector<const SpeedRow*>> days;
   for (const SpeedRow& row : rows) days[row.received.substr(0, kDate)].push_back(&row);
   std::map<std::string, double> best;
-  std::set<std::string> names;
   for (const auto& [day, of_day] : days) {
     for (const SpeedRow* row : of_day) {
       best[row->student] = std::max(best[row->student], row->speed);
@@ -197,14 +216,12 @@ Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
     std::vector<double> values;
     for (const auto& [student, speed] : best) values.push_back(speed);
     add_group(figure, day_number(day), values);
-    names.insert(day);
   }
-  add_days(figure, names);
-  return finished(std::move(figure));
+  return finished_days(std::move(figure));
 }
 
 Figure progress(const std::vector<SubmissionRow>& rows) {
-  Figure figure = day_figure("progress", "Progress over the term",
+  Figure figure = day_figure("progress", "Progress over the term", caption_of(rows),
                              {.title = "students whose submission passed", .log = false});
   std::set<std::string> days;
   // By milestone, the day when each student passed first.
@@ -225,8 +242,7 @@ Figure progress(const std::vector<SubmissionRow>& rows) {
       add(figure, milestone, day_number(day), sum += new_ones[day]);
     }
   }
-  add_days(figure, days);
-  return finished(std::move(figure));
+  return finished_days(std::move(figure));
 }
 
 Table overview(const std::vector<SubmissionRow>& rows, const std::vector<SubmissionRow>& counting) {
@@ -309,15 +325,17 @@ std::vector<CommonFinding> common_findings(const std::vector<SubmissionRow>& row
 
 // A row for each finding, with the students who had it and the attempts that it cost them. Rows
 // have a logarithmic axis, on which there is no 0.
-std::optional<Figure> findings_figure(const std::vector<SubmissionRow>& rows) {
+Figure findings_figure(const std::vector<SubmissionRow>& rows,
+                       const std::vector<CommonFinding>& findings) {
   Figure figure{.name = "findings",
                 .title = "What the class gets wrong",
+                .caption = caption_of(rows),
                 .x = {.title = "attempts"},
                 .y = {.title = "finding"},
                 .panels = std::vector<Panel>(1)};
   figure.x.include(1.0);
   constexpr std::size_t kMost = 24;
-  for (const CommonFinding& each : common_findings(rows)) {
+  for (const CommonFinding& each : findings) {
     if (figure.rows.size() == kMost) break;
     const auto row = static_cast<double>(figure.rows.size());
     const auto cost = static_cast<double>(each.cost());
@@ -329,17 +347,17 @@ std::optional<Figure> findings_figure(const std::vector<SubmissionRow>& rows) {
     series_of(panel, "students").marks.push_back({row, students, students, students});
     panel.bars.push_back({row, cost, students, cost, three_digits(cost / students) + " each"});
   }
-  return figure.rows.empty() ? std::nullopt : std::optional(figure);
+  return figure;
 }
 
 // The attempts with the findings that cost most, from the first day of each to its last.
-Figure findings_by_day(const std::vector<SubmissionRow>& rows) {
-  Figure figure = day_figure("findings-by-day", "What the class gets wrong, day by day",
-                             {.title = "attempts with the finding", .log = false});
+Figure findings_by_day(const std::vector<SubmissionRow>& rows,
+                       std::vector<CommonFinding> findings) {
+  Figure figure =
+      day_figure("findings-by-day", "What the class gets wrong, day by day", caption_of(rows),
+                 {.title = "attempts with the finding", .log = false});
   std::set<std::string> days;
-  std::set<std::string> drawn;
   for (const SubmissionRow& row : rows) days.insert(row.received.substr(0, kDate));
-  std::vector<CommonFinding> findings = common_findings(rows);
   constexpr std::size_t kMost = 6;
   if (findings.size() > kMost) findings.resize(kMost);
   for (const CommonFinding& each : findings) {
@@ -347,20 +365,16 @@ Figure findings_by_day(const std::vector<SubmissionRow>& rows) {
       const auto found = each.days.find(*day);
       add(figure, each.milestone + " " + each.finding, day_number(*day),
           found == each.days.end() ? 0 : found->second);
-      drawn.insert(*day);
       if (*day == each.days.rbegin()->first) break;
     }
   }
-  add_days(figure, drawn);
-  return finished(std::move(figure));
+  return finished_days(std::move(figure));
 }
 
-}  // namespace
-
-Table findings_table(const std::vector<SubmissionRow>& rows) {
+Table findings_table(const std::vector<CommonFinding>& findings) {
   Table table{.heading = {"milestone", "finding", "students", "attempts", "attempts each",
                           "still have it", "most on"}};
-  for (const CommonFinding& each : common_findings(rows)) {
+  for (const CommonFinding& each : findings) {
     const auto most =
         std::ranges::max_element(each.days, {}, [](const auto& day) { return day.second; });
     table.rows.push_back(
@@ -372,27 +386,7 @@ Table findings_table(const std::vector<SubmissionRow>& rows) {
   return table;
 }
 
-std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
-                                  const std::vector<SpeedRow>& speeds, const StudentNotes& notes) {
-  std::vector<Figure> figures;
-  if (!rows.empty()) figures.push_back(progress(rows));
-  if (auto findings = findings_figure(rows)) {
-    figures.insert(figures.end(), {*findings, findings_by_day(rows)});
-  }
-  if (auto hints = hints_figure(notes.hints)) figures.push_back(*hints);
-  if (auto predictions = predictions_figure(notes.predictions)) figures.push_back(*predictions);
-  const auto timed_from = static_cast<std::ptrdiff_t>(figures.size());
-  for (const auto& [timed, group] : by_stage(speeds)) {
-    figures.push_back(distribution(timed, group));
-    if (auto attempts = by_attempt(timed, group)) figures.push_back(*attempts);
-    figures.push_back(over_the_days(timed, group));
-  }
-  for (Figure& figure : figures) figure.caption = std::to_string(rows.size()) + " submissions";
-  for (auto figure = figures.begin() + timed_from; figure != figures.end(); ++figure) {
-    figure->caption += ", one machine, in turns with the reference solution";
-  }
-  return figures;
-}
+}  // namespace
 
 Table leaderboard(const std::vector<SpeedRow>& rows, bool with_names) {
   Table table{.heading = {"who", "rank", "op time ms", "times the reference", "attempts"}};
@@ -400,9 +394,12 @@ Table leaderboard(const std::vector<SpeedRow>& rows, bool with_names) {
   for (const SpeedRow& row : rows) {
     attempts[row.student] = std::max(attempts[row.student], row.attempt);
   }
-  for (const SpeedRow& row : best_of_each(rows)) {
+  const std::vector<SpeedRow> best = best_of_each(rows);
+  for (const SpeedRow& row : best) {
+    // Equal times share a rank.
+    const auto rank = std::ranges::lower_bound(best, row.yours_ms, {}, &SpeedRow::yours_ms);
     table.rows.push_back({with_names ? row.student : row.alias,
-                          std::to_string(table.rows.size() + 1), three_digits(row.yours_ms),
+                          std::to_string(rank - best.begin() + 1), three_digits(row.yours_ms),
                           three_digits(row.speed), std::to_string(attempts[row.student])});
   }
   return table;
@@ -427,28 +424,28 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
 
 Page class_dashboard(const std::vector<SubmissionRow>& rows,
                      const std::vector<SubmissionRow>& counting,
-                     const std::vector<SpeedRow>& speeds, const StudentNotes& notes,
+                     const std::vector<SpeedRow>& speeds, const ClassNotes& notes,
                      bool with_names) {
   Page page{.title = "The class",
             .subtitle = with_names ? "With names: for instructors only."
                                    : "Aliases stand for names; they were drawn at random."};
   page.sections.push_back(
       {.title = "Overview", .blocks = {overview(rows, counting), Chart{progress(rows)}}});
-  if (auto findings = findings_figure(rows)) {
-    page.sections.push_back({.title = "What the class gets wrong",
-                             .blocks = {Chart{*findings}, LiveTable{findings_table(rows)},
-                                        Chart{findings_by_day(rows)}}});
+  if (const auto findings = common_findings(rows); !findings.empty()) {
+    page.sections.push_back(
+        {.title = "What the class gets wrong",
+         .blocks = {Chart{findings_figure(rows, findings)}, LiveTable{findings_table(findings)},
+                    Chart{findings_by_day(rows, findings)}}});
   }
-  if (auto hints = hints_figure(notes.hints)) {
+  if (!notes.hints.empty()) {
     page.sections.push_back(
         {.title = "Which hint helped",
          .blocks = {Paragraph{"A hint helped if the next check no longer found what it was about."},
-                    Chart{*hints}, LiveTable{hints_table(notes.hints)}}});
+                    LiveTable{hints_table(notes.hints)}}});
   }
-  if (auto predictions = predictions_figure(notes.predictions)) {
-    page.sections.push_back(
-        {.title = "What the class predicted",
-         .blocks = {Chart{*predictions}, LiveTable{predictions_table(notes.predictions, speeds)}}});
+  if (!notes.predictions.empty()) {
+    page.sections.push_back({.title = "What the class predicted",
+                             .blocks = {LiveTable{predictions_table(notes.predictions, speeds)}}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
     PageSection& section = page.sections.emplace_back(PageSection{

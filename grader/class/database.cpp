@@ -11,8 +11,12 @@
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
+#include "common/result/json_fields.hpp"
+#include "common/result/result.hpp"
 #include "common/timing/statistics.hpp"
+#include "grader/course/course.hpp"
 
 namespace convlab::grader {
 
@@ -23,124 +27,18 @@ namespace fs = std::filesystem;
 // Marks this program's files: "CLAB".
 constexpr std::int64_t kApplication = 0x434c4142;
 
-// One text for each version; a database runs those that it lacks, in order. Never change a released
-// one: add another.
-constexpr std::array kMigrations = {
-    R"(
-CREATE TABLE student (
-  id      INTEGER PRIMARY KEY,
-  name    TEXT NOT NULL UNIQUE,
-  alias   TEXT NOT NULL UNIQUE,
-  number  TEXT NOT NULL DEFAULT '',
-  login   TEXT NOT NULL DEFAULT '',
-  email   TEXT NOT NULL DEFAULT '',
-  section TEXT NOT NULL DEFAULT '',
-  canvas  TEXT NOT NULL DEFAULT ''
-);
-CREATE TABLE submission (
-  id        INTEGER PRIMARY KEY,
-  student   INTEGER NOT NULL REFERENCES student(id),
-  milestone TEXT NOT NULL,
-  digest    TEXT NOT NULL,
-  place     TEXT NOT NULL,
-  received  TEXT NOT NULL,
-  state     TEXT NOT NULL DEFAULT 'waiting',
-  sentence  TEXT NOT NULL DEFAULT '',
-  finding   TEXT NOT NULL DEFAULT '',
-  passed    INTEGER NOT NULL DEFAULT 0,
-  earned    REAL NOT NULL DEFAULT 0,
-  counted   REAL NOT NULL DEFAULT 0,
-  total     REAL NOT NULL DEFAULT 0,
-  seconds   REAL NOT NULL DEFAULT 0,
-  UNIQUE (student, milestone, digest)
-);
-CREATE TABLE result (
-  submission INTEGER PRIMARY KEY REFERENCES submission(id),
-  json       BLOB NOT NULL
-);
-CREATE TABLE speed (
-  submission   INTEGER NOT NULL REFERENCES submission(id),
-  stage        TEXT NOT NULL,
-  batch        INTEGER NOT NULL,
-  yours_ms     REAL NOT NULL,
-  reference_ms REAL NOT NULL,
-  floor_ms     REAL NOT NULL,
-  speed        REAL NOT NULL,
-  PRIMARY KEY (submission, stage, batch)
-) WITHOUT ROWID;
-)",
-    // Lists go through the students by name, and for each through this, and need not sort.
-    R"(
-CREATE INDEX submission_order ON submission (student, milestone, received);
-CREATE INDEX submission_milestone ON submission (milestone, state, passed);
-)",
-    // A term: rules, outcomes that were replaced, what was found out later, words of a human.
-    R"(
-ALTER TABLE submission ADD COLUMN rules TEXT NOT NULL DEFAULT '';
-ALTER TABLE speed ADD COLUMN precision TEXT NOT NULL DEFAULT '';
-CREATE TABLE term (
-  one  INTEGER PRIMARY KEY CHECK (one = 1),
-  json TEXT NOT NULL
-);
-CREATE TABLE earlier (
-  id         INTEGER PRIMARY KEY,
-  submission INTEGER NOT NULL REFERENCES submission(id),
-  replaced   TEXT NOT NULL,
-  rules      TEXT NOT NULL,
-  state      TEXT NOT NULL,
-  sentence   TEXT NOT NULL,
-  finding    TEXT NOT NULL,
-  passed     INTEGER NOT NULL,
-  earned     REAL NOT NULL,
-  counted    REAL NOT NULL,
-  total      REAL NOT NULL,
-  json       BLOB
-);
-CREATE TABLE revocation (
-  id         INTEGER PRIMARY KEY,
-  submission INTEGER NOT NULL REFERENCES submission(id),
-  reason     TEXT NOT NULL,
-  evidence   TEXT NOT NULL,
-  revoked    TEXT NOT NULL,
-  restored   TEXT NOT NULL DEFAULT ''
-);
-CREATE UNIQUE INDEX revocation_open ON revocation (submission) WHERE restored = '';
-CREATE TABLE comment (
-  id         INTEGER PRIMARY KEY,
-  milestone  TEXT NOT NULL,
-  finding    TEXT NOT NULL,
-  place      TEXT NOT NULL,
-  submission INTEGER NOT NULL,
-  text       TEXT NOT NULL,
-  for_staff  INTEGER NOT NULL,
-  written    TEXT NOT NULL
-);
-)",
-    // What students noted. Each archive holds all that its student noted until then.
-    R"(
-CREATE TABLE hint (
-  student   INTEGER NOT NULL REFERENCES student(id),
-  milestone TEXT NOT NULL,
-  list      TEXT NOT NULL,
-  number    INTEGER NOT NULL,
-  finding   TEXT NOT NULL,
-  helped    INTEGER NOT NULL,
-  PRIMARY KEY (student, milestone, list, number)
-) WITHOUT ROWID;
-CREATE TABLE prediction (
-  student        INTEGER NOT NULL REFERENCES student(id),
-  milestone      TEXT NOT NULL,
-  stage          TEXT NOT NULL,
-  limiter        TEXT NOT NULL,
-  loads          REAL NOT NULL,
-  inputs         REAL NOT NULL,
-  op_ms          REAL NOT NULL,
-  counted_loads  REAL NOT NULL,
-  counted_inputs REAL NOT NULL,
-  PRIMARY KEY (student, milestone, stage)
-) WITHOUT ROWID;
-)"};
-constexpr auto kVersion = static_cast<std::int64_t>(kMigrations.size());
+// The versions of schema.sql, the first one first.
+std::vector<std::string> migrations() {
+  const std::string text = read_text(course_folder() / "grader" / "class" / "schema.sql");
+  const std::string mark = "\n-- version ";
+  std::vector<std::string> all;
+  for (auto at = text.find(mark); at != std::string::npos;) {
+    const auto end = text.find(mark, at + 1);
+    all.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return all;
+}
 
 constexpr const char* kSubmissionColumns =
     "SELECT s.id, t.name, t.alias, s.milestone, "
@@ -149,12 +47,9 @@ constexpr const char* kSubmissionColumns =
     "r.restored = '') FROM ";
 
 SubmissionState state_of(const std::string& name) {
-  int number = 0;
-  while (number < static_cast<int>(SubmissionState::kMachine) &&
-         name != to_string(static_cast<SubmissionState>(number))) {
-    ++number;
-  }
-  return static_cast<SubmissionState>(number);
+  auto state = SubmissionState::kWaiting;
+  convlab::from_json(Json(name), state);
+  return state;
 }
 
 // The precision class in which an item's stage was measured.
@@ -166,14 +61,18 @@ std::string precision_of(const CheckResult& check, const ScoreItem& item) {
   return {};
 }
 
-SubmissionRow row_of(const SqliteQuery& query) {
-  SubmissionRow row;
+// A row of kSubmissionColumns.
+void read(const SqliteQuery& query, SubmissionRow& row) {
   std::string state;
-  query.read(row.id, row.student, row.alias, row.milestone, row.place, row.received, state,
-             row.sentence, row.finding, row.passed, row.earned, row.counted, row.total, row.seconds,
-             row.rules, row.revoked);
+  query.read(std::tie(row.id, row.student, row.alias, row.milestone, row.place, row.received, state,
+                      row.sentence, row.finding, row.passed, row.earned, row.counted, row.total,
+                      row.seconds, row.rules, row.revoked));
   row.state = state_of(state);
-  return row;
+}
+
+[[noreturn]] void fail_without(const fs::path& file) {
+  throw UsageError("There is no database " + file.string() +
+                   "; grade first: build/bin/grader class grade DIR");
 }
 
 Descriptor lock_beside(const fs::path& file) {
@@ -207,44 +106,47 @@ const char* to_string(SubmissionState state) {
 
 ClassDatabase::ClassDatabase(const fs::path& file, Access access) {
   const bool creates = access == Access::kGrade;
-  if (!creates && !fs::exists(file)) {
-    throw UsageError("There is no database " + file.string() +
-                     "; grade first: build/bin/grader class grade DIR");
-  }
+  if (!creates && !fs::exists(file)) fail_without(file);
   if (access != Access::kRead) {
     std::error_code exists;
     if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
     lock_ = lock_beside(file);
   }
   sqlite_ = std::make_unique<SqliteFile>(file, creates);
-  migrate();
+  migrate(access);
 }
 
-void ClassDatabase::migrate() {
-  const std::int64_t application = sqlite_->number("PRAGMA application_id");
-  const std::int64_t tables = sqlite_->number("SELECT count(*) FROM sqlite_master");
+void ClassDatabase::migrate(Access access) {
+  const std::int64_t tables = sqlite_->run("SELECT count(*) FROM sqlite_master");
+  const std::int64_t application = sqlite_->run("PRAGMA application_id");
+  // A grader is making it at this moment: two that make it would stop each other.
+  if (tables == 0 && access == Access::kRead) fail_without(file());
   if (tables > 0 && application != kApplication) {
     throw EnvironmentError("The file " + file().string() +
                            " is a database of another program; name another --database.");
   }
-  const std::int64_t version = sqlite_->number("PRAGMA user_version");
-  if (version > kVersion) {
+  const std::int64_t version = sqlite_->run("PRAGMA user_version");
+  const std::vector<std::string> all = migrations();
+  const auto newest = static_cast<std::int64_t>(all.size());
+  if (version > newest) {
     throw EnvironmentError("The database " + file().string() +
                            " was written by a newer grader (version " + std::to_string(version) +
-                           ", this one knows " + std::to_string(kVersion) +
+                           ", this one knows " + std::to_string(newest) +
                            "); use that grader, or another --database.");
   }
+  sqlite_->run_all("PRAGMA foreign_keys = ON");
+  if (version == newest && access == Access::kRead) return;
+  if (access == Access::kRead) lock_ = lock_beside(file());
   // A reader sees the last complete state while a writer goes on.
-  sqlite_->run("PRAGMA journal_mode = WAL");
-  sqlite_->run("PRAGMA foreign_keys = ON");
-  if (version == kVersion) return;
-  SqliteTransaction transaction(*sqlite_);
-  for (auto i = static_cast<std::size_t>(version); i < kMigrations.size(); ++i) {
-    sqlite_->run(kMigrations[i]);
-  }
-  sqlite_->run(("PRAGMA application_id = " + std::to_string(kApplication)).c_str());
-  sqlite_->run(("PRAGMA user_version = " + std::to_string(kVersion)).c_str());
-  transaction.commit();
+  sqlite_->run_all("PRAGMA journal_mode = WAL");
+  if (version == newest) return;
+  sqlite_->transaction([&] {
+    for (auto i = static_cast<std::size_t>(version); i < all.size(); ++i) {
+      sqlite_->run_all(all[i].c_str());
+    }
+    sqlite_->run(("PRAGMA application_id = " + std::to_string(kApplication)).c_str());
+    sqlite_->run(("PRAGMA user_version = " + std::to_string(newest)).c_str());
+  });
 }
 
 // Random, not computed from the name: nobody can find a name by trying.
@@ -254,106 +156,85 @@ std::string ClassDatabase::new_alias() {
   while (true) {
     std::string alias = "S-";
     for (int i = 0; i < 4; ++i) alias += kLetters[random() % kLetters.size()];
-    SqliteQuery query(*sqlite_, "SELECT 1 FROM student WHERE alias = ?");
-    if (!query.bind(alias).step()) return alias;
+    if (sqlite_->run("SELECT count(*) FROM student WHERE alias = ?", alias) == 0) return alias;
   }
 }
 
 std::int64_t ClassDatabase::add_student(const Student& student) {
-  const std::lock_guard lock(mutex_);
-  SqliteTransaction transaction(*sqlite_);
-  SqliteQuery insert(*sqlite_, "INSERT OR IGNORE INTO student (name, alias) VALUES (?, ?)");
-  insert.bind(student.name).bind(new_alias()).step();
-  SqliteQuery update(*sqlite_,
-                     "UPDATE student SET number = coalesce(nullif(?, ''), number), "
-                     "login = coalesce(nullif(?, ''), login), "
-                     "email = coalesce(nullif(?, ''), email), "
-                     "section = coalesce(nullif(?, ''), section), "
-                     "canvas = coalesce(nullif(?, ''), canvas) WHERE name = ?");
-  update.bind(student.number).bind(student.login).bind(student.email).bind(student.section);
-  update.bind(student.canvas).bind(student.name).step();
-  SqliteQuery find(*sqlite_, "SELECT id FROM student WHERE name = ?");
-  find.bind(student.name).step();
-  const std::int64_t id = find.integer(0);
-  transaction.commit();
+  std::int64_t id = 0;
+  sqlite_->transaction([&] {
+    sqlite_->run("INSERT OR IGNORE INTO student (name, alias) VALUES (?, ?)", student.name,
+                 new_alias());
+    id = sqlite_->run(
+        "UPDATE student SET number = coalesce(nullif(?, ''), number), "
+        "login = coalesce(nullif(?, ''), login), email = coalesce(nullif(?, ''), email), "
+        "section = coalesce(nullif(?, ''), section), canvas = coalesce(nullif(?, ''), canvas) "
+        "WHERE name = ? RETURNING id",
+        student.number, student.login, student.email, student.section, student.canvas,
+        student.name);
+  });
   return id;
 }
 
 std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::string& milestone,
                                            const std::string& digest,
                                            const FoundSubmission& found) {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery insert(*sqlite_,
-                     "INSERT OR IGNORE INTO submission (student, milestone, digest, place, "
-                     "received) VALUES (?, ?, ?, ?, ?)");
-  insert.bind(student).bind(milestone).bind(digest).bind(printable_line(found.place.string()));
-  insert.bind(found.received).step();
-  SqliteQuery find(*sqlite_,
-                   "SELECT id FROM submission WHERE student = ? AND milestone = ? AND digest = ?");
-  find.bind(student).bind(milestone).bind(digest).step();
-  return find.integer(0);
+  sqlite_->run(
+      "INSERT OR IGNORE INTO submission (student, milestone, digest, place, received) "
+      "VALUES (?, ?, ?, ?, ?)",
+      student, milestone, digest, printable_line(found.place.string()), found.received);
+  return sqlite_->run(
+      "SELECT id FROM submission WHERE student = ? AND milestone = ? AND digest = ?", student,
+      milestone, digest);
 }
 
 void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome, double total,
                                 const std::string& rules) {
-  const std::lock_guard lock(mutex_);
   const CheckResult* check = outcome.check ? &*outcome.check : nullptr;
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
-  SqliteTransaction transaction(*sqlite_);
-  SqliteQuery keep(
-      *sqlite_,
-      "INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
-      "passed, earned, counted, total, json) SELECT id, "
-      "strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), rules, state, sentence, finding, passed, "
-      "earned, counted, total, (SELECT json FROM result WHERE submission = id) "
-      "FROM submission WHERE id = ? AND state IN ('graded', 'refused', 'stopped')");
-  keep.bind(submission).step();
-  SqliteQuery update(*sqlite_,
-                     "UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, "
-                     "earned = ?, counted = ?, total = ?, seconds = seconds + ?, rules = ? "
-                     "WHERE id = ?");
   const bool found = check != nullptr && !check->findings.empty();
-  update.bind(to_string(outcome.state)).bind(outcome.sentence);
-  update.bind(found ? std::string_view(check->findings.front().id) : std::string_view());
   const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
-  update.bind(static_cast<std::int64_t>(passed)).bind(score == nullptr ? 0.0 : score->earned());
-  update.bind(score == nullptr ? total : score->counted());
-  update.bind(score == nullptr ? total : score->total()).bind(outcome.seconds);
-  update.bind(rules).bind(submission).step();
-  // What an outcome does not have must not stay from the one that it replaces.
-  for (const char* old :
-       {"DELETE FROM result WHERE submission = ?", "DELETE FROM speed WHERE submission = ?"}) {
-    SqliteQuery(*sqlite_, old).bind(submission).step();
-  }
-  if (check != nullptr) {
-    const std::string text = to_json(*check);
-    const std::vector<std::uint8_t> packed = gzip({text.begin(), text.end()});
-    SqliteQuery replace(*sqlite_, "INSERT INTO result VALUES (?, ?)");
-    replace.bind(submission);
-    replace.bind_bytes({reinterpret_cast<const char*>(packed.data()), packed.size()}).step();
-  }
-  if (score != nullptr) {
-    SqliteQuery speed(*sqlite_, "INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  sqlite_->transaction([&] {
+    sqlite_->run(
+        "INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
+        "passed, earned, counted, total, json) SELECT id, ?, rules, state, sentence, finding, "
+        "passed, earned, counted, total, (SELECT json FROM result WHERE submission = id) "
+        "FROM submission WHERE id = ? AND state IN ('graded', 'refused', 'stopped')",
+        utc_now(), submission);
+    sqlite_->run(
+        "UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
+        "counted = ?, total = ?, seconds = seconds + ?, rules = ? WHERE id = ?",
+        to_string(outcome.state), outcome.sentence, found ? check->findings.front().id : "", passed,
+        score == nullptr ? 0.0 : score->earned(), score == nullptr ? total : score->counted(),
+        score == nullptr ? total : score->total(), outcome.seconds, rules, submission);
+    // What an outcome does not have must not stay from the one that it replaces.
+    sqlite_->run("DELETE FROM result WHERE submission = ?", submission);
+    sqlite_->run("DELETE FROM speed WHERE submission = ?", submission);
+    if (check != nullptr) {
+      const std::string text = to_json(*check);
+      sqlite_->run("INSERT INTO result VALUES (?, ?)", submission,
+                   gzip({text.begin(), text.end()}));
+    }
+    if (score == nullptr) return;
     for (const ScoreItem& item : score->items) {
       if (!item.speed) continue;
-      speed.reset();
-      speed.bind(submission).bind(item.stage).bind(static_cast<std::int64_t>(item.batch));
-      speed.bind(sum_of_medians(item.speed->yours_ms));
-      speed.bind(sum_of_medians(item.speed->reference_ms));
-      speed.bind(item.speed->floor_ms.value_or(0.0)).bind(item.speed->speed);
-      speed.bind(precision_of(*check, item)).step();
+      sqlite_->run("INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", submission,
+                   item.stage, item.batch, sum_of_medians(item.speed->yours_ms),
+                   sum_of_medians(item.speed->reference_ms), item.speed->bound_ms.value_or(0.0),
+                   item.speed->speed, precision_of(*check, item));
     }
-  }
-  transaction.commit();
+  });
 }
 
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) +
-                               "submission s JOIN student t ON t.id = s.student WHERE s.id = ?")
-                                  .c_str());
-  if (!query.bind(id).step()) return std::nullopt;
-  return row_of(query);
+  const std::string sql = std::string(kSubmissionColumns) +
+                          "submission s JOIN student t ON t.id = s.student WHERE s.id = ?";
+  SqliteQuery query(*sqlite_, sql.c_str());
+  query.begin(id);
+  if (!query.step()) return std::nullopt;
+  SubmissionRow row;
+  read(query, row);
+  return row;
 }
 
 std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student,
@@ -366,27 +247,24 @@ std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student
 void ClassDatabase::for_each_submission(
     const std::string& student, const std::string& milestone,
     const std::function<void(const SubmissionRow&)>& see) const {
-  const std::lock_guard lock(mutex_);
   // CROSS JOIN keeps the order of the loops: students by name, and each one's attempts by time.
-  SqliteQuery query(*sqlite_, (std::string(kSubmissionColumns) +
-                               "student t CROSS JOIN submission s ON t.id = s.student "
-                               "WHERE s.milestone = ?1 AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
-                               " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
-                               "ORDER BY t.name, s.received, s.id")
-                                  .c_str());
-  std::vector<std::string> milestones;
-  SqliteQuery distinct(*sqlite_, "SELECT DISTINCT milestone FROM submission ORDER BY milestone");
-  while (distinct.step()) milestones.push_back(distinct.text(0));
-  for (const std::string& each : milestones) {
-    if (!milestone.empty() && each != milestone) continue;
-    query.reset();
-    query.bind(each).bind(student);
+  const std::string sql = std::string(kSubmissionColumns) +
+                          "student t CROSS JOIN submission s ON t.id = s.student "
+                          "WHERE s.milestone = ?1 AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
+                          " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
+                          "ORDER BY t.name, s.received, s.id";
+  SqliteQuery query(*sqlite_, sql.c_str());
+  for (const std::string& each : sqlite_->rows<std::string>(
+           "SELECT DISTINCT milestone FROM submission WHERE ?1 = '' OR milestone = ?1 "
+           "ORDER BY milestone",
+           [](std::string& name) { return std::tie(name); }, milestone)) {
+    query.begin(each, student);
+    SubmissionRow row;
     std::string before;
-    for (int attempt = 1; query.step(); ++attempt) {
-      SubmissionRow row = row_of(query);
+    while (query.step()) {
+      read(query, row);
       // The attempts of a student are consecutive rows.
-      if (row.student != before) attempt = 1;
-      row.attempt = attempt;
+      row.attempt = row.student == before ? row.attempt + 1 : 1;
       before = row.student;
       see(row);
     }
@@ -394,65 +272,42 @@ void ClassDatabase::for_each_submission(
 }
 
 std::vector<StateCount> ClassDatabase::counts() const {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery query(*sqlite_,
-                    "SELECT milestone, state, count(*), sum(passed) FROM submission "
-                    "GROUP BY milestone, state ORDER BY milestone");
-  std::vector<StateCount> counts;
-  while (query.step()) {
-    counts.push_back({.milestone = query.text(0),
-                      .state = state_of(query.text(1)),
-                      .count = static_cast<int>(query.integer(2)),
-                      .passed = static_cast<int>(query.integer(3))});
-  }
-  return counts;
+  return sqlite_->rows<StateCount>(
+      "SELECT milestone, state, count(*), sum(passed) FROM submission "
+      "GROUP BY milestone, state ORDER BY milestone",
+      [](StateCount& r) { return std::tie(r.milestone, r.state, r.count, r.passed); });
 }
 
 std::vector<Student> ClassDatabase::students() const {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery query(*sqlite_,
-                    "SELECT name, number, login, email, section, canvas FROM student "
-                    "ORDER BY name");
-  std::vector<Student> students;
-  while (query.step()) {
-    Student& row = students.emplace_back();
-    query.read(row.name, row.number, row.login, row.email, row.section, row.canvas);
-  }
-  return students;
+  return sqlite_->rows<Student>(
+      "SELECT name, number, login, email, section, canvas FROM student ORDER BY name",
+      [](Student& r) { return std::tie(r.name, r.number, r.login, r.email, r.section, r.canvas); });
 }
 
 std::vector<SpeedRow> ClassDatabase::speeds() const {
-  const std::lock_guard lock(mutex_);
-  SqliteQuery query(
-      *sqlite_,
+  return sqlite_->rows<SpeedRow>(
       "SELECT s.id, t.name, t.alias, s.milestone, s.received, "
       "(SELECT count(*) FROM submission e WHERE e.student = s.student AND "
       " e.milestone = s.milestone AND (e.received, e.id) <= (s.received, s.id)), "
-      "v.stage, v.batch, v.precision, v.yours_ms, v.reference_ms, v.floor_ms, v.speed "
+      "v.stage, v.batch, v.precision, v.yours_ms, v.reference_ms, v.bound_ms, v.speed "
       "FROM speed v JOIN submission s ON s.id = v.submission JOIN student t ON t.id = s.student "
       "WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.submission = s.id AND r.restored = '') "
-      "ORDER BY s.milestone, v.stage, v.batch, v.yours_ms");
-  std::vector<SpeedRow> rows;
-  while (query.step()) {
-    SpeedRow& row = rows.emplace_back();
-    query.read(row.submission, row.student, row.alias, row.milestone, row.received, row.attempt,
-               row.stage, row.batch, row.precision, row.yours_ms, row.reference_ms, row.floor_ms,
-               row.speed);
-  }
-  return rows;
+      "ORDER BY s.milestone, v.stage, v.batch, v.yours_ms",
+      [](SpeedRow& r) {
+        return std::tie(r.submission, r.student, r.alias, r.milestone, r.received, r.attempt,
+                        r.stage, r.batch, r.precision, r.yours_ms, r.reference_ms, r.bound_ms,
+                        r.speed);
+      });
 }
 
 std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const {
-  std::string packed;
-  {
-    const std::lock_guard lock(mutex_);
-    SqliteQuery query(*sqlite_, "SELECT json FROM result WHERE submission = ?");
-    if (!query.bind(submission).step()) return std::nullopt;
-    packed = query.text(0);
-  }
+  const auto packed = sqlite_->rows<std::string>(
+      "SELECT json FROM result WHERE submission = ?",
+      [](std::string& bytes) { return std::tie(bytes); }, submission);
+  if (packed.empty()) return std::nullopt;
   constexpr std::size_t kLargest = std::size_t{256} << 20;
   const std::string name = "the result of submission " + std::to_string(submission);
-  const auto bytes = gunzip({packed.begin(), packed.end()}, kLargest, name);
+  const auto bytes = gunzip({packed[0].begin(), packed[0].end()}, kLargest, name);
   return parse_check_result({bytes.begin(), bytes.end()}, name);
 }
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,7 +56,7 @@ struct SubmissionRow {
 /// How many submissions of a milestone are in each state.
 struct StateCount {
   std::string milestone{};
-  SubmissionState state = SubmissionState::kWaiting;
+  std::string state{};
   int count = 0;
   int passed = 0;
 };
@@ -75,7 +74,7 @@ struct SpeedRow {
   std::string precision{};  ///< class of the attempt, "fp32"; empty: not known
   double yours_ms = 0.0;
   double reference_ms = 0.0;
-  double floor_ms = 0.0;  ///< 0: not known
+  double bound_ms = 0.0;  ///< 0: not known
   double speed = 0.0;
 };
 
@@ -120,7 +119,7 @@ struct Comment {
 };
 
 /// The class: students, submissions, results, in one SQLite file. Every change is one transaction,
-/// so a killed grader loses nothing that it has printed. Threads may share an object.
+/// so a killed grader loses nothing that it has printed. One thread uses it at a time.
 class ClassDatabase {
  public:
   enum class Access { kRead, kChange, kGrade };
@@ -176,7 +175,7 @@ class ClassDatabase {
   /// @param student  of add_student()
   void keep_notes(std::int64_t student, const std::string& milestone, const StudentNotes& notes);
   /// All notes of the class.
-  [[nodiscard]] StudentNotes notes() const;
+  [[nodiscard]] ClassNotes notes() const;
 
   /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
@@ -198,11 +197,10 @@ class ClassDatabase {
   [[nodiscard]] const std::filesystem::path& file() const { return sqlite_->file(); }
 
  private:
-  void migrate();
+  void migrate(Access access);
   std::string new_alias();
 
   Descriptor lock_;
-  mutable std::mutex mutex_;
   std::unique_ptr<SqliteFile> sqlite_;
 };
 

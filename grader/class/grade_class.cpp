@@ -25,10 +25,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 // The points that a submission can earn, even if nothing of it runs.
-double total_points(const std::string& milestone) {
+double total_of(const std::string& milestone) {
   const auto all = milestones();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const CourseMilestone& each) { return each.id == milestone; });
+  const auto found = std::ranges::find(all, milestone, &CourseMilestone::id);
   if (found == all.end() || !fs::exists(found->folder / "scores.json")) return 0.0;
   const ScoreRules rules = load_score_rules(found->folder);
   Score score{.items = {}, .choice = rules.choice};
@@ -181,12 +180,6 @@ class ClassGrading {
   const std::string& rules_now(const std::string& milestone) {
     const auto [place, is_new] = rules_.try_emplace(milestone);
     if (is_new) place->second = rules_of(milestone);
-    return place->second;
-  }
-
-  double total_of(const std::string& milestone) {
-    const auto [place, is_new] = totals_.try_emplace(milestone, 0.0);
-    if (is_new) place->second = total_points(milestone);
     return place->second;
   }
 
@@ -351,9 +344,9 @@ class ClassGrading {
   }
 
   ExitCode finish() {
-    std::map<SubmissionState, int> counts;
+    std::map<std::string, int> counts;  // by state
     for (const StateCount& each : database_.counts()) counts[each.state] += each.count;
-    const int open = counts[SubmissionState::kWaiting] + counts[SubmissionState::kChecked];
+    const int open = counts["waiting"] + counts["checked"];
     if (interrupted_ != 0) {
       std::cout << "Stopped. " << printed_ << " were graded now and are kept in "
                 << display_path(request_.database)
@@ -369,12 +362,12 @@ class ClassGrading {
       std::cout << "Nothing was stored for these submissions (--allow-lower lets points fall):\n"
                 << falls_;
     }
-    std::cout << display_path(request_.database) << " holds " << counts[SubmissionState::kGraded]
-              << " graded, " << counts[SubmissionState::kRefused] << " refused and "
-              << counts[SubmissionState::kStopped] << " stopped submissions";
+    std::cout << display_path(request_.database) << " holds " << counts["graded"] << " graded, "
+              << counts["refused"] << " refused and " << counts["stopped"]
+              << " stopped submissions";
     if (open > 0) std::cout << ", and " << open << " that are not done";
     std::cout << ".\n";
-    const int faults = counts[SubmissionState::kMachine];
+    const int faults = counts["machine"];
     if (faults == 0) return falls_.empty() ? ExitCode::kPassed : ExitCode::kFallsShort;
     std::cout << paragraph("", "For " + std::to_string(faults) +
                                    " the machine was at fault: fix that, and the same command "
@@ -393,7 +386,6 @@ class ClassGrading {
   std::vector<Pending> pending_;
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
-  std::map<std::string, double> totals_;
   std::map<std::string, std::string> rules_;  // of each milestone, see rules_of()
   std::string missing_program_;
   std::size_t known_ = 0;

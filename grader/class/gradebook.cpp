@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/run_process.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
@@ -14,52 +15,58 @@ namespace {
 
 std::set<std::string> milestones_of(const Gradebook& book) {
   std::set<std::string> names;
-  for (const SubmissionRow& row : book.rows) names.insert(row.milestone);
+  for (const auto& [whose, entry] : book.entries) names.insert(whose.second);
   return names;
-}
-
-const SubmissionRow* find(const Gradebook& book, const std::string& student,
-                          const std::string& milestone) {
-  for (const SubmissionRow& row : book.rows) {
-    if (row.student == student && row.milestone == milestone) return &row;
-  }
-  return nullptr;
 }
 
 double points_possible(const Gradebook& book, const std::string& milestone) {
   // A submission that was not checked has only the total points.
   double most = 0.0;
   double total = 0.0;
-  for (const SubmissionRow& row : book.rows) {
-    if (row.milestone != milestone) continue;
-    total = std::max(total, row.total);
-    if (row.state == SubmissionState::kGraded) most = std::max(most, row.counted);
+  for (const auto& [whose, entry] : book.entries) {
+    if (whose.second != milestone) continue;
+    total = std::max(total, entry.row.total);
+    if (entry.row.state == SubmissionState::kGraded) most = std::max(most, entry.row.counted);
   }
   return most > 0.0 ? most : total;
 }
 
-// A student without a graded submission gets no number.
-std::string points_of(const SubmissionRow* row) {
-  const bool open = row == nullptr || row->state == SubmissionState::kWaiting ||
-                    row->state == SubmissionState::kMachine;
-  return open ? "" : points_text(row->earned);
+const Gradebook::Entry& find(const Gradebook& book, const Student& student,
+                             const std::string& milestone) {
+  static const Gradebook::Entry nothing;
+  const auto found = book.entries.find({student.name, milestone});
+  return found == book.entries.end() ? nothing : found->second;
 }
 
-std::string feedback_of(const Gradebook& book, const std::string& student,
-                        const std::string& milestone) {
-  std::string text;
-  const auto add = [&](const std::string& more) {
-    if (!more.empty()) text += (text.empty() ? "" : "\n") + more;
-  };
-  if (const SubmissionRow* row = find(book, student, milestone)) {
-    add(row->passed ? "passed" : row->finding);
-    add(row->sentence);
-    const auto comment = book.comments.find(row->id);
-    if (comment != book.comments.end()) add(comment->second);
-  }
-  const auto notes = book.notes.find({student, milestone});
-  if (notes != book.notes.end()) add(notes->second);
-  return text;
+// A student without a graded submission gets no number.
+std::string points_of(const Gradebook::Entry& entry) {
+  const bool open =
+      entry.row.state == SubmissionState::kWaiting || entry.row.state == SubmissionState::kMachine;
+  return open ? "" : points_text(entry.row.earned);
+}
+
+// An attempt as a line of the list, with and without the rules of the term.
+Json json_of(const SettledAttempt& each) {
+  const SubmissionRow& row = each.row;
+  return {{"student", row.student},
+          {"milestone", row.milestone},
+          {"attempt", row.attempt},
+          {"received", row.received},
+          {"state", to_string(row.state)},
+          {"earned", row.earned},
+          {"counted", row.counted},
+          {"total", row.total},
+          {"late_days", each.late},
+          {"free_late_days", each.free},
+          {"points", each.points},
+          {"last", each.last},
+          {"best", each.best},
+          {"counts", each.counts},
+          {"revoked", row.revoked},
+          {"passed", row.passed},
+          {"finding", row.finding},
+          {"sentence", row.sentence},
+          {"place", row.place}};
 }
 
 bool is_hidden(const ScoreItem& item, const GradescopeSettings& settings) {
@@ -89,6 +96,25 @@ Json gradescope_json(double score, const std::string& output, const Json& tests)
 
 }  // namespace
 
+Gradebook gradebook_of(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database) {
+  Gradebook book{.students = database.students()};
+  const auto add = [](std::string& text, const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : "\n") + trimmed_end(more);
+  };
+  for (const SettledAttempt& each : attempts) {
+    if (!each.counts) continue;
+    auto& [row, feedback] = book.entries[{each.row.student, each.row.milestone}];
+    row = each.row;
+    row.earned = each.points;
+    add(feedback, row.passed ? "passed" : row.finding);
+    add(feedback, row.sentence);
+    if (each.late > 0) add(feedback, settled_points(each));
+    add(feedback, comments_text(row, database));
+  }
+  for (const auto& [whose, note] : notes_on(attempts)) add(book.entries[whose].feedback, note);
+  return book;
+}
+
 std::string canvas_csv(const Gradebook& book) {
   const auto milestones = milestones_of(book);
   std::vector<std::string> heading = {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"};
@@ -102,7 +128,7 @@ std::string canvas_csv(const Gradebook& book) {
     std::vector<std::string> line = {student.name, student.canvas, student.number, student.login,
                                      student.section};
     for (const std::string& milestone : milestones) {
-      line.push_back(points_of(find(book, student.name, milestone)));
+      line.push_back(points_of(find(book, student, milestone)));
     }
     text += csv_line(line);
   }
@@ -120,8 +146,8 @@ std::string moodle_csv(const Gradebook& book) {
   for (const Student& student : book.students) {
     std::vector<std::string> line = {student.name, student.number, student.email};
     for (const std::string& milestone : milestones) {
-      line.push_back(points_of(find(book, student.name, milestone)));
-      line.push_back(feedback_of(book, student.name, milestone));
+      const Gradebook::Entry& entry = find(book, student, milestone);
+      line.insert(line.end(), {points_of(entry), entry.feedback});
     }
     text += csv_line(line);
   }
@@ -129,18 +155,19 @@ std::string moodle_csv(const Gradebook& book) {
 }
 
 std::string list_csv(const std::vector<SettledAttempt>& attempts) {
-  std::string text =
-      csv_line({"student", "milestone", "attempt", "received", "state", "earned", "counted",
-                "total", "late_days", "free_late_days", "points", "last", "best", "counts",
-                "revoked", "passed", "finding", "sentence", "place"});
-  const auto yes = [](bool value) { return std::string(value ? "yes" : "no"); };
+  const Json columns = json_of({});
+  std::vector<std::string> line;
+  for (const auto& [name, value] : columns.items()) line.push_back(name);
+  std::string text = csv_line(line);
   for (const SettledAttempt& each : attempts) {
-    const SubmissionRow& row = each.row;
-    text += csv_line({row.student, row.milestone, std::to_string(row.attempt), row.received,
-                      to_string(row.state), points_text(row.earned), points_text(row.counted),
-                      points_text(row.total), std::to_string(each.late), std::to_string(each.free),
-                      points_text(each.points), yes(each.last), yes(each.best), yes(each.counts),
-                      row.revoked, yes(row.passed), row.finding, row.sentence, row.place});
+    line.clear();
+    const Json fields = json_of(each);
+    for (const Json& value : fields) {
+      line.push_back(value.is_boolean()  ? (value.get<bool>() ? "yes" : "no")
+                     : value.is_number() ? points_text(value.get<double>())
+                                         : value.get<std::string>());
+    }
+    text += csv_line(line);
   }
   return text;
 }
@@ -148,15 +175,9 @@ std::string list_csv(const std::vector<SettledAttempt>& attempts) {
 std::string list_json(const std::vector<SettledAttempt>& attempts) {
   Json list = Json::array();
   for (const SettledAttempt& each : attempts) {
-    const SubmissionRow& row = each.row;
-    list.push_back(
-        {{"student", row.student},   {"alias", row.alias},          {"milestone", row.milestone},
-         {"attempt", row.attempt},   {"received", row.received},    {"state", to_string(row.state)},
-         {"earned", row.earned},     {"counted", row.counted},      {"total", row.total},
-         {"late_days", each.late},   {"free_late_days", each.free}, {"points", each.points},
-         {"last", each.last},        {"best", each.best},           {"counts", each.counts},
-         {"revoked", row.revoked},   {"passed", row.passed},        {"finding", row.finding},
-         {"sentence", row.sentence}, {"seconds", row.seconds},      {"place", row.place}});
+    Json& json = list.emplace_back(json_of(each));
+    json["alias"] = each.row.alias;
+    json["seconds"] = each.row.seconds;
   }
   return file_text({{"schema", "convlab-class-1"}, {"submissions", list}});
 }
@@ -176,12 +197,16 @@ std::map<std::pair<std::string, std::string>, std::string> notes_on(
 }
 
 std::string settled_points(const SettledAttempt& attempt) {
+  const SubmissionRow& row = attempt.row;
+  const double possible = row.counted > 0.0 ? row.counted : row.total;
   const std::string points =
-      points_text(attempt.points) + " of " + points_text(attempt.row.total) + " points";
-  if (attempt.late == 0) return points;
-  return points + " (" + points_text(attempt.row.earned) + " before " +
-         std::to_string(attempt.late) + (attempt.late == 1 ? " late day, " : " late days, ") +
-         std::to_string(attempt.free) + " of them free)";
+      points_text(attempt.points) + " of " + points_text(possible) + " points";
+  if (attempt.late == 0 || row.earned <= 0.0) return points;
+  const std::string late =
+      std::to_string(attempt.late) + (attempt.late == 1 ? " late day" : " late days");
+  return points + " (" + points_text(row.earned) + " before " + late +
+         (attempt.closed ? ", after which nothing is earned)"
+                         : ", " + std::to_string(attempt.free) + " of them free)");
 }
 
 std::string comments_text(const SubmissionRow& row, const ClassDatabase& database) {
@@ -233,7 +258,7 @@ std::string gradescope_results(const CheckResult& check, const GradescopeSetting
   }
   std::string output;
   for (const Finding& finding : check.findings) {
-    output += finding.id + "  " + finding.title + "\nseen: " + finding.seen +
+    output += finding.id + "  " + finding.title + "\nseen: " + seen_text(finding) +
               "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
   }
   if (output.empty()) output = "Everything that was checked passed.\n";

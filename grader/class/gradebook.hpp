@@ -9,11 +9,16 @@ namespace convlab::grader {
 
 /// The points of a class, as learning platforms take them.
 struct Gradebook {
+  struct Entry {
+    SubmissionRow row{};  ///< the attempt that counts, with its points by the rules of the term
+    std::string feedback{};
+  };
   std::vector<Student> students{};
-  std::vector<SubmissionRow> rows{};               ///< the submissions that count, see counting()
-  std::map<std::int64_t, std::string> comments{};  ///< for the student, by submission
-  std::map<std::pair<std::string, std::string>, std::string> notes{};  ///< see notes_on()
+  std::map<std::pair<std::string, std::string>, Entry> entries{};  ///< by student and milestone
 };
+
+/// @param attempts  of settled()
+Gradebook gradebook_of(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database);
 
 /// What students must know of their attempts that do not count, by student and milestone: that one
 /// is revoked, and why; that one waits, until when, and what to do meanwhile.

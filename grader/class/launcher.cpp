@@ -1,7 +1,6 @@
 #include "grader/class/launcher.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <exception>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "common/base/error.hpp"
+#include "common/base/in_threads.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/course/slurm_job.hpp"
 
@@ -158,7 +158,7 @@ class SlurmRun {
     words.insert(words.end(), settings_.options.begin(), settings_.options.end());
     // The folder is a parameter of the script, so that no name is read by a shell.
     write_atomically(folder / "job.sh",
-                     "#!/bin/sh\nexec \"$1\" class task --list \"$2.$SLURM_ARRAY_TASK_ID\"\n");
+                     "#!/bin/sh\nexec \"$1\" class task \"$2.$SLURM_ARRAY_TASK_ID\"\n");
     words.insert(words.end(),
                  {(folder / "job.sh").string(), fs::read_symlink("/proc/self/exe").string(),
                   (folder / name).string()});
@@ -175,42 +175,23 @@ class SlurmRun {
 
 }  // namespace
 
-void run_chunk(const std::vector<Task>& tasks, const TaskEnded& ended,
-               const volatile std::sig_atomic_t* interrupted) {
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (interrupted != nullptr && *interrupted != 0) return;
-    tasks[i].run(interrupted);
-    if (interrupted == nullptr || *interrupted == 0) ended(i);
-  }
-}
-
 Launcher local_launcher(int jobs) {
   return [jobs](const std::vector<Task>& tasks, const TaskEnded& ended,
                 const volatile std::sig_atomic_t* interrupted) {
-    std::atomic<std::size_t> next = 0;
+    const auto stopped = [&] { return interrupted != nullptr && *interrupted != 0; };
     std::mutex mutex;
     std::exception_ptr problem;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < tasks.size(); i = next++) {
-        try {
-          run_chunk(
-              {tasks[i]},
-              [&](std::size_t) {
-                const std::lock_guard lock(mutex);
-                ended(i);
-              },
-              interrupted);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (!problem) problem = std::current_exception();
-        }
+    in_threads(tasks.size(), static_cast<std::size_t>(jobs), [&](std::size_t i) {
+      if (stopped()) return;
+      try {
+        tasks[i].run(interrupted);
+        const std::lock_guard lock(mutex);
+        if (!stopped()) ended(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!problem) problem = std::current_exception();
       }
-    };
-    // A child process ends with the thread that started it, and these live until all have ended.
-    std::vector<std::thread> workers;
-    const std::size_t count = std::min(tasks.size(), static_cast<std::size_t>(std::max(1, jobs)));
-    for (std::size_t i = 0; i < count; ++i) workers.emplace_back(work);
-    for (std::thread& worker : workers) worker.join();
+    });
     if (problem) std::rethrow_exception(problem);
   };
 }

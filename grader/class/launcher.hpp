@@ -22,10 +22,6 @@ using Launcher = std::function<void(const std::vector<Task>& tasks, const TaskEn
 /// @throws EnvironmentError of the first task that could not run; the others still run
 Launcher local_launcher(int jobs);
 
-/// Runs tasks one after the other, as a job of any launcher does.
-void run_chunk(const std::vector<Task>& tasks, const TaskEnded& ended,
-               const volatile std::sig_atomic_t* interrupted);
-
 struct SlurmSettings {
   int chunk = 1;               ///< submissions of one job of the array
   std::string gres = "gpu:1";  ///< empty: no device is requested

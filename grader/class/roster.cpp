@@ -1,5 +1,8 @@
 #include "grader/class/roster.hpp"
 
+#include <unicode/bytestream.h>
+#include <unicode/normalizer2.h>
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -24,6 +27,15 @@ namespace fs = std::filesystem;
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
+}
+
+// File systems write é as one sign or as e and an accent; the same name is always the first here.
+std::string composed(const std::string& text) {
+  UErrorCode code = U_ZERO_ERROR;
+  std::string result;
+  icu::StringByteSink<std::string> sink(&result);
+  icu::Normalizer2::getNFCInstance(code)->normalizeUTF8(0, text, sink, nullptr, code);
+  return U_SUCCESS(code) ? result : text;
 }
 
 // "Doe, Jane" is "doejane" in the names of files.
@@ -162,10 +174,18 @@ Student match(const std::string& file_name, const std::vector<Student>& roster) 
   throw UsageError(who + ", " + names + "? " + kSayIt);
 }
 
-// Without a roster a name is all there is; two numbers of Canvas are two students all the same.
+// Without a roster a name is all there is; two numbers of Canvas are two students all the same, and
+// two ways to write a name may be one.
 void require_one_student_each(const std::vector<FoundSubmission>& found) {
   std::map<std::string, std::string> ids;
+  std::map<std::string, std::string> names;
   for (const FoundSubmission& each : found) {
+    const std::string& name = each.student.name;
+    if (const auto& first = names.emplace(squeezed(name), name).first->second; first != name) {
+      throw UsageError("Are '" + first + "' and '" + name +
+                       "' one student? Write the name alike, " +
+                       "or give a roster that has both (--roster, docs/class.md).");
+    }
     const std::string id = canvas_id(each.place.filename().string());
     if (id.empty() || !each.student.canvas.empty() || !each.student.file.empty()) continue;
     const auto [known, is_new] = ids.emplace(squeezed(each.student.name), id);
@@ -223,7 +243,7 @@ std::vector<Student> read_roster(const fs::path& file) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
     throw UsageError("The roster " + name + " is UTF-16; save it as \"CSV UTF-8\".");
   }
-  const auto rows = parse_csv(text, "The roster " + name);
+  const auto rows = parse_csv(composed(text), "The roster " + name);
   if (rows.empty()) throw UsageError("The roster " + name + " is empty.");
   std::vector<std::string Student::*> columns;
   std::size_t first = rows[0].size();
@@ -287,7 +307,7 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
   }
   std::vector<FoundSubmission> found;
   for (const fs::path& entry : entries_of(folder)) {
-    const Student student = match(entry.filename().string(), roster);
+    const Student student = match(composed(entry.filename().string()), roster);
     for (const fs::path& part : parts_of(entry)) {
       found.push_back({.place = part, .student = student, .received = received_text(part)});
     }

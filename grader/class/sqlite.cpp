@@ -8,7 +8,6 @@ namespace convlab::grader {
 
 SqliteFile::SqliteFile(std::filesystem::path file, bool create) : file_(std::move(file)) {
   sqlite3* connection = nullptr;
-  // ClassDatabase has a lock of its own.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
   int code = ::sqlite3_open_v2(file_.c_str(), &connection, flags, nullptr);
   connection_.reset(connection);  // a connection that failed must be closed, too
@@ -20,14 +19,9 @@ SqliteFile::SqliteFile(std::filesystem::path file, bool create) : file_(std::mov
   ::sqlite3_exec(connection, "PRAGMA cache_size = -65536", nullptr, nullptr, nullptr);
 }
 
-void SqliteFile::run(const char* sql) const {
+void SqliteFile::run_all(const char* sql) const {
   const int code = ::sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
-}
-
-std::int64_t SqliteFile::number(const char* sql) const {
-  SqliteQuery query(*this, sql);
-  return query.step() ? query.integer(0) : 0;
 }
 
 void SqliteFile::fail(int code) const {
@@ -71,28 +65,20 @@ void SqliteQuery::check(int code) const {
   if (code != SQLITE_OK) file_.fail(code);
 }
 
-SqliteQuery& SqliteQuery::bind(std::int64_t value) {
-  check(::sqlite3_bind_int64(statement_.get(), ++parameter_, value));
-  return *this;
+void SqliteQuery::bind(int place, double value) {
+  check(::sqlite3_bind_double(statement_.get(), place, value));
 }
 
-SqliteQuery& SqliteQuery::bind(double value) {
-  check(::sqlite3_bind_double(statement_.get(), ++parameter_, value));
-  return *this;
-}
-
-SqliteQuery& SqliteQuery::bind(std::string_view text) {
+void SqliteQuery::bind(int place, std::string_view text) {
   // An empty view may point nowhere, which SQLite would take for NULL.
   const char* data = text.empty() ? "" : text.data();
-  check(::sqlite3_bind_text64(statement_.get(), ++parameter_, data, text.size(), SQLITE_TRANSIENT,
+  check(::sqlite3_bind_text64(statement_.get(), place, data, text.size(), SQLITE_TRANSIENT,
                               SQLITE_UTF8));
-  return *this;
 }
 
-SqliteQuery& SqliteQuery::bind_bytes(std::string_view bytes) {
-  check(::sqlite3_bind_blob64(statement_.get(), ++parameter_, bytes.data(), bytes.size(),
-                              SQLITE_TRANSIENT));
-  return *this;
+void SqliteQuery::bind(int place, const std::vector<std::uint8_t>& bytes) {
+  check(
+      ::sqlite3_bind_blob64(statement_.get(), place, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
 }
 
 bool SqliteQuery::step() {
@@ -102,25 +88,14 @@ bool SqliteQuery::step() {
   return false;
 }
 
-void SqliteQuery::reset() {
-  ::sqlite3_reset(statement_.get());
-  parameter_ = 0;
+void SqliteQuery::get(int column, double& value) const {
+  value = ::sqlite3_column_double(statement_.get(), column);
 }
 
-std::int64_t SqliteQuery::integer(int column) const {
-  return ::sqlite3_column_int64(statement_.get(), column);
-}
-
-double SqliteQuery::real(int column) const {
-  return ::sqlite3_column_double(statement_.get(), column);
-}
-
-std::string SqliteQuery::text(int column) const {
+void SqliteQuery::get(int column, std::string& value) const {
   const void* bytes = ::sqlite3_column_blob(statement_.get(), column);
   const int size = ::sqlite3_column_bytes(statement_.get(), column);
-  return bytes == nullptr
-             ? std::string()
-             : std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  value.assign(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
 }  // namespace convlab::grader

@@ -7,7 +7,6 @@ namespace convlab::grader {
 
 /// A hint that a student read.
 struct HintRow {
-  std::string student{};
   std::string milestone{};
   std::string list{};     ///< "m1", "m4/streams", or a finding
   int number = 0;         ///< in the list, from 1
@@ -32,6 +31,21 @@ struct PredictionRow {
 /// no point depends on it.
 struct StudentNotes {
   std::vector<HintRow> hints{};
+  std::vector<PredictionRow> predictions{};
+};
+
+/// What became of a hint in the class.
+struct HintSum {
+  std::string milestone{};
+  std::string name{};  ///< "E-outside, hint 2"
+  int students = 0;    ///< who read it
+  int checked = 0;     ///< of them checked after it
+  int helped = 0;
+};
+
+/// What the whole class noted.
+struct ClassNotes {
+  std::vector<HintSum> hints{};  ///< those that helped most first
   std::vector<PredictionRow> predictions{};
 };
 

@@ -187,7 +187,7 @@ std::optional<fs::file_time_type> last_change(const fs::path& place) {
 }
 
 std::vector<SubmittedFile> read_submitted_files(const fs::path& place) {
-  return read_submitted_files(place, read_archive_in_box);
+  return read_submitted_files(place, read_archive_in_sandbox);
 }
 
 std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveReader read) try {

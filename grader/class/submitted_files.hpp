@@ -35,7 +35,7 @@ inline constexpr const char* kHistoryName = "history.jsonl";
 /// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission, and the two notes of an archive: an
 /// archive (tar, also compressed, or zip), a folder such as a git working tree, or a single source
 /// file. The texts are read into memory, sorted by path; nothing is unpacked. Archives are read in
-/// a separate box (archive_files.hpp). Links in a folder are not followed.
+/// a separate sandbox (archive_files.hpp). Links in a folder are not followed.
 /// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), contains
 ///   links or devices, two files with the same name, names with control characters, too many
 ///   entries or too many bytes, too long a path, or that is broken or empty; for a folder or file

@@ -19,6 +19,30 @@ namespace convlab::grader {
 using convlab::from_json;
 using convlab::to_json;
 
+/// The content of task.json.
+struct TaskText {
+  TaskSettings settings{};
+  std::string milestone{};
+  std::vector<std::string> files{};  ///< below the folder
+  bool puzzles = false;              ///< came with them, and lie in kPuzzles
+  bool headers = false;              ///< lie beside each
+  Task::Phase phase = Task::Phase::kBoth;
+};
+
+static void json_fields(JsonFields& fields, TaskSettings& settings) {
+  fields("grader", settings.grader, "batches", settings.batches, "speed", settings.measures_speed,
+         "limit_s", settings.limit_s);
+}
+
+static void json_fields(JsonFields& fields, TaskText& task) {
+  fields("settings", task.settings, "milestone", task.milestone, "files", task.files, "puzzles",
+         task.puzzles, "headers", task.headers, "phase", task.phase);
+}
+
+static void json_fields(JsonFields& fields, Outcome& outcome) {
+  fields("state", outcome.state, "sentence", outcome.sentence, "seconds", outcome.seconds);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,44 +51,6 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kTaskFile = "task.json";
 constexpr const char* kOutcomeFile = "outcome.json";
 constexpr const char* kPuzzles = "puzzles";
-
-/// The content of task.json.
-struct TaskText {
-  std::string grader{};
-  std::string milestone{};
-  std::vector<std::string> files{};  ///< below the folder
-  bool puzzles = false;              ///< came with them, and lie in kPuzzles
-  bool headers = false;              ///< lie beside each
-  std::string batches{};
-  bool speed = true;
-  double limit_s = 0.0;
-  Task::Phase phase = Task::Phase::kBoth;
-};
-
-void json_fields(JsonFields& fields, Outcome& outcome) {
-  fields("state", outcome.state, "sentence", outcome.sentence, "seconds", outcome.seconds);
-}
-
-template <class T>
-Json json_of(T value) {
-  Json json = Json::object();
-  JsonFields fields = JsonFields::writer(json);
-  json_fields(fields, value);
-  return json;
-}
-
-template <class T>
-void read_fields(const Json& json, T& value) {
-  JsonFields fields = JsonFields::reader(json);
-  json_fields(fields, value);
-}
-
-void json_fields(JsonFields& fields, TaskText& task) {
-  fields("grader", task.grader, "milestone", task.milestone, "files", task.files)
-      .optional("puzzles", task.puzzles)
-      .optional("headers", task.headers)("batches", task.batches, "speed", task.speed, "limit_s",
-                                         task.limit_s, "phase", task.phase);
-}
 
 // The last line of a program that gives up is "grader: There is no …". The task's folder is removed
 // from it, because it means nothing to the student.
@@ -104,8 +90,8 @@ class Checks {
   std::optional<Outcome> run() {
     const auto start = Clock::now();
     constexpr double kMilliseconds = 1000.0;
-    deadline_ =
-        start + std::chrono::milliseconds(static_cast<std::int64_t>(task_.limit_s * kMilliseconds));
+    deadline_ = start + std::chrono::milliseconds(
+                            static_cast<std::int64_t>(task_.settings.limit_s * kMilliseconds));
     Outcome outcome{.state = SubmissionState::kGraded};
     std::vector<CheckResult> checks;
     for (std::size_t i = 0; i < task_.files.size(); ++i) {
@@ -115,8 +101,8 @@ class Checks {
     }
     if (!checks.empty() && outcome.state == SubmissionState::kGraded) {
       outcome.check = merge_checks(checks);
-      if (!task_.speed) leave_out_speed(*outcome.check);
-      if (task_.phase == Task::Phase::kCorrectness && task_.speed &&
+      if (!task_.settings.measures_speed) leave_out_speed(*outcome.check);
+      if (task_.phase == Task::Phase::kCorrectness && task_.settings.measures_speed &&
           waits_for_times(*outcome.check)) {
         outcome.state = SubmissionState::kChecked;
       }
@@ -136,16 +122,18 @@ class Checks {
     const fs::path file = folder_ / task_.files[index];
     const fs::path given = task_.headers ? folder_ / std::to_string(index) : file;
     std::vector<std::string> words = {
-        task_.grader,   "check",  task_.milestone,          "--solution",
-        given.string(), "--json", result_of(index).string()};
-    if (!task_.batches.empty()) words.insert(words.end(), {"--batches", task_.batches});
+        task_.settings.grader, "check",  task_.milestone,          "--solution",
+        given.string(),        "--json", result_of(index).string()};
+    if (!task_.settings.batches.empty())
+      words.insert(words.end(), {"--batches", task_.settings.batches});
     const bool times = task_.phase == Task::Phase::kTimes;
     if (times) words.insert(words.end(), {"--times-of", result_of(index).string()});
     // Their points do not depend on times.
     if (task_.puzzles && !times) {
       words.insert(words.end(), {"--puzzles", (folder_ / kPuzzles).string()});
     }
-    if (!task_.speed || task_.phase == Task::Phase::kCorrectness) words.emplace_back("--no-speed");
+    if (!task_.settings.measures_speed || task_.phase == Task::Phase::kCorrectness)
+      words.emplace_back("--no-speed");
     if (!times) fs::remove(result_of(index));
     // Beside others every check gets one core; times are taken with all of them.
     std::vector<std::string> environment = {"NO_COLOR=1"};
@@ -166,7 +154,7 @@ class Checks {
 
   void judge(const FinishedProcess& run, const fs::path& result, Outcome& outcome) const {
     std::ostringstream limit;
-    limit << task_.limit_s;
+    limit << task_.settings.limit_s;
     const auto is = [&](ExitCode code) { return run.exit_code == static_cast<int>(code); };
     if (run.end == FinishedProcess::End::kTimeLimit) {
       outcome.state = SubmissionState::kStopped;
@@ -219,18 +207,15 @@ const char* to_string(Task::Phase phase) {
 
 void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
                  const std::optional<CheckResult>& checked) const {
-  TaskText task{.grader = settings.grader.string(),
+  TaskText task{.settings = settings,
                 .milestone = work.milestone,
                 .puzzles = !work.puzzles.empty(),
-                .batches = settings.batches,
-                .speed = settings.measures_speed,
-                .limit_s = settings.limit_s,
+                .headers = !work.headers.empty(),
                 .phase = phase};
   for (std::size_t i = 0; i < work.files.size(); ++i) {
     task.files.push_back(file_name(i, work));
   }
-  task.headers = !work.headers.empty();
-  const std::string text = file_text(json_of(task));
+  const std::string text = file_text(Json(task));
   // A job of an interrupted grader may be working on it, or has just written its outcome: the same
   // number means the same sources.
   const fs::path file = folder_ / kTaskFile;
@@ -254,8 +239,7 @@ void Task::run(const volatile std::sig_atomic_t* interrupted) const {
   if (outcome()) return;
   TaskText task;
   const fs::path file = folder_ / kTaskFile;
-  read_file_text(read_text(file), file.string(),
-                 [&](const Json& json) { read_fields(json, task); });
+  read_file_text(read_text(file), file.string(), [&](const Json& json) { json.get_to(task); });
   if (const std::optional<Outcome> ended = Checks(task, folder_, interrupted).run()) {
     write_outcome(*ended);
   }
@@ -264,7 +248,7 @@ void Task::run(const volatile std::sig_atomic_t* interrupted) const {
 void Task::write_outcome(const Outcome& outcome) const {
   // The outcome is written last, so the result exists when it appears.
   if (outcome.check) write_check_result(folder_ / "result.json", *outcome.check);
-  Json json = json_of(outcome);
+  Json json(outcome);
   json["checked"] = outcome.check.has_value();
   write_atomically(folder_ / kOutcomeFile, file_text(json));
 }
@@ -275,7 +259,7 @@ std::optional<Outcome> Task::outcome() const {
   Outcome outcome;
   bool checked = false;
   read_file_text(read_text(file), file.string(), [&](const Json& json) {
-    read_fields(json, outcome);
+    json.get_to(outcome);
     json.at("checked").get_to(checked);
   });
   if (checked) outcome.check = read_check_result(folder_ / "result.json");

@@ -13,8 +13,8 @@ namespace convlab::grader {
 
 /// Settings common to all submissions of one run of `grader class grade`.
 struct TaskSettings {
-  std::filesystem::path grader{};  ///< the program that checks, build/bin/grader
-  std::string batches{};           ///< empty: as grader check
+  std::string grader{};   ///< the program that checks, build/bin/grader
+  std::string batches{};  ///< empty: as grader check
   bool measures_speed = true;
   double limit_s = 0.0;  ///< for one submission, all of its files
 

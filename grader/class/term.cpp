@@ -1,14 +1,14 @@
 #include "grader/class/term.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
+#include <ctime>
 #include <set>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/result/json_fields.hpp"
+#include "common/result/result.hpp"
 
 namespace convlab::grader {
 
@@ -20,15 +20,12 @@ constexpr std::int64_t kDay = 86'400;
 class TermReader {
  public:
   TermReader(const std::string& name, const std::vector<Student>& students, bool strict)
-      : name_(name), students_(students), strict_(strict && !students.empty()) {}
+      : name_(name), students_(students), strict_(strict) {}
 
   Term read(const Json& json) const {
     require_known(json, {"term", "begins", "ends", "late_days", "penalty_percent_per_day",
                          "closes_after_days", "counts", "attempts_per_hour", "due", "extensions"});
-    for (const char* field : {"term", "begins", "ends", "due"}) {
-      if (!json.contains(field)) fail("\"" + std::string(field) + "\" is missing");
-    }
-    Term term{.name = json.at("term").get<std::string>(),
+    Term term{.name = get<std::string>(json, "term", "a text"),
               .begins = time(json, "begins"),
               .ends = time(json, "ends"),
               .late_days = number(json, "late_days", 366),
@@ -36,14 +33,17 @@ class TermReader {
               .closes_after = number(json, "closes_after_days", 366),
               .attempts_per_hour = number(json, "attempts_per_hour", 3600)};
     if (term.ends <= term.begins) fail("\"ends\" must be after \"begins\"");
-    const std::string counts = json.value("counts", "last");
+    const Json counts = json.value("counts", Json("last"));
     if (counts != "last" && counts != "best") fail("\"counts\" must be \"last\" or \"best\"");
     term.best = counts == "best";
-    for (const auto& [milestone, due] : json.at("due").items()) {
-      term.due[milestone] = within(term, time_of_text(due, milestone), "due." + milestone);
+    const char* times = "an object with a time for each milestone";
+    const Json due = get<std::map<std::string, Json>>(json, "due", times);
+    for (const auto& [milestone, text] : due.items()) {
+      term.due[milestone] = within(term, time(due, milestone), "due." + milestone);
     }
-    if (json.contains("extensions")) {
-      for (const Json& each : json.at("extensions")) add_extension(term, each);
+    if (!json.contains("extensions")) return term;
+    for (const Json& each : get<std::vector<Json>>(json, "extensions", "a list, [ … ]")) {
+      add_extension(term, each);
     }
     return term;
   }
@@ -54,23 +54,32 @@ class TermReader {
   }
 
   void require_known(const Json& json, const std::set<std::string>& known) const {
+    if (!json.is_object()) fail("fields with names are missing, as docs/class.md shows them");
     for (const auto& [key, value] : json.items()) {
       if (known.count(key) == 0) fail("nothing is called \"" + printable_line(key) + "\"");
     }
   }
 
-  [[nodiscard]] std::int64_t time_of_text(const Json& json, const std::string& field) const {
-    const auto text = json.get<std::string>();
+  /// @param what  it must be
+  template <class Value>
+  [[nodiscard]] Value get(const Json& json, const std::string& field, const char* what) const {
+    if (!json.contains(field)) fail("\"" + field + "\" is missing");
+    try {
+      return json.at(field).get<Value>();
+    } catch (const nlohmann::json::exception&) {
+      fail("\"" + printable_line(field) + "\" must be " + what);
+    }
+  }
+
+  [[nodiscard]] std::int64_t time(const Json& json, const std::string& field) const {
+    const char* what = "a time with its zone, like \"2027-02-01T23:59-06:00\"";
+    const auto text = get<std::string>(json, field, what);
     const auto time = time_of(text);
     if (!time) {
       fail("\"" + printable_line(text) + "\" of \"" + printable_line(field) +
-           "\" is no time; write it with its zone, like 2027-02-01T23:59-06:00");
+           "\" is no time; write " + what);
     }
     return *time;
-  }
-
-  [[nodiscard]] std::int64_t time(const Json& json, const char* field) const {
-    return time_of_text(json.at(field), field);
   }
 
   [[nodiscard]] std::int64_t within(const Term& term, std::int64_t time,
@@ -82,30 +91,35 @@ class TermReader {
 
   [[nodiscard]] int number(const Json& json, const char* field, int most) const {
     if (!json.contains(field)) return 0;
-    const auto value = json.at(field).get<double>();
+    const std::string what = "a whole number from 0 to " + std::to_string(most);
+    const auto value = get<double>(json, field, what.c_str());
     if (!(value >= 0 && value <= most) || value != std::floor(value)) {
-      fail("\"" + std::string(field) + "\" must be a whole number from 0 to " +
-           std::to_string(most));
+      fail("\"" + std::string(field) + "\" must be " + what);
     }
     return static_cast<int>(value);
   }
 
   void add_extension(Term& term, const Json& json) const {
     require_known(json, {"student", "milestone", "due", "reason"});
-    const auto student = json.at("student").get<std::string>();
-    const auto milestone = json.at("milestone").get<std::string>();
+    const auto student = get<std::string>(json, "student", "a text");
+    const auto milestone = get<std::string>(json, "milestone", "a text");
     if (term.due.count(milestone) == 0) {
       fail("an extension is for \"" + printable_line(milestone) + "\", which has no due date");
     }
     const auto known = std::ranges::find_if(students_, [&](const Student& each) {
       return each.name == student || each.login == student || each.number == student;
     });
-    if (strict_ && known == students_.end()) {
+    if (strict_ && !students_.empty() && known == students_.end()) {
       fail("an extension is for \"" + printable_line(student) + "\", who is not in the class");
     }
     const std::string& name = known == students_.end() ? student : known->name;
-    term.extensions[{name, milestone}] =
-        within(term, time_of_text(json.at("due"), "due"), "extension of " + name);
+    const std::int64_t due = within(term, time(json, "due"), "extension of " + name);
+    if (strict_ && due < term.due[milestone]) {
+      fail("the extension of " + printable_line(name) + " ends before " + milestone + " is due");
+    }
+    if (!term.extensions.emplace(std::pair(name, milestone), due).second && strict_) {
+      fail("there are two extensions of " + printable_line(name) + " for " + milestone);
+    }
   }
 
   const std::string& name_;
@@ -133,11 +147,12 @@ void settle(std::vector<SettledAttempt*>& attempts, const Term& term, int& late_
       attempt->late =
           static_cast<int>(std::max<std::int64_t>(0, *received - limit + kDay - 1) / kDay);
     }
-    const bool closed = term.closes_after > 0 && attempt->late > term.closes_after;
+    attempt->closed = term.closes_after > 0 && attempt->late > term.closes_after;
     // Where nothing is earned no late day is used up.
-    attempt->free = closed || row.earned <= 0.0 ? 0 : std::min(attempt->late, late_days_left);
+    attempt->free =
+        attempt->closed || row.earned <= 0.0 ? 0 : std::min(attempt->late, late_days_left);
     const double lost = term.penalty / 100.0 * (attempt->late - attempt->free);
-    attempt->points = closed ? 0.0 : row.earned * std::max(0.0, 1.0 - lost);
+    attempt->points = attempt->closed ? 0.0 : row.earned * std::max(0.0, 1.0 - lost);
     if (!can_count(row)) continue;
     // A submission that could not be read counts only if there is nothing else.
     const auto was_graded = [](const SettledAttempt& each) {
@@ -158,52 +173,17 @@ void settle(std::vector<SettledAttempt*>& attempts, const Term& term, int& late_
 }  // namespace
 
 std::optional<std::int64_t> time_of(const std::string& text) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  int used = 0;
-  if (std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d%n", &year, &month, &day, &hour, &minute,
-                  &used) != 5) {
-    return std::nullopt;
+  for (const char* form : {"%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"}) {
+    std::tm read{};
+    const char* end = ::strptime(text.c_str(), form, &read);
+    if (end == nullptr || *end != '\0') continue;
+    std::tm whole = read;
+    const std::int64_t time = ::timegm(&whole);
+    // There is no 31st of June; timegm would make it the 1st of July.
+    if (whole.tm_mday != read.tm_mday || whole.tm_sec != read.tm_sec) return std::nullopt;
+    return time - read.tm_gmtoff;
   }
-  std::string rest = text.substr(static_cast<std::size_t>(used));
-  if (std::sscanf(rest.c_str(), ":%2d%n", &second, &used) == 1) {
-    rest = rest.substr(static_cast<std::size_t>(used));
-  }
-  int zone_hours = 0;
-  int zone_minutes = 0;
-  char sign = '+';
-  used = 0;
-  const bool has_zone =
-      rest == "Z" ||
-      (std::sscanf(rest.c_str(), "%c%2d:%2d%n", &sign, &zone_hours, &zone_minutes, &used) == 3 &&
-       (sign == '+' || sign == '-') && static_cast<std::size_t>(used) == rest.size());
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
-                                         std::chrono::day(day)};
-  const auto below = [](int value, int limit) { return value >= 0 && value < limit; };
-  if (!has_zone || !date.ok() || !below(hour, 24) || !below(minute, 60) || !below(second, 60) ||
-      !below(zone_hours, 15) || !below(zone_minutes, 60)) {
-    return std::nullopt;
-  }
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  const std::int64_t zone = (zone_hours * 60 + zone_minutes) * 60 * (sign == '-' ? -1 : 1);
-  return days * kDay + hour * 3600 + minute * 60 + second - zone;
-}
-
-std::string utc_text(std::int64_t time) {
-  const std::chrono::sys_seconds seconds{std::chrono::seconds(time)};
-  const auto day = std::chrono::floor<std::chrono::days>(seconds);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{seconds - day};
-  char text[64];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-                static_cast<int>(clock.seconds().count()));
-  return text;
+  return std::nullopt;
 }
 
 Term parse_term(const std::string& text, const std::string& name,
@@ -212,7 +192,9 @@ Term parse_term(const std::string& text, const std::string& name,
   try {
     term = TermReader(name, students, strict).read(Json::parse(text));
   } catch (const nlohmann::json::exception& error) {
-    throw UsageError("The term file " + name + " cannot be read (" + printable_line(error.what()) +
+    const std::string why = printable_line(error.what());  // behind the library's own number
+    throw UsageError("The term file " + name + " cannot be read (" +
+                     why.substr(std::min(why.find(']') + 2, why.size())) +
                      "); docs/class.md shows one.");
   }
   return term;

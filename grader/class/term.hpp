@@ -43,15 +43,13 @@ Term term_in_force(const ClassDatabase& database);
 /// time, or has no zone.
 std::optional<std::int64_t> time_of(const std::string& text);
 
-/// "2027-02-02T05:59:00Z"
-std::string utc_text(std::int64_t time);
-
 /// An attempt under the rules of a term.
 struct SettledAttempt {
   SubmissionRow row{};
   double points = 0.0;  ///< after the penalty
   int late = 0;         ///< days after the due date, each begun day whole
   int free = 0;         ///< of these, without a penalty
+  bool closed = false;  ///< so late that it earns nothing
   bool last = false;    ///< the last attempt that was graded and not revoked
   bool best = false;    ///< the one with most points after the penalty
   bool counts = false;  ///< one of the two

@@ -18,10 +18,9 @@
 #include "grader/course/sources.hpp"
 #include "grader/report/check_printer.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/pages/report.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/submission.hpp"
 
 namespace convlab::grader::check_command {
 
@@ -101,22 +100,6 @@ Score of_stage(Score score, const std::string& stage) {
   return score;
 }
 
-// For grader watch: the names of the stages, or why the work does not build.
-ExitCode write_stages(const GradeRequest& request, const std::filesystem::path& file) {
-  if (request.unbuilt) {
-    std::cout << finding_text(*request.unbuilt);
-    return ExitCode::kFallsShort;
-  }
-  Submission submission(request.program);
-  std::vector<StageInfo> stages;
-  // No names: the check of everything says why there are none.
-  if (submission.list_stages(stages)) stages.clear();
-  std::string names;
-  for (const StageInfo& stage : stages) names += stage.id + "\n";
-  write_atomically(file, names);
-  return ExitCode::kPassed;
-}
-
 ExitCode run(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
@@ -139,36 +122,33 @@ ExitCode run(const Options& options) {
   load_preset(options.network);
   if (options.program.empty()) require_solution(options.solution);
   CheckPrinter printer;
-  const std::vector<Puzzle> puzzles = puzzles_of(milestone);
-  const auto puzzle = std::ranges::find(puzzles, options.stage, &Puzzle::stage);
-  if (options.solution == "student" && options.program.empty() && puzzle != puzzles.end()) {
-    return check_puzzle(milestone, *puzzle, printer);
+  const bool is_students = options.solution == "student" && options.program.empty();
+  if (is_students && !options.no_build && is_built_in_sandbox() &&
+      !std::filesystem::exists(
+          build_folder() / "custom_submission" /
+          (milestone.id == "m1" ? "custom-submission-cpu" : "custom-submission-emulated"))) {
+    std::cout << "The first check also builds the grader's own parts: about a minute." << std::endl;
   }
-  const std::vector<Puzzle> repairs = puzzles_of(milestone, "repairs");
-  const auto repair = std::ranges::find(repairs, options.stage, &Puzzle::stage);
-  if (options.solution == "student" && options.program.empty() && repair != repairs.end()) {
-    return check_repair(milestone, *repair, options.cause, printer);
-  }
-  if (options.solution == "student" && options.program.empty() &&
-      is_suspect(milestone, options.stage)) {
+  if (is_students && options.stage == "detective" && !puzzles_of(milestone, "detective").empty()) {
     return check_detective(milestone, options.cause, printer);
   }
-  GradeRequest request = request_of(milestone, options);
-  const bool is_students = options.solution == "student" && options.program.empty();
-  if (options.stages_to.empty()) {
-    std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
-              << (!options.program.empty()           ? display_path(request.program)
-                  : is_source_file(options.solution) ? printable_line(options.solution)
-                                                     : "the " + options.solution + "'s solution")
-              << std::endl;
+  if (const auto puzzle = is_students ? find_puzzle(milestone, options.stage) : std::nullopt) {
+    return puzzle->folder == "puzzles"   ? check_puzzle(milestone, *puzzle, printer)
+           : puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
+                                         : check_detective(milestone, options.cause, printer);
   }
+  GradeRequest request = request_of(milestone, options);
+  std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
+            << (!options.program.empty()           ? display_path(request.program)
+                : is_source_file(options.solution) ? printable_line(options.solution)
+                                                   : "the " + options.solution + "'s solution")
+            << std::endl;
   std::vector<SourceFile> sources;
   if (is_students) sources = describe_files(source_files(milestone));
   if (is_students && !options.no_build) {
-    const bool whole =
-        options.stage.empty() && options.stages_to.empty() && options.only_case.empty();
+    const bool whole = options.stage.empty() && options.only_case.empty();
     std::optional<SolvedPuzzles> solved;
-    if (!options.stage.empty() && !puzzles.empty()) {
+    if (const auto puzzles = puzzles_of(milestone); !options.stage.empty() && !puzzles.empty()) {
       solved = {static_cast<int>(known_solved(milestone).size()), static_cast<int>(puzzles.size())};
     }
     if (whole && !passes_puzzles(milestone, printer, solved)) return ExitCode::kFallsShort;
@@ -179,22 +159,17 @@ ExitCode run(const Options& options) {
         if (is_reasoned(slip.reason)) request.score->predicted->insert(stage);
       }
     }
-    if (is_built_in_box() && !std::filesystem::exists(results_folder())) {
-      std::cout << "The first check also builds the grader's own parts: about a minute."
-                << std::endl;
-    }
     printer.observer().announce("building " + milestone.id);
     build_students_work(milestone, options.stage, request);
     printer.clear();
   } else if (is_students) {
     if (is_stale(milestone, request.program)) sources.clear();  // the program was built from others
     // CMake built it beside the workbook's own code, without a check of its symbols.
-    if (is_built_in_box()) request.score.reset();
+    if (is_built_in_sandbox()) request.score.reset();
   }
   if (!options.puzzles.empty() && request.score) {
     request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
   }
-  if (!options.stages_to.empty()) return write_stages(request, options.stages_to);
   CheckResult check = grade(request, printer.observer());
   printer.clear();
   // If nothing runs, a table of zeros would not help.
@@ -208,7 +183,7 @@ ExitCode run(const Options& options) {
   if (is_students && options.json.empty() && !request.only_case) {
     append_history(history_file(), check);
     Notebook notebook = read_notebook(milestone);
-    for (const KnownNumber& each : known_numbers({check.result}, {})) {
+    for (const KnownNumber& each : known_times(check.result)) {
       note_number(notebook, each.value, each.what, check.result.created);
     }
     write_notebook(milestone, notebook);
@@ -223,8 +198,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] =
       add_command(app, exit_code, "check", "Checks a milestone: cases, network, times", run);
   command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  auto* stage = command.add_option("--stage", options.stage, "Only this stage");
-  command.add_flag("--all", options.all, "Every stage (the default)")->excludes(stage);
+  command.add_option("--stage", options.stage, "Only this stage (default: all)");
   command.add_option("--cause", options.cause,
                      "Of a broken kernel in repairs/: the letter of its cause; of the detective's "
                      "case: the slow kernel and the letter");
@@ -272,8 +246,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
                   "Seconds that one convolution may take (default: from its size)")
       ->check(CLI::PositiveNumber);
   add_launcher(command, options.launcher);
-  command.add_option("--program", options.program)->group("");      // for tests: another executable
-  command.add_option("--stages-to", options.stages_to)->group("");  // for grader watch
+  command.add_option("--program", options.program)->group("");  // for tests: another executable
   command.footer(
       "Examples:\n"
       "  build/bin/grader check m1\n"

@@ -7,16 +7,18 @@
 #include <limits>
 
 #include "common/base/error.hpp"
+#include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/cli/counted_stage.hpp"
+#include "grader/checks/result/check_history.hpp"
+#include "grader/course/counted_stage.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/profile/profile.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::check_command {
@@ -40,11 +42,42 @@ void print_count(const SolvedPuzzles& puzzles) {
   std::cout << "  puzzles: " << puzzles.solved << " of " << puzzles.all << " solved\n";
 }
 
+// What a check of a puzzle or a repair found, for hints and the report.
+void note_check(const CourseMilestone& milestone, const std::string& stage,
+                const std::optional<Finding>& found) {
+  CheckResult check;
+  check.result.milestone = milestone.id;
+  check.result.created = utc_now();
+  check.cases.push_back({.stage = stage, .verdict = Verdict::kMeasured});
+  if (found) check.findings.push_back(*found);
+  for (Finding& each : check.findings) each.stage = stage;
+  append_history(history_file(), check);
+}
+
+void note_checks(const CourseMilestone& milestone, const PuzzleWalk& walk,
+                 const SolvedFiles& known) {
+  for (const auto& [stage, hash] : walk.solved) {
+    if (!known.contains(stage)) note_check(milestone, stage, std::nullopt);
+  }
+  if (walk.finding) note_check(milestone, walk.waits.stage, walk.finding);
+}
+
+// The student's own puzzles; what they found is remembered.
+PuzzleWalk walk_own(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
+                    CheckPrinter& printer) {
+  const SolvedFiles known = known_solved(milestone);
+  PuzzleWalk found = walk(milestone, puzzles, known, printer);
+  note_checks(milestone, found, known);
+  remember_solved(milestone, found.solved);
+  return found;
+}
+
 void print_waiting(const CourseMilestone& milestone, const PuzzleWalk& walk) {
   const Puzzle& puzzle = walk.waits;
-  if (walk.finding) std::cout << finding_text(*walk.finding);
-  std::cout << paragraph("    next   ", "Open " + display_path(puzzle.file) + " (" + puzzle.title +
-                                            "), solve it, and check again.")
+  std::cout << (walk.finding
+                    ? finding_text(*walk.finding)
+                    : paragraph("    next   ", "Open " + display_path(puzzle.file) + " (" +
+                                                   puzzle.title + "), solve it, and check again."))
             << paragraph("    stuck  ",
                          "build/bin/grader hint " + milestone.id + " --stage " + puzzle.stage);
 }
@@ -218,8 +251,7 @@ bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
                     std::optional<SolvedPuzzles>& solved_puzzles) {
   const auto puzzles = puzzles_of(milestone);
   if (puzzles.empty()) return true;
-  const PuzzleWalk found = walk(milestone, puzzles, known_solved(milestone), printer);
-  remember_solved(milestone, found.solved);
+  const PuzzleWalk found = walk_own(milestone, puzzles, printer);
   solved_puzzles = count_of(found);
   print_count(*solved_puzzles);
   if (found.waits.file.empty()) return true;
@@ -239,8 +271,7 @@ ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
                       CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", puzzle " << puzzle.stage << ": " << puzzle.title
             << std::endl;
-  const PuzzleWalk found = walk(milestone, {puzzle}, known_solved(milestone), printer);
-  remember_solved(milestone, found.solved);
+  const PuzzleWalk found = walk_own(milestone, {puzzle}, printer);
   if (!found.waits.file.empty()) {
     print_waiting(milestone, found);
     return ExitCode::kFallsShort;
@@ -256,7 +287,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   const auto announce = [&](const Puzzle&) { printer.observer().announce("building it"); };
   Repair note = examined_repair(milestone, repair, announce);
   printer.clear();
-  const std::vector<Diagnosis> causes = causes_of(repair, note.found);
+  const std::vector<Diagnosis> causes = causes_of(repair);
   const std::string again = "build/bin/grader check " + milestone.id + " --stage " + repair.stage;
   if (!letter.empty() && note.named.empty()) {
     const std::size_t choice = static_cast<std::size_t>(letter.front() - 'a');
@@ -279,16 +310,24 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   }
   const PuzzleWalk found = walk_puzzles(milestone, {repair}, {}, announce, true);
   printer.clear();
+  note_checks(milestone, found, {});
+  const auto title = [&](const std::string& id) {
+    const auto cause = std::ranges::find(causes, id, &Diagnosis::id);
+    return "\"" + std::string(cause == causes.end() ? id : cause->title) + "\"";
+  };
   if (found.finding) {
-    std::cout << "  You named " << note.named << ".\n"
+    std::cout << paragraph("  ", "You named " + title(note.named) + ".")
               << finding_text(*found.finding)
-              << paragraph("    mend   ", display_path(repair.file) + ", then " + again);
+              << paragraph("    mend   ", display_path(repair.file) + ", then " + again)
+              << paragraph("    stuck  ",
+                           "build/bin/grader hint " + milestone.id + " --stage " + repair.stage);
     return ExitCode::kFallsShort;
   }
   note_mended(milestone, repair.stage);
-  std::cout << coloured("MENDED", Colour::kGood) << "  You named " << note.named
-            << (note.named == note.found ? ", and that it was.\n"
-                                         : "; it was " + note.found + ".\n")
+  std::cout << hanging(coloured("MENDED  ", Colour::kGood), 8,
+                       "You named " + title(note.named) +
+                           (note.named == repair.cause ? ", and that it was."
+                                                       : "; it was " + title(repair.cause) + "."))
             << "Next: build/bin/grader next\n";
   return ExitCode::kPassed;
 }
@@ -305,12 +344,6 @@ std::vector<std::string> detective_problems(const CourseMilestone& milestone,
                        three_digits(all.most_of_others) + ".");
   }
   return problems;
-}
-
-bool is_suspect(const CourseMilestone& milestone, const std::string& stage) {
-  const auto kernels = puzzles_of(milestone, "detective");
-  return !kernels.empty() && (stage == "detective" ||
-                              std::ranges::find(kernels, stage, &Puzzle::stage) != kernels.end());
 }
 
 ExitCode check_detective(const CourseMilestone& milestone, const std::string& answer,

@@ -33,9 +33,6 @@ ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
 ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& letter, CheckPrinter& printer);
 
-/// Whether a stage is "detective" or names a kernel of detective/.
-bool is_suspect(const CourseMilestone& milestone, const std::string& stage);
-
 /// The detective's case: right kernels, of which one is slow. The student names it and the cause
 /// from the counters of all of them, then mends it until it moves no more bytes than the others.
 /// @param answer  "ben-c"; empty if none was given now

@@ -13,39 +13,11 @@
 
 namespace convlab::grader::check_command {
 
-ConvShape parse_case(const std::string& text) {
-  std::vector<int> sizes;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    constexpr std::size_t kMostDigits = 5;
-    if (part.empty() || part.size() > kMostDigits ||
-        part.find_first_not_of("0123456789") != std::string::npos) {
-      sizes.clear();
-      break;
-    }
-    sizes.push_back(std::stoi(part));
-  }
-  constexpr std::size_t kWithStride = 7;
-  if (sizes.size() + 1 == kWithStride) sizes.push_back(1);
-  if (sizes.size() != kWithStride) {
-    throw UsageError(
-        "--case takes B,M,C,H,W,K or B,M,C,H,W,K,S, for example 2,3,1,9,8,3; this is " +
-        printable_line(text) + ".");
-  }
-  const ConvShape shape{sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
-  try {
-    validate(shape);
-  } catch (const ShapeError& error) {
-    throw UsageError(std::string("--case ") + text + ": " + error.what());
-  }
-  return shape;
-}
-
 bool is_source_file(const std::string& solution) {
   return solution != "student" && solution != "reference";
 }
 
-bool is_built_in_box() {
+bool is_built_in_sandbox() {
   return std::filesystem::exists(build_folder() / "custom_submission");
 }
 
@@ -71,24 +43,21 @@ void use(CustomSubmission file, GradeRequest& request) {
 }
 
 // The files that milestones/CMakeLists.txt compiles: one file for m1 and m2, for the others each
-// file in the folder or in stages/, without puzzles. For a single stage only the file with its
-// name, if there is one: compiling all of m4 takes far longer than checking a stage.
+// file in the folder or in stages/, without puzzles. For a single stage only its file: compiling
+// all of m4 takes far longer than checking a stage.
 SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
-  const bool on_cpu = runs_on_cpu(milestone);
-  const auto one_file = milestone.folder / (on_cpu ? "conv_forward.cpp" : "conv_forward.cu");
-  SubmittedSources all = sources_of(milestone.folder, on_cpu);
+  SubmittedSources all = sources_of(milestone.folder, runs_on_cpu(milestone));
   const bool has_one = milestone.id == "m1" || milestone.id == "m2";
+  auto one = has_one || !stage.empty() ? file_of_stage(milestone.folder, stage) : std::nullopt;
+  // A copy of the exercise may have any name.
+  if (one && !has_one && one->stem() == "conv_forward") one.reset();
   std::erase_if(all.sources, [&](const std::filesystem::path& file) {
     const auto place = file.parent_path();
-    return has_one ? file != one_file
-                   : place != milestone.folder && place != milestone.folder / "stages";
+    return one ? file != *one : place != milestone.folder && place != milestone.folder / "stages";
   });
-  if (all.sources.empty()) throw UsageError("There is no " + display_path(one_file) + ".");
-  std::string name = stage;
-  std::ranges::replace(name, '-', '_');
-  const auto own =
-      std::ranges::find_if(all.sources, [&](const auto& file) { return file.stem() == name; });
-  if (own != all.sources.end()) all.sources = {*own};
+  if (all.sources.empty()) {
+    throw UsageError("There is no file to check in " + display_path(milestone.folder) + ".");
+  }
   return all;
 }
 
@@ -96,7 +65,7 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
 
 void build_students_work(const CourseMilestone& milestone, const std::string& stage,
                          GradeRequest& request) {
-  if (!is_built_in_box()) {
+  if (!is_built_in_sandbox()) {
     request.unbuilt = build_milestone(milestone);
     return;
   }

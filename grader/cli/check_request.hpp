@@ -15,7 +15,6 @@ struct Options {
   std::string milestone;
   std::string stage;
   std::string cause;
-  bool all = false;
   std::string batches;
   std::string network = kDefaultPreset;
   std::string solution = "student";
@@ -32,20 +31,15 @@ struct Options {
   double time_limit_s = 0.0;
   bool no_speed = false;
   bool no_build = false;
-  std::string stages_to;
   std::string launcher = "local";
 };
-
-/// --case: "B,M,C,H,W,K" or "B,M,C,H,W,K,S", as a finding prints it.
-/// @throws UsageError for other text
-ConvShape parse_case(const std::string& text);
 
 /// Whether --solution names a file or a folder, not a program of the workbook.
 bool is_source_file(const std::string& solution);
 
 /// Whether the student's work is built in isolation. Not in tests, where a course has no builder
 /// for custom submissions.
-bool is_built_in_box();
+bool is_built_in_sandbox();
 
 /// What to check, from the command line; files that are named there are built.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options);

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "common/base/error.hpp"
+#include "grader/course/counted_stage.hpp"
 
 namespace convlab::grader {
 
@@ -21,6 +24,26 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
   return {*command, *options};
 }
 
+/// Commands that draw or count, and what they are for. They are half of the grader's code, and
+/// nobody needs them on the first day: they are a program of their own, build/bin/grader-views,
+/// which the grader builds when the first of them is used.
+inline const std::map<std::string, std::string> kViews = {
+    {"compare", "Compares stages, or the same stage in files"},
+    {"explain", "Explains a file that has passed, with a short quiz"},
+    {"plot", "Draws op times, speed-ups and a roofline"},
+    {"profile", "Counts what each line of a kernel asks of memory; needs no GPU"},
+    {"report", "Makes the skeleton of a report: tables, charts, questions"},
+    {"show", "Draws what the threads of one block do, step by step; needs no GPU"},
+    {"sweep", "Tries all combinations of a stage's parameters"},
+};
+
+/// The same for a command of kViews.
+template <class Options>
+auto add_view(CLI::App& parent, ExitCode& exit_code, const std::string& name,
+              ExitCode (*run)(const Options&)) {
+  return add_command(parent, exit_code, name, kViews.at(name), run);
+}
+
 /// The option --launcher of a command that may run as a Slurm job (grader/course/slurm_job.hpp).
 inline void add_launcher(CLI::App& command, std::string& launcher) {
   command
@@ -28,6 +51,21 @@ inline void add_launcher(CLI::App& command, std::string& launcher) {
                   "local, or slurm: as a job on a machine of the cluster with a GPU")
       ->check(CLI::IsMember({"local", "slurm"}))
       ->capture_default_str();
+}
+
+/// Options that profile and show have in common.
+inline void add_counted_options(CLI::App& command, CountedOptions& options) {
+  command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
+  command.add_option("--stage", options.stage, "The stage, if there are several; or a puzzle");
+  command
+      .add_option("--solution", options.solution,
+                  "student, reference, or a file with the course's interface")
+      ->capture_default_str();
+  command
+      .add_option("--layer", options.layer,
+                  "The convolution of the network to look at (default: the last)")
+      ->check(CLI::Range(1, 64));
+  command.add_option("--network", options.network, "Network preset")->capture_default_str();
 }
 
 /// The command `class` with its subcommands. A grader that was built without SQLite or libarchive
@@ -38,6 +76,17 @@ void add_class(CLI::App& app, ExitCode& exit_code);
 namespace term_commands {
 void add(CLI::App& group, ExitCode& exit_code);
 }
+
+/// Options that the commands of `class` share.
+struct ClassOptions {
+  std::string database;
+  std::string milestone;
+
+  /// The file of the class: the one named, or the usual one.
+  [[nodiscard]] std::filesystem::path file() const;
+  void add_database(CLI::App& command);
+  void add_milestone(CLI::App& command);
+};
 
 // Each command has its own namespace, because several commands are compiled as one file.
 

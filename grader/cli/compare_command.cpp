@@ -79,8 +79,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "compare", "Compares stages, or the same stage in files", run);
+  auto [command, options] = add_view(app, exit_code, "compare", run);
   command.add_option("RESULT", options.files, "Result files (.json)")->required();
   auto* stage = command.add_option("--against", options.stage,
                                    "A stage (default: for each stage the one before it)");
@@ -90,7 +89,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->excludes(stage);
   command.add_option("--ncu", options.counters,
                      "STAGE@BATCH=FILE: shares of SM, memory and L1, and the occupancy, from the "
-                     "CSV of Nsight Compute (its page details or raw)");
+                     "CSV of Nsight Compute (its page details)");
   command.add_option("--format", options.format, "text, markdown, csv, latex")
       ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
       ->capture_default_str();

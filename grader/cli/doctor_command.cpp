@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -22,6 +21,7 @@
 #include "grader/course/course.hpp"
 #include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/machine_faults.hpp"
 #include "grader/submission/sandbox/isolation.hpp"
 #include "grader/submission/shared_segment.hpp"
 #include "grader/submission/submission.hpp"
@@ -60,21 +60,11 @@ Examined program(const std::string& name, const std::string& program, const std:
   return {name, line, {}, needed};
 }
 
-// A value from this build's CMake cache.
-std::string cached(const std::string& variable) {
-  std::ifstream cache(build_folder() / "CMakeCache.txt");
-  for (std::string line; std::getline(cache, line);) {
-    if (line.starts_with(variable + ":")) return line.substr(line.find('=') + 1);
-  }
-  return {};
-}
-
 Examined compiler() {
   const MachineInfo machine = describe_machine();
   // Checks build with the compiler that CMake found, not with the one that is first in PATH now.
-  if (const std::string path = cached("CMAKE_CXX_COMPILER");
-      !path.empty() && first_line({path, "--version"}).empty()) {
-    return {"compiler", path + " does not run",
+  if (const std::string path = missing_tool(build_folder(), "cpu"); !path.empty()) {
+    return {"compiler", path + " is gone",
             "common/setup/lab setup installs one; then: cmake --preset lab --fresh"};
   }
   const std::string seen = machine.compiler + " (this build, " + machine.build_type + ")";
@@ -110,7 +100,7 @@ Examined gpu() {
   }
   return {"GPU", *name,
           "It does not answer m2 in its isolation (" + submission.device().no_gpu +
-              "); leave a part out: CONVLAB_ISOLATION_WITHOUT=files, calls, proc or namespaces",
+              "); leave a part out: CONVLAB_ISOLATION_WITHOUT=calls or namespaces",
           false};
 }
 
@@ -176,19 +166,9 @@ Examined isolation() {
   try {
     constexpr std::size_t kSome = 4096;
     const SharedSegment segment(kSome, SharedSegment::Access::kReadOnly);
-    const Isolation isolation = probe_isolation();
-    std::string missing;
-    for (const std::string& part : missing_parts(isolation)) {
-      missing += (missing.empty() ? "" : ", ") + part;
-    }
-    return {"isolation", describe(isolation).substr(std::strlen("isolation: ")),
-            missing.empty()
-                ? ""
-                : "Submissions are kept apart less strictly; a newer kernel, or a container "
-                  "that allows it, gives the rest",
-            false};
+    return {"isolation", describe(probe_isolation()).substr(std::strlen("isolation: ")), {}};
   } catch (const Error& error) {
-    return {"isolation", error.what(), "The grader needs Linux 5.1 or newer"};
+    return {"isolation", error.what(), "The grader needs Linux 5.12 or newer, and user namespaces"};
   }
 }
 
@@ -197,7 +177,7 @@ void print(const Examined& item) {
   const std::string mark = good          ? coloured("ok  ", Colour::kGood)
                            : item.needed ? coloured("FAIL", Colour::kBad)
                                          : coloured("note", Colour::kStrong);
-  std::cout << mark << paragraph("  " + left(item.name, 11), item.seen);
+  std::cout << hanging(mark + "  " + left(item.name, 11), 17, item.seen);
   if (!good) std::cout << paragraph("                 → ", item.mend);
   std::cout << std::flush;
 }

@@ -1,5 +1,10 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -7,6 +12,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/course/stop_signals.hpp"
+#include "grader/measure/measure_speed.hpp"
 
 namespace convlab::grader::job_command {
 
@@ -14,11 +20,26 @@ namespace {
 
 struct Options {};
 
+// Before the words of the program, when the job runs.
+constexpr const char* kInJob = "--when-the-gpu-is-quiet";
+
 ExitCode run(const Options& /*options*/) {
   std::vector<std::string> words = own_words();
+  const std::string self = words.front();
   words.erase(words.begin(), std::find(words.begin(), words.end(), "job") + 1);
+  const bool is_job = !words.empty() && words.front() == kInJob;
+  if (is_job) words.erase(words.begin());
   if (words.empty()) throw UsageError("Name the program: grader job build/bin/m4 1000 --all");
-  return run_as_slurm_job(words);
+  if (!is_job) {
+    words.insert(words.begin(), {self, "job", kInJob});
+    return run_as_slurm_job(words);
+  }
+  wait_for_quiet_gpu([](const std::string& text) { std::cout << text << std::endl; });
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+  throw EnvironmentError(words.front() + " cannot be started: " + std::strerror(errno) + ".");
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace convlab::grader::list_command {
 namespace {
 
 struct Options {
-  bool reference = false;
   bool json = false;
 };
 
@@ -39,16 +38,16 @@ std::string state_text(const Progress& progress) {
 }
 
 void print(const std::vector<Chapter>& chapters) {
-  constexpr int kStageWidth = 20;
+  constexpr int kStageWidth = 27;
   int passed = 0;
   int tried = 0;
   int all = 0;
   for (const Chapter& chapter : chapters) {
     std::cout << coloured(chapter.milestone.id, Colour::kStrong) << "  " << chapter.milestone.title
               << "\n";
-    if (!chapter.problem.empty()) std::cout << paragraph("    ", chapter.problem);
     for (const Progress& progress : chapter.stages) {
-      std::cout << "    " << left(progress.stage.id + "  ", kStageWidth) << progress.stage.title
+      const std::string& title = progress.stage.title;
+      std::cout << "    " << left(progress.stage.id, title.empty() ? 0 : kStageWidth) << title
                 << "\n"
                 << left("", 4 + kStageWidth) << state_text(progress) << "\n";
       ++all;
@@ -84,7 +83,6 @@ nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters) {
     }
     milestones.push_back({{"milestone", chapter.milestone.id},
                           {"title", chapter.milestone.title},
-                          {"problem", chapter.problem},
                           {"stages", stages}});
   }
   return milestones;
@@ -93,7 +91,7 @@ nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters) {
 ExitCode run(const Options& options) {
   std::vector<Chapter> chapters;
   for (const CourseMilestone& milestone : milestones()) {
-    chapters.push_back(chapter_of(milestone, options.reference ? "reference" : "student"));
+    chapters.push_back(chapter_of(milestone));
   }
   if (options.json) {
     print_json(to_json(chapters));
@@ -108,7 +106,6 @@ ExitCode run(const Options& options) {
 void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] =
       add_command(app, exit_code, "list", "Lists milestones and stages, and how far you are", run);
-  command.add_flag("--reference", options.reference, "List the stages of the reference solutions");
   command.add_flag("--json", options.json, "Print JSON instead of text");
   command.footer("Example:\n  build/bin/grader list");
 }

@@ -2,7 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 
@@ -10,11 +13,19 @@
 #include "common/base/run_program.hpp"
 #include "common/base/unknown_name.hpp"
 #include "grader/cli/commands.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/course.hpp"
 #include "grader/report/terminal.hpp"
 
 using namespace convlab::grader;
 
 namespace {
+
+#ifdef CONVLAB_VIEWS
+constexpr bool kIsMain = false;
+#else
+constexpr bool kIsMain = true;
+#endif
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -35,10 +46,10 @@ constexpr const char* kExamples =
 // library the first variable, clang's the second) before main, so the program restarts itself. Its
 // child processes get none of these variables.
 void let_idle_threads_sleep(int argc, char** argv) {
-  // Reads an archive in a box in which no program can be started; it has one thread.
-  const bool in_box =
+  // Reads an archive in a sandbox in which no program can be started; it has one thread.
+  const bool in_sandbox =
       argc > 2 && argv[1] == std::string("class") && argv[2] == std::string("unpack");
-  if (in_box) return;
+  if (in_sandbox) return;
   struct Variable {
     const char* name;
     const char* value;
@@ -56,6 +67,27 @@ void let_idle_threads_sleep(int argc, char** argv) {
   std::error_code unknown;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
   if (!unknown) ::execv(program.c_str(), argv);
+}
+
+// Goes on as grader-views. An update of the hand-out may leave an older one behind.
+[[noreturn]] void become_views(char** argv) {
+  namespace fs = std::filesystem;
+  const fs::path views = build_folder() / "bin" / "grader-views";
+  const bool is_there = fs::exists(views);
+  if (!is_there ||
+      fs::last_write_time(views) < fs::last_write_time(fs::read_symlink("/proc/self/exe"))) {
+    if (!is_there) std::cerr << "The first use also builds this command: about a minute.\n";
+    build_own_part("grader-views");
+    fs::last_write_time(views, fs::file_time_type::clock::now());
+  }
+  ::execv(views.c_str(), argv);
+  throw convlab::EnvironmentError(views.string() + " cannot be started: " + std::strerror(errno) +
+                                  ".");
+}
+
+// The command's name and purpose, for the help.
+[[maybe_unused]] std::function<void(CLI::App&, convlab::ExitCode&)> view(const char* name) {
+  return [name](CLI::App& app, convlab::ExitCode&) { app.add_subcommand(name, kViews.at(name)); };
 }
 
 // A name that is too long for its column has a line of its own.
@@ -91,30 +123,26 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;
-  for (const auto add : {
-           &next_command::add,
-           &check_command::add,
-           &watch_command::add,
-           &list_command::add,
-           &hint_command::add,
-           &explain_command::add,
-           &profile_command::add,
-           &show_command::add,
-           &predict_command::add,
-           &answer_command::add,
-           &reset_command::add,
-           &submit_command::add,
-           &restore_command::add,
-           &plot_command::add,
-           &sweep_command::add,
-           &compare_command::add,
-           &report_command::add,
-           &job_command::add,
-           &doctor_command::add,
+  for (const auto& add : std::vector<std::function<void(CLI::App&, ExitCode&)>>{
+#ifdef CONVLAB_VIEWS
+           explain_command::add,
+           profile_command::add,
+           show_command::add,
+           plot_command::add,
+           sweep_command::add,
+           compare_command::add,
+           report_command::add,
+#else
+           next_command::add,    check_command::add,  watch_command::add,  list_command::add,
+           hint_command::add,    view("explain"),     view("profile"),     view("show"),
+           predict_command::add, answer_command::add, reset_command::add,  submit_command::add,
+           restore_command::add, view("plot"),        view("sweep"),       view("compare"),
+           view("report"),       job_command::add,    doctor_command::add,
+#endif
 #ifdef CONVLAB_INSTRUCTOR
-           &add_class,
-           &handout_command::add,
-           &lint_command::add,
+           add_class,
+           handout_command::add,
+           lint_command::add,
 #endif
        }) {
     add(app, exit_code);
@@ -122,6 +150,7 @@ int main(int argc, char** argv) {
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.
     if (argc < 2 || *argv[1] == '-') return;
+    if (kIsMain && kViews.contains(argv[1])) become_views(argv);
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {
       if (command->get_name() == argv[1]) return;

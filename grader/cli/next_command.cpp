@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "grader/cli/commands.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -23,18 +25,23 @@ std::string counts_text(const MilestoneWay& way) {
                                    {Step::Kind::kPrediction, "predictions"},
                                    {Step::Kind::kStage, "stages"},
                                    {Step::Kind::kExplain, "explained"},
-                                   {Step::Kind::kRepair, "mended for practice"},
+                                   {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
-    int done = 0;
-    int all = 0;
+    std::set<std::string> done;
+    std::set<std::string> all;
     for (const Step& step : way.steps) {
       if (step.kind != kind) continue;
-      ++all;
-      done += step.done ? 1 : 0;
+      all.insert(step.name);
+      if (step.done) done.insert(step.name);
     }
-    if (all == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +
-            std::to_string(all);
+    if (kind == Step::Kind::kPuzzle) {
+      // The way leads only to those before its stages.
+      for (const Puzzle& puzzle : puzzles_of(way.milestone)) all.insert(puzzle.stage);
+      for (const auto& [puzzle, hash] : known_solved(way.milestone)) done.insert(puzzle);
+    }
+    if (all.empty()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done.size()) +
+            " of " + std::to_string(all.size());
   }
   return text;
 }
@@ -43,7 +50,8 @@ ExitCode run(const Options&) {
   const std::vector<MilestoneWay> way = way_through();
   for (const MilestoneWay& milestone : way) {
     std::cout << coloured(milestone.milestone.id, Colour::kStrong) << "  "
-              << milestone.milestone.title << "\n    " << counts_text(milestone) << "\n";
+              << milestone.milestone.title << "\n"
+              << paragraph("    ", counts_text(milestone));
   }
   std::cout << "\n";
   const auto step = next_step(way);

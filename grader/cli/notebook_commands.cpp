@@ -140,7 +140,9 @@ ExitCode run(const Options& asked_for) {
   }
   slip.reason = options.reason;
   if (!slip.reason.empty() && !is_reasoned(slip.reason)) {
-    throw UsageError("A reason is a sentence with a number: what you counted, and from what.");
+    throw UsageError(
+        "A reason is a sentence of eight words or more with a number in it: what you counted, and "
+        "from what.");
   }
   if (slip.reason.empty()) {
     slip.reason =
@@ -225,9 +227,12 @@ ExitCode run(const Options& options) {
   }
   notebook.answers[asked->number] = options.text;
   write_notebook(milestone, notebook);
-  std::cout << paragraph("", "Kept: build/bin/grader report " + milestone.id +
-                                 " shows it, and the chapter shows ours, if it has one, below the "
-                                 "question. Next: build/bin/grader next");
+  const bool is_chapters = asked->needs != "measured";
+  std::cout << paragraph("", "Kept: build/bin/grader report " + milestone.id + " shows it" +
+                                 (is_chapters ? ", and the chapter shows ours, if it has one, "
+                                                "below the question"
+                                              : "") +
+                                 ". Next: build/bin/grader next");
   return ExitCode::kPassed;
 }
 

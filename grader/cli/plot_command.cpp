@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "common/base/error.hpp"
 #include "common/program/arguments.hpp"
@@ -13,7 +11,6 @@
 #include "grader/course/course.hpp"
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/result_figures.hpp"
-#include "grader/report/print_json.hpp"
 
 namespace convlab::grader::plot_command {
 
@@ -23,16 +20,8 @@ struct Options {
   std::vector<std::string> files;
   std::string output;
   std::string batches;
-  std::string stages;
-  bool json = false;
+  std::vector<std::string> stages;
 };
-
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream text(list);
-  for (std::string word; std::getline(text, word, ',');) words.push_back(word);
-  return words;
-}
 
 // Keeps the runs for which `keep` returns true.
 void keep_only(std::vector<Result>& results,
@@ -68,7 +57,7 @@ void keep_stages(std::vector<Result>& results, const std::vector<std::string>& w
 
 ExitCode run(const Options& options) {
   std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
-  if (!options.stages.empty()) keep_stages(results, words_of(options.stages));
+  if (!options.stages.empty()) keep_stages(results, options.stages);
   std::vector<Result> rows = results;
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
@@ -84,27 +73,23 @@ ExitCode run(const Options& options) {
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
     return ExitCode::kFallsShort;
   }
-  auto drawn = nlohmann::ordered_json::array();
-  for (const auto& file : draw(figures, folder)) {
-    drawn.push_back(file.string());
-    if (!options.json) std::cout << display_path(file) << "\n";
-  }
-  if (options.json) print_json({{"files", drawn}});
+  for (const auto& file : draw(figures, folder)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
 
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "plot", "Draws op times, speed-ups and a roofline", run);
+  auto [command, options] = add_view(app, exit_code, "plot", run);
   command.add_option("RESULT", options.files, "Result files (.json)")->required();
   command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
   command.add_option("--batches", options.batches,
                      "Batches of op-time and speed-up (default: all in the results)");
-  command.add_option("--stages", options.stages,
-                     "These stages only, for a slide: ID or m2/ID, separated by commas");
-  command.add_flag("--json", options.json, "Print the names of the files as JSON");
+  command
+      .add_option("--stages", options.stages,
+                  "These stages only, for a slide: ID or m2/ID, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command.footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
       "  op-time-NETWORK      op times, stage by stage\n"

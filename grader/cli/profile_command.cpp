@@ -6,12 +6,9 @@
 
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
-#include "grader/checks/custom_submission.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/counted_stage.hpp"
+#include "grader/course/counted_stage.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
@@ -28,14 +25,10 @@ namespace fs = std::filesystem;
 
 constexpr int kEstimatedBatch = 10'000;  // the course's
 
-struct Options {
-  std::string milestone;
-  std::string stage;
+struct Options : CountedOptions {
   std::string gpu;
-  std::string network = kDefaultPreset;
-  std::string solution = "student";
+  int registers = 0;
   fs::path output;
-  int layer = 0;
   bool json = false;
   std::string launcher = "local";
 };
@@ -91,53 +84,32 @@ void print_json(const StageCounts& counts, const SourceText& sources,
   std::cout << json.dump(2) << "\n";
 }
 
-// The stage of a milestone that has one file only, without asking its program.
-std::string stage_of(const CourseMilestone& milestone, const Options& options) {
-  if (!options.stage.empty() || milestone.id != "m4") return options.stage;
-  throw UsageError(
-      "m4 has many stages; add --stage and a name (build/bin/grader list shows them).");
-}
-
 ExitCode run(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
-  if (milestone.id == "m1") {
-    throw UsageError(
-        "profile counts the memory requests of CUDA kernels, and m1 has none; "
-        "build/bin/grader explain m1 shows its work and times.");
-  }
-  const bool is_own = options.solution == "student" || options.solution == "reference";
-  if (is_own) require_solution(options.solution);
-  const std::optional<Puzzle> puzzle =
-      options.solution == "student" ? find_puzzle(milestone, options.stage) : std::nullopt;
-  const SubmittedSources submitted =
-      puzzle   ? only(puzzle->file)
-      : is_own ? sources_of_stage(milestone, options.solution, stage_of(milestone, options))
-               : sources_of(options.solution, false);
+  const CountedWork wanted = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
   if (!options.gpu.empty()) find_gpu(options.gpu);  // refused before anything is built
-  const CountedStage stage = counted_stage(
-      {.submitted = submitted,
-       .stage = options.stage,
-       .network = options.network,
-       .layer = options.layer,
-       .shape = puzzle ? std::optional(first_shape(milestone, *puzzle)) : std::nullopt});
+  const CountedStage stage = counted_stage(wanted);
   const bool is_counted = !stage.counts.launches.empty();
-  const std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
+  std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
+  for (KernelWork& kernel : work) kernel.registers = options.registers;
   const auto estimates = estimates_of(work, stage.counts.stage.precision, options.gpu);
   if (is_counted && options.json) {
     print_json(stage.counts, stage.sources, work, estimates);
   } else if (is_counted) {
     const StageInfo& info = stage.counts.stage;
     const std::string where = counted_where(stage.counts, options.network, stage.layer);
-    std::cout << coloured(info.id, Colour::kStrong) << "  "
-              << display_path(submitted.sources.front()) << "\n"
-              << paragraph("", where) << profile_text(stage.counts, stage.sources)
-              << estimate_text(estimates, estimate_model(), kEstimatedBatch);
-    if (!options.output.empty()) {
-      Page page = profile_page(stage.counts, stage.sources, milestone.id + ", " + info.id, where);
-      page.sections.insert(page.sections.begin() + 1,
+    Page page = profile_page(stage.counts, stage.sources, milestone.id + ", " + info.id, where);
+    // Before the source. A puzzle's few hundred numbers say nothing of 10 000 images.
+    if (!wanted.shape) {
+      page.sections.insert(page.sections.end() - 1,
                            estimate_section(estimates, estimate_model(), kEstimatedBatch));
+    }
+    std::cout << coloured(info.id, Colour::kStrong) << "  "
+              << display_path(wanted.submitted.sources.front()) << "\n"
+              << paragraph("", where) << terminal_text(page);
+    if (!options.output.empty()) {
       write_atomically(options.output, html_of(page, course_folder() / "grader/report/pages"));
       std::cout << "\nThe page with your source: " << display_path(options.output) << "\n";
     }
@@ -150,22 +122,15 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "profile",
-                  "Counts what each line of a kernel asks of memory; needs no GPU", run);
-  command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several; or a puzzle");
-  command
-      .add_option("--solution", options.solution,
-                  "student, reference, or a file with the course's interface")
-      ->capture_default_str();
-  command
-      .add_option("--layer", options.layer,
-                  "The convolution of the network to count in (default: the last)")
-      ->check(CLI::Range(1, 64));
+  auto [command, options] = add_view(app, exit_code, "profile", run);
+  add_counted_options(command, options);
   command.add_option("--gpu", options.gpu,
                      "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
-  command.add_option("--network", options.network, "Network preset")->capture_default_str();
+  command
+      .add_option("--registers", options.registers,
+                  "Of a thread, as nvcc -Xptxas -v says (it needs no GPU): tells whether too few "
+                  "warps run")
+      ->check(CLI::Range(1, 255));
   command.add_option("--output", options.output, "Also write a page (HTML) with your source");
   command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
   add_launcher(command, options.launcher);

@@ -13,6 +13,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/notebook.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/pages/report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
@@ -33,7 +34,6 @@ struct Options {
   std::string solution = "student";
   std::string stage;
   int image = -1;
-  int profile_batch = 100;
   bool profile = false;
   bool no_plots = false;
 };
@@ -58,10 +58,10 @@ std::vector<fs::path> default_results(const Options& options) {
 }
 
 // The program's tables of its time, below the lines of the run.
-std::string profile_of(const fs::path& program, const std::string& stage, int batch) {
+std::string profile_of(const fs::path& program, const std::string& stage) {
   constexpr std::chrono::minutes kLimit{5};
   const auto [ending, output] =
-      run_boxed(program, {std::to_string(batch), "--stage", stage, "--profile"}, kLimit);
+      run_sandboxed(program, {"100", "--stage", stage, "--profile"}, kLimit);
   if (ending.kind != Ending::Kind::kExited || ending.code != 0) {
     return "No profile: " + trimmed_end(output.substr(0, output.find('\n'))) + ".";
   }
@@ -83,8 +83,7 @@ void add_profiles(const Options& options, ReportSource& source) {
   for (const std::string& stage : stages) {
     progress.show("profile " + std::to_string(++done) + " of " + std::to_string(stages.size()) +
                   ", " + stage);
-    source.profiles[stage] =
-        profile_of(program_of(options.milestone, options.solution), stage, options.profile_batch);
+    source.profiles[stage] = profile_of(program_of(options.milestone, options.solution), stage);
   }
 }
 
@@ -111,11 +110,11 @@ MeasuredTime measured_time(const ReportSource& source, const std::string& stage)
       if (run.stage.id != stage || run.batch != kBatch || run.verdict == Verdict::kFailed) continue;
       time = {};
       for (const LayerResult& layer : run.layers) time.op_ms += spread_of(layer.op_ms).median;
-      for (const ReferenceLine& floor : result.references) {
-        const bool is_memory = floor.label == "memory floor";
-        if (floor.network != run.network || floor.batch != kBatch) continue;
-        if (!is_memory && floor.label != "fp32 floor") continue;
-        const double ms = std::accumulate(floor.op_ms.begin(), floor.op_ms.end(), 0.0);
+      for (const ReferenceLine& bound : result.references) {
+        const bool is_memory = bound.label == "memory bound";
+        if (bound.network != run.network || bound.batch != kBatch) continue;
+        if (!is_memory && bound.label != "fp32 bound") continue;
+        const double ms = std::accumulate(bound.op_ms.begin(), bound.op_ms.end(), 0.0);
         time.limits += (time.limits.empty() ? "" : ", ") +
                        std::string(is_memory ? "memory " : "arithmetic ") +
                        std::to_string(std::lround(100.0 * ms / time.op_ms)) + " %";
@@ -185,6 +184,10 @@ ExitCode run(const Options& options) {
   source.results = read_results(files);
   for (const fs::path& file : files) source.names.push_back(file.stem().string());
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
+  // The mistake of a repair is not the student's, and work that was not begun is none.
+  std::erase_if(source.mistakes, [&](const MendedMistake& each) {
+    return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
+  });
   add_questions(source);
   add_sweeps(milestone, source);
   if (options.solution == "student") add_notes(milestone, source);
@@ -214,8 +217,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "report", "Makes the skeleton of a report: tables, charts, questions", run);
+  auto [command, options] = add_view(app, exit_code, "report", run);
   command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
   command.add_option("RESULT", options.files,
                      "Result files (default: build/results/MILESTONE-SOLUTION*.json)");
@@ -225,9 +227,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->capture_default_str();
   command.add_flag("--profile", options.profile,
                    "Run every stage once more for kernels and API calls");
-  command.add_option("--profile-batch", options.profile_batch, "Images of these runs")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
   command.add_option("--image", options.image,
                      "Show this test image, 0 to 9999, and each convolution's maps");
   command.add_option("--stage", options.stage, "Stage that computes the maps (default: first)");

@@ -41,9 +41,9 @@ ExitCode run(const Options& options) {
   for (const HandoutFile& file : changed) {
     const std::optional<std::string> text = pristine_text(file);
     if (!text) {
-      throw EnvironmentError("There is no copy of " + file.path + " as handed out, neither in " +
+      throw EnvironmentError("There is no copy of " + file.path + " as handed out in " +
                              display_path(build_folder() / "pristine") +
-                             " nor in git; unpack the hand-out once more and take it from there.");
+                             "; unpack the hand-out once more and take it from there.");
     }
     texts.push_back(*text);
     const bool there = std::filesystem::exists(course_folder() / file.path);

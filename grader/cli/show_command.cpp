@@ -1,16 +1,14 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
 
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
-#include "grader/checks/custom_submission.hpp"
-#include "grader/cli/check_request.hpp"
+#include "common/program/arguments.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/counted_stage.hpp"
+#include "grader/course/counted_stage.hpp"
 #include "grader/course/course.hpp"
 #include "grader/measure/stage_steps.hpp"
 #include "grader/report/check_report.hpp"
@@ -23,54 +21,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
-  std::string milestone;
-  std::string stage;
+struct Options : CountedOptions {
   std::string block;
   std::string kernel;
-  std::string network = kDefaultPreset;
-  std::string solution = "student";
   std::string only_case;
   fs::path output;
   std::int64_t first = 0;
-  int layer = 0;
   bool json = false;
 };
 
 // "2", "2,1" or "2,1,0".
 std::array<unsigned, 3> parse_block(const std::string& text) {
+  const std::vector<int> numbers = parse_numbers(text);
   std::array<unsigned, 3> block{};
-  std::istringstream parts(text);
-  std::size_t count = 0;
-  for (std::string part; std::getline(parts, part, ','); ++count) {
-    constexpr std::size_t kMostDigits = 9;
-    if (count == block.size() || part.empty() || part.size() > kMostDigits ||
-        part.find_first_not_of("0123456789") != std::string::npos) {
-      count = 0;
-      break;
-    }
-    block[count] = static_cast<unsigned>(std::stoul(part));
-  }
-  if (count == 0 || text.ends_with(',')) {
+  if (numbers.empty() || numbers.size() > block.size()) {
     throw UsageError("--block takes X, X,Y or X,Y,Z, for example 2,0,1; this is " +
                      printable_line(text) + ".");
   }
+  std::ranges::copy(numbers, block.begin());
   return block;
-}
-
-bool is_own(const Options& options) {
-  return options.solution == "student" || options.solution == "reference";
-}
-
-// The file of a stage; the only one if a milestone has no others.
-SubmittedSources submitted_by(const CourseMilestone& milestone, const Options& options) {
-  if (!is_own(options)) return sources_of(options.solution, false);
-  require_solution(options.solution);
-  if (options.stage.empty() && milestone.id == "m4") {
-    throw UsageError(
-        "m4 has many stages; add --stage and a name (build/bin/grader list shows them).");
-  }
-  return sources_of_stage(milestone, options.solution, options.stage);
 }
 
 SourceText sources_of_steps(const TracedStage& traced, const StepNotes& notes) {
@@ -97,23 +66,14 @@ std::string nothing_text(const StepNotes& notes, const Options& options) {
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  if (milestone.id == "m1") {
-    throw UsageError(
-        "show draws the threads of CUDA kernels, and m1 has none; build/bin/grader explain m1 "
-        "shows its work and times.");
-  }
   WantedBlock wanted{.kernel = options.kernel, .first = options.first};
   if (!options.block.empty()) wanted.block = parse_block(options.block);
   std::optional<ConvShape> one_case;
-  if (!options.only_case.empty()) one_case = check_command::parse_case(options.only_case);
-  const SubmittedSources submitted = submitted_by(milestone, options);
+  if (!options.only_case.empty()) one_case = parse_case(options.only_case);
+  const CountedWork work = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
   ProgressLine progress;
-  const TracedStage traced = traced_stage({.submitted = submitted,
-                                           .stage = options.stage,
-                                           .network = options.network,
-                                           .layer = options.layer},
-                                          progress);
+  const TracedStage traced = traced_stage(work, progress);
   StageSteps steps{.finding = traced.finding};
   if (!traced.finding) {
     progress.show("recording one block");
@@ -125,8 +85,9 @@ ExitCode run(const Options& options) {
     const std::string id = steps.stage.id;
     const std::string where =
         "Recorded on the emulated device, in " +
-        (one_case ? "one convolution"
-                  : "convolution " + std::to_string(traced.layer) + " of " + options.network) +
+        (one_case || work.shape
+             ? "one convolution"
+             : "convolution " + std::to_string(traced.layer) + " of " + options.network) +
         ": " + to_string(steps.shape) + ".";
     fs::path page = options.output;
     if (page.empty() && !options.json) {
@@ -137,8 +98,8 @@ ExitCode run(const Options& options) {
       constexpr auto kReplace = Json::error_handler_t::replace;
       std::cout << steps_json(steps, sources).dump(-1, ' ', false, kReplace) << "\n";
     } else {
-      std::cout << coloured(id, Colour::kStrong) << "  " << display_path(submitted.sources.front())
-                << "\n"
+      std::cout << coloured(id, Colour::kStrong) << "  "
+                << display_path(work.submitted.sources.front()) << "\n"
                 << paragraph("", where) << steps_text(steps, sources);
     }
     if (!page.empty()) {
@@ -154,8 +115,10 @@ ExitCode run(const Options& options) {
   if (steps.finding) return ExitCode::kFallsShort;
   if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
   if (!options.json) {
-    const std::string file = is_own(options) ? "" : " --solution " + options.solution;
-    std::cout << "Next: build/bin/grader check " << milestone.id << file << " says why.\n";
+    std::cout << "Next: build/bin/grader check " << milestone.id
+              << (options.stage.empty() ? "" : " --stage " + options.stage)
+              << (options.solution == "student" ? "" : " --solution " + options.solution)
+              << " says why.\n";
   }
   return ExitCode::kFallsShort;
 }
@@ -163,24 +126,12 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "show",
-                  "Draws what the threads of one block do, step by step; needs no GPU", run);
-  command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several");
+  auto [command, options] = add_view(app, exit_code, "show", run);
+  add_counted_options(command, options);
   command.add_option("--block", options.block,
                      "The block, as X,Y,Z (default: where a fault or a race is, or 0,0,0)");
   command.add_option("--kernel", options.kernel,
                      "The kernel, if the stage launches several (default: the last)");
-  command
-      .add_option("--solution", options.solution,
-                  "student, reference, or a file with the course's interface")
-      ->capture_default_str();
-  command
-      .add_option("--layer", options.layer,
-                  "The convolution of the network to look at (default: the last)")
-      ->check(CLI::Range(1, 64));
-  command.add_option("--network", options.network, "Network preset")->capture_default_str();
   command.add_option("--case", options.only_case,
                      "Another convolution: B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding prints it");
   command.add_option("--first", options.first, "Leave out so many steps at the beginning")

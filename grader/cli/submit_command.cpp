@@ -16,7 +16,6 @@
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/sources.hpp"
-#include "grader/report/print_json.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -27,43 +26,7 @@ namespace {
 struct Options {
   std::string milestone;
   std::string output;
-  bool json = false;
 };
-
-std::vector<SourceFile> without_puzzles(std::vector<SourceFile> files) {
-  std::erase_if(files, [](const SourceFile& file) { return is_puzzle(file.path); });
-  return files;
-}
-
-// The check of exactly these files: of all stages at once, or of each stage separately.
-// @throws Error that says what to do first
-CheckResult checked_result(const CourseMilestone& milestone, const std::filesystem::path& file,
-                           const std::vector<SourceFile>& sources) {
-  const std::string next = " Next: build/bin/grader check " + milestone.id;
-  const bool was_checked = std::filesystem::exists(file);
-  if (was_checked) {
-    CheckResult result = read_check_result(file);
-    if (without_puzzles(result.sources) == without_puzzles(sources)) return result;
-  }
-  const Chapter chapter = chapter_of(milestone, "student");
-  if (chapter.stages.size() > 1) {
-    CheckResult result = combined_result(chapter);
-    result.sources = sources;
-    return result;
-  }
-  if (!was_checked) {
-    throw Error(ExitCode::kFallsShort, "Nothing of " + milestone.id + " was checked yet." + next);
-  }
-  const CheckResult result = read_check_result(file);
-  for (const SourceFile& source : without_puzzles(sources)) {
-    const bool checked = std::ranges::find(result.sources, source) != result.sources.end();
-    if (!checked) {
-      throw Error(ExitCode::kFallsShort,
-                  source.path + " is not the file that was last checked." + next);
-    }
-  }
-  throw Error(ExitCode::kFallsShort, "A file that was checked is gone since." + next);
-}
 
 std::string system_name() {
   std::ifstream release("/etc/os-release");
@@ -74,21 +37,11 @@ std::string system_name() {
   return "unknown";
 }
 
-std::string environment_text(const Result& result) {
+// What result.json does not say of the machine.
+std::string environment_text() {
   utsname kernel{};
   ::uname(&kernel);
-  const MachineInfo& machine = result.machine;
-  const nlohmann::ordered_json json = {{"system", system_name()},
-                                       {"kernel", kernel.release},
-                                       {"cpu", machine.cpu},
-                                       {"cores", machine.cores},
-                                       {"memory_mib", machine.memory_mib},
-                                       {"gpu", machine.gpu},
-                                       {"driver", machine.driver},
-                                       {"cuda", machine.cuda},
-                                       {"compiler", machine.compiler},
-                                       {"build_type", machine.build_type},
-                                       {"commit", machine.commit}};
+  const nlohmann::ordered_json json = {{"system", system_name()}, {"kernel", kernel.release}};
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -105,29 +58,11 @@ std::string manifest_text(const std::filesystem::path& folder,
   return run.output;
 }
 
-nlohmann::ordered_json packed_json(const CheckResult& check, const std::filesystem::path& archive,
-                                   const std::vector<SourceFile>& sources) {
-  auto files = nlohmann::ordered_json::array();
-  for (const SourceFile& source : sources) {
-    files.push_back({{"path", source.path}, {"sha256", source.sha256}});
-  }
-  nlohmann::ordered_json json = {{"milestone", check.result.milestone},
-                                 {"archive", archive.string()},
-                                 {"sources", files},
-                                 {"checked", check.result.created},
-                                 {"verdict", to_string(check.result.verdict)}};
-  if (check.score) {
-    json["points"] = check.score->earned();
-    json["of"] = check.score->counted();
-  }
-  return json;
-}
-
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
-  const auto record = results_folder() / (milestone.id + "-student.json");
-  const CheckResult check = checked_result(milestone, record, sources);
+  CheckResult check = combined_result(chapter_of(milestone));
+  check.sources = sources;
 
   const FolderBeside scratch(build_folder());
   const std::string name = milestone.id + "-submission";
@@ -136,7 +71,7 @@ ExitCode run(const Options& options) {
     write_atomically(folder / source.path, read_text(course_folder() / source.path));
   }
   write_atomically(folder / "result.json", to_json(check));
-  write_atomically(folder / "environment.json", environment_text(check.result));
+  write_atomically(folder / "environment.json", environment_text());
   // So that grader restore continues where the student is.
   if (std::filesystem::exists(notebook_file(milestone))) {
     write_atomically(folder / "notebook.json", read_text(notebook_file(milestone)));
@@ -152,11 +87,15 @@ ExitCode run(const Options& options) {
   const std::vector<std::uint8_t> bytes = packed(scratch.path(), name);
   write_atomically(archive, std::string(bytes.begin(), bytes.end()));
 
-  if (options.json) {
-    print_json(packed_json(check, archive, sources));
-    return ExitCode::kPassed;
+  const auto handed_out = handout_files(milestone);
+  std::size_t untouched = 0;
+  for (const SourceFile& source : sources) {
+    const auto own = std::ranges::find(handed_out, source.path, &HandoutFile::path);
+    const bool is_own = own == handed_out.end() || own->sha256 != source.sha256;
+    untouched += is_own ? 0 : 1;
+    if (is_own) std::cout << "  " << source.path << "\n";
   }
-  for (const SourceFile& source : sources) std::cout << "  " << source.path << "\n";
+  if (untouched > 0) std::cout << "  and " << untouched << " as handed out\n";
   std::cout << "  with the result of " << check.result.created << ": "
             << (check.result.verdict == Verdict::kPassed ? "passed" : "not passed");
   if (check.score) {
@@ -186,7 +125,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
   command.add_option("--output", options.output,
                      "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
-  command.add_flag("--json", options.json, "Print what was packed as JSON");
   command.footer("Example:\n  build/bin/grader submit m1");
 }
 

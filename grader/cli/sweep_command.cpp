@@ -31,7 +31,6 @@ struct Options {
   std::string output;
   int repeats = 10;
   bool again = false;
-  bool no_build = false;
   bool no_plots = false;
   std::string launcher = "local";
 };
@@ -98,7 +97,7 @@ ExitCode run(const Options& options) {
     print_tables(plan, counted_tables(plan), "counted, not timed", options, folder);
     return ExitCode::kPassed;
   }
-  if (options.solution == "student" && !options.no_build) {
+  if (options.solution == "student") {
     if (const std::optional<Finding> failed = build_milestone(milestone)) {
       std::cout << finding_text(*failed);
       return ExitCode::kFallsShort;
@@ -134,8 +133,7 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "sweep", "Tries all combinations of a stage's parameters", run);
+  auto [command, options] = add_view(app, exit_code, "sweep", run);
   command.add_option("STAGE", options.stage, "A stage that sweeps.json declares")->required();
   command.add_option("--batches", options.batches, "Batches to time")->capture_default_str();
   command.add_option("--network", options.network, "Network preset")->capture_default_str();
@@ -154,7 +152,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
                      "Folder of record, best points and heat maps (default: build/sweeps)");
   add_launcher(command, options.launcher);
   command.add_flag("--again", options.again, "Forget what an earlier sweep measured");
-  command.add_flag("--no-build", options.no_build, "Do not build the student's program first");
   command.add_flag("--no-plots", options.no_plots, "Draw no heat maps");
   command.footer(
       "Leaves out points that cannot be good, and says why. After Ctrl-C the same\n"

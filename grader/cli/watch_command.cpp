@@ -1,16 +1,15 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <iostream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include "common/base/run_process.hpp"
-#include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
@@ -19,7 +18,6 @@
 #include "grader/course/stop_signals.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader::watch_command {
 
@@ -77,48 +75,30 @@ bool check(const CourseMilestone& milestone, const std::vector<std::string>& opt
   return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
 }
 
-// Builds the student's work like a check. Empty if that fails; the reason is then printed.
-std::optional<std::vector<std::string>> build_stages(const CourseMilestone& milestone,
-                                                     const Options& options) {
-  if (!options.stage.empty()) return std::vector<std::string>{options.stage};
-  const ScratchFolder folder;
-  const auto file = folder.path() / "stages";
-  if (!check(milestone, {"--stages-to", file.string()})) return std::nullopt;
-  std::vector<std::string> stages;
-  std::istringstream lines(read_text(file));
-  for (std::string line; std::getline(lines, line);) stages.push_back(line);
-  if (stages.empty()) stages.emplace_back();  // a check of everything gives the reason
-  return stages;
-}
-
-bool stage_passes(const CourseMilestone& milestone, const std::string& stage,
-                  const Options& options) {
-  std::vector<std::string> words;
-  if (!options.batches.empty()) words = {"--no-speed", "--batches", options.batches};
-  if (!stage.empty()) words.insert(words.end(), {"--stage", stage});
-  return check(milestone, words);
-}
-
 void check_once(const CourseMilestone& milestone, const Options& options) {
   if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
-  const auto stages = build_stages(milestone, options);
-  if (!stages) return;
-  for (std::size_t i = 0; i < stages->size() && stop_asked == 0; ++i) {
-    std::cout << std::flush;
-    if (stage_passes(milestone, (*stages)[i], options)) continue;
-    const std::size_t waiting = stages->size() - i - 1;
-    if (waiting > 0) {
-      std::cout << waiting << (waiting == 1 ? " more stage waits" : " more stages wait")
-                << " until this one passes.\n";
-    }
-    return;
-  }
+  std::vector<std::string> words;
+  if (!options.batches.empty()) words = {"--no-speed", "--batches", options.batches};
+  if (!options.stage.empty()) words.insert(words.end(), {"--stage", options.stage});
   const bool has_batches = !find_puzzle(milestone, options.stage);
-  if (stop_asked != 0 || options.batches.empty() || !has_batches) return;
+  if (!check(milestone, words) || options.batches.empty() || !has_batches) return;
   const std::string stage = options.stage.empty() ? "" : " --stage " + options.stage;
   std::cout << "Everything passes at batch " << options.batches
             << ". The whole check: build/bin/grader check " << milestone.id << stage << "\n";
+}
+
+// The stage of a milestone to work on: of the first step that no check has passed with these
+// batches. Empty: the whole milestone, if it has one stage only or every step passes.
+std::string stage_to_watch(const std::string& milestone) {
+  std::vector<MilestoneWay> way = way_through();
+  std::erase_if(way, [&](const MilestoneWay& each) { return each.milestone.id != milestone; });
+  std::vector<Step>& steps = way.front().steps;
+  for (Step& step : steps) step.done = step.done || step.tried;
+  const std::optional<Step> step = next_step(way, true);
+  const bool is_only_stage = std::ranges::count(steps, Step::Kind::kStage, &Step::kind) == 1;
+  if (!step || (step->kind == Step::Kind::kStage && is_only_stage)) return {};
+  return step->name;
 }
 
 ExitCode run(const Options& asked) {
@@ -141,6 +121,8 @@ ExitCode run(const Options& asked) {
       options.stage = step->name;
       if (step->tried) options.batches.clear();
       is_fresh = step->fresh;
+    } else if (asked.stage.empty()) {
+      options.stage = stage_to_watch(asked.milestone);
     }
     const CourseMilestone milestone = find_milestone(options.milestone);
     const Snapshot checked = snapshot(milestone);
@@ -150,7 +132,7 @@ ExitCode run(const Options& asked) {
       if (stop_asked != 0 || ++checks == asked.checks) break;
       // What comes next may be something else.
       last = work;
-      if (asked.milestone.empty()) continue;
+      if (asked.stage.empty()) continue;
     }
     std::cout << coloured("Watching " + display_path(milestone.folder) +
                               ": save to check again, Ctrl-C to end.",
@@ -170,7 +152,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
       app, exit_code, "watch", "Builds and checks again whenever you save, until Ctrl-C", run);
   command.add_option("MILESTONE", options.milestone,
                      "m1, m2, … (default: what grader next says, step by step)");
-  command.add_option("--stage", options.stage, "Only this stage (default: the first that fails)");
+  command.add_option("--stage", options.stage,
+                     "Only this stage (default: the first that does not pass)");
   command.add_option("--batches", options.batches, "Batches of the network")->capture_default_str();
   command.add_option("--checks", options.checks)->group("");
   command.footer("Examples:\n  build/bin/grader watch\n  build/bin/grader watch m1");

@@ -113,12 +113,15 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone) {
   return build_target(target_of(milestone));
 }
 
-void build_custom_submission_parts(bool on_cpu) {
-  const std::string parts = "convlab_custom_submission_parts";
-  if (const auto failed = build_target(parts + (on_cpu ? "_cpu" : ""))) {
+void build_own_part(const std::string& target) {
+  if (const auto failed = build_target(target)) {
     throw EnvironmentError("The workbook itself does not build: " + failed->seen +
                            " Build it: cmake --build --preset lab");
   }
+}
+
+void build_custom_submission_parts(bool on_cpu) {
+  build_own_part(std::string("convlab_custom_submission_parts") + (on_cpu ? "_cpu" : ""));
 }
 
 }  // namespace convlab::grader

@@ -18,9 +18,11 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 /// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
 std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
-/// Builds the parts that are needed to compile a custom submission; compiles no custom submission.
+/// Builds a part of the workbook itself. @throws EnvironmentError if that fails
+void build_own_part(const std::string& target);
+
+/// The parts that are needed to compile a custom submission; compiles no custom submission.
 /// @param on_cpu  only those for a file that runs on the CPU
-/// @throws EnvironmentError if that fails
 void build_custom_submission_parts(bool on_cpu = false);
 
 /// The part of a build's output that a person must read: a few lines from the first error on; all

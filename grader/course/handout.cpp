@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "common/base/error.hpp"
-#include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/course/sources.hpp"
 
@@ -18,27 +17,6 @@ constexpr std::size_t kHashLength = 64;
 
 std::string hash_of(const std::filesystem::path& file) {
   return describe_files({file}).front().sha256;
-}
-
-// The newest text in the tree's history that has the wanted hash.
-std::optional<std::string> from_history(const HandoutFile& file) {
-  const std::string tree = course_folder().string();
-  const FinishedProcess commits =
-      run_process({.words = {"git", "-C", tree, "log", "--format=%H", "--", file.path}});
-  if (!commits.succeeded()) return std::nullopt;
-  const auto scratch = build_folder() / ("pristine-scratch-" + file.sha256);
-  std::istringstream lines(commits.output);
-  std::optional<std::string> text;
-  for (std::string commit; !text && std::getline(lines, commit);) {
-    const FinishedProcess shown =
-        run_process({.words = {"git", "-C", tree, "show", commit + ":" + file.path}});
-    if (!shown.succeeded()) continue;
-    write_atomically(scratch, shown.output);
-    if (hash_of(scratch) == file.sha256) text = shown.output;
-  }
-  std::error_code ignored;
-  std::filesystem::remove(scratch, ignored);
-  return text;
 }
 
 }  // namespace
@@ -75,7 +53,7 @@ std::optional<std::string> pristine_text(const HandoutFile& file) {
   if (std::filesystem::is_regular_file(copy) && hash_of(copy) == file.sha256) {
     return read_text(copy);
   }
-  return from_history(file);
+  return std::nullopt;
 }
 
 std::filesystem::path keep_backup(const std::filesystem::path& file) {

@@ -25,9 +25,8 @@ bool is_as_handed_out(const HandoutFile& file);
 /// ignore both.
 bool is_puzzle(const std::string& path);
 
-/// The bytes of a hand-out file with the right SHA-256, from the copy that CMake made when it first
-/// saw the file, or from git's history.
-/// @return nothing if neither has it
+/// The bytes of a hand-out file, from the copy that CMake made when it first saw the file.
+/// @return nothing if there is no such copy with the right SHA-256
 std::optional<std::string> pristine_text(const HandoutFile& file);
 
 /// Copies a file to "conv_forward.cpp.backup-2026-11-21-031507" beside it, with another number

@@ -8,17 +8,13 @@
 
 namespace convlab::grader {
 
-/// Hints lie beside the chapter, in hints.json: lists of texts, each from a nudge to nearly the
-/// code. A file that is one list has hints for the whole milestone; one that is an object has a
-/// list "general" and one for each stage, by its id.
-struct Hints {
-  std::vector<std::string> general{};
-  std::map<std::string, std::vector<std::string>> stages{};
-};
+/// Lists of hints, each from a nudge to nearly the code. hints.json, beside the chapter, has one
+/// for each stage, by its id, and "general" for the whole milestone; finding_hints.json has one for
+/// each finding.
+using Hints = std::map<std::string, std::vector<std::string>>;
 
-/// @param needs_general  whether an object must have the list "general"; that of findings has none
-/// @throws EnvironmentError that names the file and says what to do if it is not such a file
-Hints read_hints(const std::filesystem::path& file, bool needs_general = true);
+/// @throws EnvironmentError that names the file if it is not such a file, or a list is empty
+Hints read_hints(const std::filesystem::path& file);
 
 /// The requested list.
 /// @param milestone  for messages, "m4"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/base/whole_file.hpp"
-#include "common/result/json_fields.hpp"
+#include "common/result/result_json.hpp"
 
 namespace convlab::grader {
 
@@ -67,8 +67,8 @@ Notebook read_notebook(const CourseMilestone& milestone) {
 
 Notebook parse_notebook(const std::string& text, const std::string& name) {
   try {
-    return Json::parse(text).get<Notebook>();
-  } catch (const Json::exception& error) {
+    return parse_foreign(text, true).get<Notebook>();
+  } catch (const std::exception& error) {
     throw EnvironmentError(name + " is damaged (" + error.what() +
                            "); remove it, or take yours with grader restore.");
   }

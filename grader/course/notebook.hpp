@@ -31,8 +31,8 @@ struct Counted {
   double inputs = 0.0;
 };
 
-/// A broken kernel of repairs/: what its check found, and the cause that the student named before
-/// mending it. Both are ids of findings.
+/// A broken kernel of repairs/: its cause, and the one that the student named before mending it.
+/// Both are ids of findings.
 struct Repair {
   std::string found{};
   std::string seen{};

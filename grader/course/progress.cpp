@@ -9,7 +9,7 @@
 #include "common/program/arguments.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/sources.hpp"
-#include "grader/submission/submission.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
 
@@ -79,19 +79,11 @@ std::string stage_of(const std::filesystem::path& file) {
   return stem;
 }
 
-// If a milestone has several files, a stage is in the one with its name.
-bool is_untouched(const std::vector<HandoutFile>& files, const std::string& stage) {
-  const auto is_of_stage = [&](const HandoutFile& file) {
-    return files.size() == 1 || stage_of(file.path) == stage;
-  };
-  const auto file = std::ranges::find_if(files, is_of_stage);
-  return file != files.end() && is_as_handed_out(*file);
-}
-
-std::vector<HandoutFile> stage_files(const CourseMilestone& milestone) {
-  std::vector<HandoutFile> files = handout_files(milestone);
-  std::erase_if(files, [](const HandoutFile& file) { return is_puzzle(file.path); });
-  return files;
+bool is_untouched(const CourseMilestone& milestone, const std::string& stage) {
+  const auto file = file_of_stage(milestone.folder, stage);
+  return file && std::ranges::any_of(handout_files(milestone), [&](const HandoutFile& each) {
+           return course_folder() / each.path == *file && is_as_handed_out(each);
+         });
 }
 
 // Whether a file of the stage has changed since a check. If each stage has a file with its name,
@@ -111,32 +103,27 @@ bool has_changed(const std::vector<SourceFile>& then, const std::vector<SourceFi
   return chosen(then) != chosen(now);
 }
 
-// The stages that checks have seen, for a tree whose program was not built: a check builds the
-// files that it checks in a box, not build/bin/m2.
-std::vector<StageInfo> checked_stages(const std::vector<CheckResult>& results) {
+// A student's stages: those that give points, in their order, then others that checks have seen.
+std::vector<StageInfo> students_stages(const CourseMilestone& milestone,
+                                       const std::vector<CheckResult>& results) {
   std::vector<StageInfo> stages;
   const auto add = [&](const StageInfo& stage) {
     const auto known = std::ranges::find(stages, stage.id, &StageInfo::id);
     if (known == stages.end()) {
       stages.push_back(stage);
-    } else if (known->title.empty()) {
+    } else if (!stage.title.empty()) {
       *known = stage;
     }
   };
+  for (const ScoreRule& rule : load_score_rules(milestone.folder).items) {
+    const auto file = file_of_stage(milestone.folder, rule.stage);
+    add({.id = rule.stage, .title = file ? title_of(*file, rule.stage) : ""});
+  }
   for (const CheckResult& result : results) {
     for (const CaseResult& test : result.cases) add({.id = test.stage});
     for (const RunResult& run : result.result.runs) add(run.stage);
   }
   return stages;
-}
-
-// Why a milestone has no program.
-std::string missing_program(const std::vector<CheckResult>& results) {
-  if (results.empty() || finding_before_stages(results.back()).empty()) {
-    return "not checked yet";
-  }
-  return "not built: the last check (" + date_of(results.back()) + ") found " +
-         finding_before_stages(results.back());
 }
 
 }  // namespace
@@ -151,48 +138,25 @@ bool is_whole(const Progress& progress) {
          std::ranges::any_of(progress.batches, [](int batch) { return batch >= kWholeBatch; });
 }
 
-Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution) {
+Chapter chapter_of(const CourseMilestone& milestone) {
   std::vector<CheckResult> results = earlier_results();
   std::erase_if(results, [&](const CheckResult& each) {
-    return each.result.milestone != milestone.id || each.result.solution != solution;
+    return each.result.milestone != milestone.id || each.result.solution != "student";
   });
   Chapter chapter{.milestone = milestone};
-  const auto program = program_of(milestone.id, solution);
-  std::vector<StageInfo> stages = checked_stages(results);
-  if (std::filesystem::exists(program)) {
-    Submission submission(program);
-    if (submission.list_stages(stages)) {
-      chapter.problem = display_path(program) + " does not answer; build it again";
-      return chapter;
-    }
-  } else if (stages.empty()) {
-    chapter.problem =
-        solution == "student" ? missing_program(results) : "no reference solution here";
-    return chapter;
-  }
+  const std::vector<StageInfo> stages = students_stages(milestone, results);
   const auto sources = describe_files(source_files(milestone));
-  const bool is_students = solution == "student";
   for (const StageInfo& stage : stages) {
     Progress progress{.stage = stage};
     for (const CheckResult& result : results) {
       if (!take_over(result, progress)) continue;
-      progress.changed = is_students && has_changed(result.sources, sources, stages, stage);
+      progress.changed = has_changed(result.sources, sources, stages, stage);
       progress.check = result;
     }
-    if (is_students && is_untouched(stage_files(milestone), stage.id)) {
-      progress = {.stage = stage, .state = State::kHandedOut};
-    }
+    if (is_untouched(milestone, stage.id)) progress = {.stage = stage, .state = State::kHandedOut};
     chapter.stages.push_back(std::move(progress));
   }
   return chapter;
-}
-
-Progress progress_of(const Chapter& chapter, const std::string& stage) {
-  const auto own =
-      std::ranges::find(chapter.stages, stage, [](const Progress& each) { return each.stage.id; });
-  if (own != chapter.stages.end()) return *own;
-  const bool untouched = is_untouched(stage_files(chapter.milestone), stage);
-  return {.stage = {.id = stage}, .state = untouched ? State::kHandedOut : State::kUnchecked};
 }
 
 std::string untried_text(const CheckResult& check) {

@@ -29,20 +29,15 @@ struct Progress {
 /// images is not done: an index may overflow at more.
 bool is_whole(const Progress& progress);
 
-/// One milestone; without stages, `problem` says why.
+/// One milestone.
 struct Chapter {
   CourseMilestone milestone{};
   std::vector<Progress> stages{};
-  std::string problem{};
 };
 
 /// A student's progress, from the results in their usual folder: for each stage its last check
 /// counts, whether all stages or only this one was checked.
-/// @param solution  "student" or "reference"
-Chapter chapter_of(const CourseMilestone& milestone, const std::string& solution);
-
-/// Of a stage in it, or of one of its milestone that no check has seen.
-Progress progress_of(const Chapter& chapter, const std::string& stage);
+Chapter chapter_of(const CourseMilestone& milestone);
 
 /// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole. A stage
 /// that passed with few images is not done: an index may overflow at more.

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
-#include <sstream>
 
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
@@ -44,6 +43,8 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
       const auto at = [&, &list = sizes](int i) { return list.at(i).template get<int>(); };
       ElementCase test{name, {at(0), at(1), at(2), at(3), at(4), at(5), at(6)}, true};
       test.one_row = json.value("one_row", false);
+      // Its sizes stand in the file, so other shapes say nothing.
+      test.probe = ElementCase::Probe::kThisShape;
       check.cases.push_back(test);
     }
     return check;
@@ -61,30 +62,10 @@ int number_of(const std::filesystem::path& file) {
   return number;
 }
 
-std::string title_in(const std::string& text) {
-  const std::string key = ".title = \"";
-  const auto begin = text.find(key);
-  if (begin == std::string::npos) return {};
-  const auto from = begin + key.size();
-  return text.substr(from, text.find('"', from) - from);
-}
-
 std::vector<SourceFile> described(const std::vector<Puzzle>& puzzles) {
   std::vector<std::filesystem::path> files;
   for (const Puzzle& puzzle : puzzles) files.push_back(puzzle.file);
   return describe_files(files);
-}
-
-// The option --case of a check is for milestones: a puzzle is always checked as a whole.
-std::string without_case_option(const std::string& seen) {
-  std::istringstream lines(seen);
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("No smaller case fails; --case ")) continue;
-    line = line.substr(0, line.find(" Check it alone with --case "));
-    text += (text.empty() ? "" : "\n") + line;
-  }
-  return text;
 }
 
 std::optional<Finding> check_program(const std::filesystem::path& program, const Puzzle& puzzle,
@@ -99,9 +80,20 @@ std::optional<Finding> check_program(const std::filesystem::path& program, const
   submission.set_sources(SourceText({puzzle.file}));
   stage = stages.front();
   for (const ElementCase& test : check.cases) {
-    if (auto found = run_case(submission, stage, test, seed).finding) {
-      found->seen = without_case_option(found->seen);
-      return found;
+    CaseOutcome outcome = run_case(submission, stage, test, seed);
+    if (outcome.finding) {
+      outcome.finding->alone.clear();  // a puzzle is always checked as a whole
+      return outcome.finding;
+    }
+    for (const DeviceLaunch& launch : outcome.call.notes.launches) {
+      if (launch.early == 0) continue;
+      const SourceText sources({puzzle.file});
+      return finding("E-barrier",
+                     std::to_string(launch.early) + " threads of a block of kernel " +
+                         launch.kernel + " never reach this barrier, because they have ended:" +
+                         sources.quote(launch.file, launch.barrier_line) +
+                         "\nThe numbers are right here, but CUDA does not define what such a "
+                         "kernel does.");
     }
   }
   // A missing barrier or a missing wait may show in another order only.
@@ -119,15 +111,18 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   // Puzzles give points, so nobody may know the numbers; a repair shows the same mistake each time.
   const std::uint64_t seed = puzzle.folder == "puzzles" ? std::random_device{}() : 11;
   StageInfo stage;
-  if (auto found = check_program(built.program, puzzle, check, seed, stage)) return found;
+  auto found = check_program(built.program, puzzle, check, seed, stage);
   // It may have run on the GPU, which forgives much.
-  if (const auto emulated = answering_gpu() ? built.build_emulated(false).program : "";
+  if (const auto emulated = !found && answering_gpu() ? built.build_emulated(false).program : "";
       !emulated.empty()) {
-    if (auto found = check_program(emulated, puzzle, check, seed, stage)) return found;
+    found = check_program(emulated, puzzle, check, seed, stage);
   }
+  // Of wrong numbers alone nobody can tell that a barrier is missing.
+  if (found && found->id != "E-wrong") return found;
   const Observed observed = observe_accesses(built.build_emulated(true), SourceText({puzzle.file}),
                                              stage, {.repeated = check.cases}, seed);
-  return observed.race ? observed.race->finding : observed.wrong;
+  if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
+  return found ? found : observed.wrong;
 }
 
 }  // namespace
@@ -137,7 +132,7 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   const auto place = milestone.folder / folder;
   if (!std::filesystem::is_directory(place)) return puzzles;
   const auto cases =
-      nlohmann::json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
+      nlohmann::ordered_json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
   for (const auto& entry : std::filesystem::directory_iterator(place)) {
     const auto& file = entry.path();
     if (file.extension() != ".cu" || number_of(file) == 0) continue;
@@ -145,8 +140,10 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
     stage.erase(0, stage.find('_') + 1);
     std::ranges::replace(stage, '_', '-');
     const auto own = cases.find(stage);
-    puzzles.push_back({file, stage, title_in(read_text(file)), folder,
-                       own == cases.end() ? "" : own->value("before", "")});
+    const auto word = [&](const char* key) {
+      return own == cases.end() ? std::string() : own->value(key, "");
+    };
+    puzzles.push_back({file, stage, title_of(file, stage), folder, word("before"), word("cause")});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
   return puzzles;
@@ -159,6 +156,11 @@ std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::s
     if (found != puzzles.end()) return *found;
   }
   return std::nullopt;
+}
+
+bool is_repair(const CourseMilestone& milestone, const std::string& stage) {
+  const auto found = find_puzzle(milestone, stage);
+  return found && found->folder == "repairs";
 }
 
 ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle) {
@@ -238,28 +240,32 @@ Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair,
   const Puzzle broken = pristine_copy(milestone, repair);
   const PuzzleWalk walk = walk_puzzles(milestone, {broken}, {}, announce, true);
   if (!walk.finding) throw EnvironmentError(repair.stage + " is right as handed out.");
-  note.found = walk.finding->id;
-  note.seen = walk.finding->seen;
+  note.found = repair.cause;
+  note.seen = seen_text(*walk.finding);
   const Repair found = note;
   write_notebook(milestone, notebook);
   return found;
 }
 
-std::vector<Diagnosis> causes_of(const Puzzle& repair, const std::string& found) {
+std::vector<Diagnosis> causes_of(const Puzzle& repair) {
   // Other faults of kernels, of which three are shown; which ones depends on the name.
   constexpr std::array kOthers = {
       "E-race",      "E-outside", "E-barrier",        "E-unwritten-memory", "E-misaligned",
       "E-tile-rows", "E-warp",    "E-partly-written", "E-stored-early",     "E-last-channel"};
-  const auto diagnosis = [](const std::string& id) {
-    return *std::ranges::find_if(catalogue(), [&](const Diagnosis& each) { return each.id == id; });
+  const auto diagnosis = [&](const std::string& id) {
+    const auto found = std::ranges::find(catalogue(), id, &Diagnosis::id);
+    if (found == catalogue().end()) {
+      throw EnvironmentError(repair.stage + " has the cause '" + id + "', which no check finds.");
+    }
+    return *found;
   };
   const auto mark = std::accumulate(repair.stage.begin(), repair.stage.end(), std::size_t{0});
   std::vector<Diagnosis> causes;
   for (std::size_t i = mark; causes.size() < 3; ++i) {
     const std::string id = kOthers.at(i % kOthers.size());
-    if (id != found) causes.push_back(diagnosis(id));
+    if (id != repair.cause) causes.push_back(diagnosis(id));
   }
-  causes.insert(causes.begin() + static_cast<std::ptrdiff_t>(mark % 4), diagnosis(found));
+  causes.insert(causes.begin() + static_cast<std::ptrdiff_t>(mark % 4), diagnosis(repair.cause));
   return causes;
 }
 

@@ -21,6 +21,7 @@ struct Puzzle {
   std::string title{};   ///< of the stage, as the file says it
   std::string folder{};  ///< "puzzles", "repairs" or "detective"
   std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
+  std::string cause{};   ///< of a repair: the id of its diagnosis
 };
 
 /// Stage and SHA-256 of the file of each solved puzzle.
@@ -42,6 +43,9 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone,
 
 /// The puzzle, the broken kernel or the suspect with this name.
 std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::string& stage);
+
+/// Whether the name is that of a broken kernel.
+bool is_repair(const CourseMilestone& milestone, const std::string& stage);
 
 /// The first convolution of a puzzle's check.
 ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle);
@@ -78,6 +82,7 @@ Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair,
                        const std::function<void(const Puzzle&)>& announce);
 
 /// The causes among which the student chooses, a, b, …: the right one and others of the catalogue.
-std::vector<Diagnosis> causes_of(const Puzzle& repair, const std::string& found);
+/// @throws EnvironmentError if the catalogue lacks the right one
+std::vector<Diagnosis> causes_of(const Puzzle& repair);
 
 }  // namespace convlab::grader

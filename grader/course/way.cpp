@@ -11,6 +11,7 @@
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
 
@@ -40,12 +41,14 @@ struct Stages {
 Stages stages_of(const CourseMilestone& milestone) {
   Stages stages;
   const ScoreRules rules = load_score_rules(milestone.folder);
-  const Chapter chapter = chapter_of(milestone, "student");
+  const Chapter chapter = chapter_of(milestone);
   stages.choice = rules.choice;
   for (const ScoreRule& rule : rules.items) {
     stages.points[rule.stage] += rule.points;
     if (rule.what == ScoreRule::What::kPrediction) stages.predicted.insert(rule.stage);
-    if (!stages.progress.emplace(rule.stage, progress_of(chapter, rule.stage)).second) continue;
+    const auto own = std::ranges::find(chapter.stages, rule.stage,
+                                       [](const Progress& each) { return each.stage.id; });
+    if (!stages.progress.emplace(rule.stage, *own).second) continue;
     const bool free = rules.choice && std::ranges::find(rules.choice->stages, rule.stage) !=
                                           rules.choice->stages.end();
     if (!free) stages.required.push_back(rule.stage);
@@ -89,15 +92,7 @@ std::vector<std::string> proposed(const Stages& stages, const std::set<std::stri
 }
 
 std::string file_of(const CourseMilestone& milestone, const std::string& stage) {
-  std::string name = stage;
-  std::ranges::replace(name, '-', '_');
-  for (const char* extension : {".cu", ".cpp"}) {
-    for (const auto& file : {milestone.folder / "stages" / (name + extension),
-                             milestone.folder / (std::string("conv_forward") + extension)}) {
-      if (std::filesystem::exists(file)) return display_path(file);
-    }
-  }
-  return display_path(milestone.folder);
+  return display_path(file_of_stage(milestone.folder, stage).value_or(milestone.folder));
 }
 
 Step stage_step(const CourseMilestone& milestone, const Stages& stages, const std::string& stage) {
@@ -307,6 +302,7 @@ std::vector<ChapterQuestion> chapter_questions(const std::string& chapter) {
     if (!in_section) continue;
     // "3. [count] Why?" or "**3. [count]** Why?", up to an empty line, an answer or the next one.
     std::erase(line, '*');
+    std::ranges::replace(line, '`', '\'');
     const auto dot = line.find_first_not_of("0123456789");
     if (dot != 0 && line.compare(std::min(dot, line.size()), 3, ". [") == 0) {
       const auto end = line.find("] ");

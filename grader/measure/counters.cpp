@@ -44,10 +44,6 @@ bool is_global(const AccessNote& note) {
 bool is_shared(const AccessNote& note) {
   return note.space == "shared";
 }
-bool is_load(const AccessNote& note) {
-  return !note.writes && note.space != "constant";
-}
-
 double ratio(double part, double of) {
   return of > 0.0 ? part / of : std::numeric_limits<double>::quiet_NaN();
 }
@@ -56,9 +52,12 @@ double products(const StageCounts& stage) {
   return static_cast<double>(stage.shape.multiply_adds());
 }
 
+double all_loads_per_product(const StageCounts& stage) {
+  return loads_per_product(stage);
+}
+
 double global_loads_per_product(const StageCounts& stage) {
-  const auto counts = [](const AccessNote& note) { return is_load(note) && is_global(note); };
-  return ratio(sum_of(stage, counts).lanes, products(stage));
+  return loads_per_product(stage, {"global", "constant"});
 }
 
 double sectors_over_needed(const StageCounts& stage) {
@@ -89,14 +88,14 @@ double tensor_share(const StageCounts& stage) {
   for (const ProductNote& note : stage.counted.products) {
     made += static_cast<double>(note.multiply_adds);
   }
-  return std::min(1.0, ratio(made, products(stage)));
+  return std::min(stage.tensor_part, ratio(made, products(stage)));
 }
 
 }  // namespace
 
 const std::vector<Counter>& counters() {
   static const std::vector<Counter> all = {
-      {"loads-per-product", "loads for each multiply-add", false, loads_per_product},
+      {"loads-per-product", "loads for each multiply-add", false, all_loads_per_product},
       {"global-loads-per-product", "of these, from global memory", false, global_loads_per_product},
       {"bytes-over-least", "global bytes moved, over the least", false, bytes_over_least},
       {"sectors-over-needed", "sectors moved, over those needed", false, sectors_over_needed},

@@ -120,9 +120,19 @@ Ceilings ceilings_of(const KernelWork& work, Precision precision, const Gpu& gpu
                        (gpu.fp32_tflops * kTera) +
                    instructions / (kSchedulers * clocks)),
           batch * model.tensor * work.tensor_multiply_adds * kOperations / (tensor_tflops * kTera),
-          batch * model.latency * (work.global_requests + work.shared_requests + work.barriers) /
-              (warps * clock),
+          batch * model.latency * (work.global_requests + work.barriers) / (warps * clock),
           model.launch * work.launches};
+}
+
+// An arithmetic instruction gives its result after four clocks, so each of the four schedulers
+// wants four warps.
+bool has_few_warps(const KernelWork& work, const Gpu& gpu) {
+  constexpr int kWanted = 4 * 4;
+  const auto warps = static_cast<int>(work.block_warps);
+  return warps * resident_blocks(gpu.multiprocessor, warps,
+                                 static_cast<std::int64_t>(work.shared_bytes), work.registers)
+                     .blocks <
+         kWanted;
 }
 
 }  // namespace
@@ -165,6 +175,7 @@ Estimate estimate(const std::vector<KernelWork>& work, Precision precision, cons
                   .seconds = model.launch};
   for (const char* name : kLimitNames) result.limits.push_back({.name = name});
   result.limits.back().seconds = model.launch;
+  double longest = 0.0;
   for (const KernelWork& kernel : work) {
     const Ceilings ceilings = ceilings_of(kernel, precision, gpu, model, batch);
     double sum = 0.0;
@@ -172,7 +183,11 @@ Estimate estimate(const std::vector<KernelWork>& work, Precision precision, cons
       result.limits[i].seconds += ceilings[i];
       if (i + 1 < ceilings.size()) sum += std::pow(ceilings[i], model.power);
     }
-    result.seconds += std::pow(sum, 1.0 / model.power) + ceilings.back();
+    const double seconds = std::pow(sum, 1.0 / model.power);
+    result.seconds += seconds + ceilings.back();
+    if (seconds <= longest) continue;
+    longest = seconds;
+    result.has_few_warps = kernel.registers > 0 && has_few_warps(kernel, gpu);
   }
   result.low = result.seconds * model.low;
   result.high = result.seconds * model.high;
@@ -183,6 +198,9 @@ Estimate estimate(const std::vector<KernelWork>& work, Precision precision, cons
 std::string limited_by(const Estimate& estimate) {
   constexpr double kClose = 0.8;
   const auto& limits = estimate.limits;
+  if (estimate.has_few_warps && limits[0].name == "issue and FP32") {
+    return limits[0].name + ", latency";
+  }
   const bool is_close = limits[1].seconds >= kClose * limits[0].seconds;
   return limits[0].name + (is_close ? ", " + limits[1].name : "");
 }

@@ -28,6 +28,7 @@ struct KernelWork {
   double block_warps = 0.0;
   double shared_bytes = 0.0;  ///< of a block
   double launches = 0.0;      ///< for the whole batch
+  int registers = 0;          ///< of a thread; 0: unknown
 };
 
 void json_fields(JsonFields& fields, KernelWork& work);
@@ -45,7 +46,7 @@ struct EstimateModel {
   double global_request = 1.0;  ///< instructions around a request
   double shared_request = 1.0;
   double constant_word = 1.0;
-  double latency = 20.0;  ///< clocks that a warp waits for a request or a barrier, on average
+  double latency = 20.0;  ///< clocks that a warp waits for global memory or a barrier, on average
   double launch = 1e-6;   ///< seconds
   double power = 4.0;
   /// Of measured op times over estimated ones, those that 90 % lie between.
@@ -71,6 +72,8 @@ struct Estimate {
   double low = 0.0;
   double high = 0.0;
   std::vector<LimitTime> limits{};  ///< the longest first
+  /// Registers leave fewer warps than it takes to issue an instruction at each clock.
+  bool has_few_warps = false;
 };
 
 void json_fields(JsonFields& fields, Estimate& estimate);
@@ -79,7 +82,8 @@ void json_fields(JsonFields& fields, Estimate& estimate);
 Estimate estimate(const std::vector<KernelWork>& work, Precision precision, const Gpu& gpu,
                   const EstimateModel& model, int batch);
 
-/// The name of the first limit; of both if the second is within 20 %.
+/// The name of the first limit; of both if the second is within 20 %. Latency beside issue if few
+/// warps are known to run.
 std::string limited_by(const Estimate& estimate);
 
 }  // namespace convlab::grader

@@ -36,9 +36,9 @@ std::vector<Gpu> read_gpus() {
 
 }  // namespace
 
-nlohmann::json measure_file(const std::string& name) {
+Json measure_file(const std::string& name) {
   const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
-  return nlohmann::json::parse(read_text(course / "grader/measure" / name));
+  return Json::parse(read_text(course / "grader/measure" / name));
 }
 
 const std::vector<Gpu>& published_gpus() {
@@ -56,8 +56,10 @@ const Gpu& find_gpu(const std::string& name) {
 }
 
 ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
-                               std::int64_t shared_bytes) {
+                               std::int64_t shared_bytes, int registers) {
   constexpr int kWarp = 32;
+  constexpr int kRegisters = 65536;
+  constexpr int kAtATime = 256;  // a warp gets so many
   constexpr std::int64_t kKiB = 1024;
   ResidentBlocks resident{.blocks = limits.blocks, .limited_by = "blocks"};
   const auto limit = [&](std::int64_t blocks, const char* by) {
@@ -66,6 +68,10 @@ ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
   limit(limits.threads / std::max(kWarp, warps * kWarp), "threads");
   if (shared_bytes > 0) {
     limit(limits.shared_kib * kKiB / (shared_bytes + limits.reserved_kib * kKiB), "shared memory");
+  }
+  if (registers > 0) {
+    const int of_warp = (registers * kWarp + kAtATime - 1) / kAtATime * kAtATime;
+    limit(kRegisters / (of_warp * std::max(1, warps)), "registers");
   }
   return resident;
 }

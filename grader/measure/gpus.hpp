@@ -29,7 +29,7 @@ struct Gpu {
 };
 
 /// A JSON file of this folder.
-nlohmann::json measure_file(const std::string& name);
+nlohmann::ordered_json measure_file(const std::string& name);
 
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();
@@ -38,7 +38,7 @@ const std::vector<Gpu>& published_gpus();
 const Gpu& find_gpu(const std::string& name);
 
 /// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
-/// "blocks" or "shared memory".
+/// "blocks", "shared memory" or "registers".
 struct ResidentBlocks {
   int blocks = 0;
   std::string limited_by{};
@@ -46,7 +46,8 @@ struct ResidentBlocks {
 
 /// @param warps         of a block
 /// @param shared_bytes  of a block
+/// @param registers     of a thread; 0: unknown
 ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
-                               std::int64_t shared_bytes);
+                               std::int64_t shared_bytes, int registers = 0);
 
 }  // namespace convlab::grader

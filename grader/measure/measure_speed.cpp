@@ -9,7 +9,7 @@
 
 #include "common/base/run_process.hpp"
 #include "common/device/device_limits.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 #include "grader/checks/network_check.hpp"
 #include "grader/measure/speed.hpp"
 #include "grader/measure/time_layer.hpp"
@@ -43,14 +43,14 @@ std::string disturbance() {
          (is_hot ? ", slowed down by heat" : "");
 }
 
-// The floor of all convolutions together, if the device's limits are known.
-std::optional<double> floor_of(const RunResult& run, const MeasuredDevice& device) {
+// The bound of all convolutions together, if the device's limits are known.
+std::optional<double> bound_of(const RunResult& run, const MeasuredDevice& device) {
   const DeviceLimits limits = with_measured(limits_of(device.info), device.limits);
   double sum = 0.0;
   for (const LayerResult& layer : run.layers) {
-    const double floor = physical_floor(layer.shape, limits, run.stage.precision).ms();
-    if (floor <= 0.0) return std::nullopt;
-    sum += floor;
+    const double bound = physical_bound(layer.shape, limits, run.stage.precision).ms();
+    if (bound <= 0.0) return std::nullopt;
+    sum += bound;
   }
   return sum;
 }
@@ -105,7 +105,7 @@ SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
       outcome.why_not = *times.problem();
       return outcome;
     }
-    measure.floor_ms = floor_of(run.result, times.device());
+    measure.bound_ms = bound_of(run.result, times.device());
     for (std::size_t layer = 0; layer < run.result.layers.size(); ++layer) {
       append(measure.yours_ms, layer, run.result.layers[layer].op_ms);
       append(measure.reference_ms, layer, times.op_ms().at(layer));

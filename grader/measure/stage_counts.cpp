@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "common/serve/fault_words.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 
@@ -17,6 +17,38 @@ constexpr std::int64_t kFloat = sizeof(float);
 
 std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
+}
+
+// By how much less the outputs sum up to if tensor cores add nothing; of positive numbers, so that
+// this is their part of the products.
+double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
+                            const ConvShape& shape) {
+  std::array<double, 2> sums{};
+  for (const bool adds : {true, false}) {
+    submission.set_environment({"CONVLAB_EMU_THREADS=1",
+                                adds ? "CONVLAB_EMU_PRODUCTS=made" : "CONVLAB_EMU_PRODUCTS=none"});
+    const Arrays arrays = submission.prepare(shape, Placement::kAligned);
+    fill_random({.shape = shape, .exact = true}, kSeed, arrays);
+    for (std::int64_t i = 0; i < shape.input_size(); ++i)
+      arrays.input[i] = std::abs(arrays.input[i]);
+    for (std::int64_t i = 0; i < shape.weights_size(); ++i) {
+      arrays.weights[i] = std::abs(arrays.weights[i]);
+    }
+    const bool failed = submission.run(stage.id).failure.has_value();
+    submission.set_environment({});
+    if (failed) return 0.0;
+    for (std::int64_t i = 0; i < shape.output_size(); ++i) {
+      sums[adds ? 0 : 1] += static_cast<double>(arrays.output[i]);
+    }
+  }
+  return sums[0] > 0.0 ? std::clamp(1.0 - sums[1] / sums[0], 0.0, 1.0) : 0.0;
+}
+
+void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
+  counts.launches = call.notes.launches;
+  counts.counted = call.accesses;
+  if (counts.counted.products.empty()) return;
+  counts.tensor_part = part_on_tensor_cores(submission, counts.stage, counts.shape);
 }
 
 }  // namespace
@@ -33,7 +65,7 @@ TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvS
   const std::string where = "a convolution of " + to_string(shape);
   if (run.call.race) {
     run.finding =
-        finding(words_of(*run.call.race, shape, submission.sources()), "In " + where + ": ");
+        finding(message_of(*run.call.race, shape, submission.sources()), "In " + where + ": ");
   } else if (run.call.failure) {
     run.finding = explain(*run.call.failure, where);
   }
@@ -50,8 +82,7 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
       submission, stage,
       {.name = "counted", .shape = counts.shape, .probe = ElementCase::Probe::kNone}, kSeed);
   submission.set_environment({});
-  counts.launches = outcome.call.notes.launches;
-  counts.counted = outcome.call.accesses;
+  take_counts(submission, outcome.call, counts);
   return outcome.finding;
 }
 
@@ -62,8 +93,7 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
   counts.shape.batch = 1;
   const TracedRun counted = run_traced(submission, stage, counts.shape, "counts");
   if (counted.finding) return counted.finding;
-  counts.launches = counted.call.notes.launches;
-  counts.counted = counted.call.accesses;
+  take_counts(submission, counted.call, counts);
   if (auto found = run_traced(submission, stage, counts.shape, "races").finding) return found;
   ConvShape ten = layer;
   ten.batch = 10;
@@ -134,24 +164,19 @@ double loads_per_input(const StageCounts& counts, const SourceText& sources) {
   return bytes / static_cast<double>(counts.shape.input_size() * kFloat);
 }
 
-namespace {
-
-double per_product(const StageCounts& counts, const std::set<std::string>& spaces) {
+// An atomic operation loads, too. Of constant memory a warp gets a word at a time: what it does not
+// share are loads like others.
+double loads_per_product(const StageCounts& counts, const std::set<std::string>& spaces) {
   double loads = 0.0;
   for (const AccessNote& note : counts.counted.accesses) {
-    if (!note.writes && spaces.contains(note.space)) loads += static_cast<double>(note.lanes);
+    if (!spaces.contains(note.space)) continue;
+    if (note.space == "constant") {
+      loads += static_cast<double>(note.parts - note.requests);
+    } else if (!note.writes || note.atomic) {
+      loads += static_cast<double>(note.lanes);
+    }
   }
   return loads / static_cast<double>(counts.shape.multiply_adds());
-}
-
-}  // namespace
-
-double shared_loads_per_product(const StageCounts& counts) {
-  return per_product(counts, {"shared"});
-}
-
-double loads_per_product(const StageCounts& counts) {
-  return per_product(counts, {"global", "shared"});
 }
 
 double needed_sectors(const AccessNote& note) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct StageCounts {
   std::vector<DeviceLaunch> launches{};        ///< for one image
   std::vector<DeviceLaunch> launches_of_10{};  ///< the same convolution with ten images
   AccessNotes counted{};
+  /// Of the output the part that tensor cores make; the others of their products are for nothing.
+  double tensor_part = 1.0;
 };
 
 /// A run of a stage with whole numbers, in a program that was built to be traced
@@ -75,11 +78,9 @@ std::string array_role(const AccessNote& note, const ConvShape& shape, const Sou
 /// Loads of the input from global memory, per element of the input.
 double loads_per_input(const StageCounts& counts, const SourceText& sources);
 
-/// Loads from shared memory, per multiply-add of the convolution.
-double shared_loads_per_product(const StageCounts& counts);
-
-/// Loads of threads from global and shared memory, per multiply-add of the convolution.
-double loads_per_product(const StageCounts& counts);
+/// Loads of threads from these kinds of memory, per multiply-add of the convolution.
+double loads_per_product(const StageCounts& counts,
+                         const std::set<std::string>& spaces = {"global", "shared", "constant"});
 
 /// Sectors that the lanes of an average request need at least, if they lie side by side.
 double needed_sectors(const AccessNote& note);

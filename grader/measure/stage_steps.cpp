@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "common/base/unknown_name.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "reference/oracle/image_oracle.hpp"
 
 namespace convlab::grader {
@@ -60,6 +63,325 @@ const DeviceLaunch* launch_of(const std::vector<DeviceLaunch>& launches,
 }
 
 }  // namespace
+
+namespace {
+
+/// Where a number came from: an element of the input or of the weights.
+struct Origin {
+  bool is_weight = false;
+  std::int64_t element = 0;
+
+  friend auto operator<=>(const Origin&, const Origin&) = default;
+};
+
+/// What the threads of a stage do with the numbers of a product. What a thread reads of one array
+/// and stores at once in a tile, or in an array between two kernels, is followed there.
+class ProductWatch {
+ public:
+  ProductWatch(const WrongProduct& product, const SourceText& sources)
+      : product_(product), sources_(sources) {}
+
+  void look_at(const StepNotes& notes) {
+    std::erase_if(kept_, [](const auto& each) { return each.first.first.starts_with("shared"); });
+    by_warp_ = std::ranges::any_of(
+        notes.steps, [](const BlockStep& step) { return step.kind == StepKind::kProducts; });
+    held_.clear();
+    Block block{.index = notes.block, .size = notes.block_size};
+    for (const BlockStep& step : notes.steps) {
+      const StepPlace& place = notes.places[static_cast<std::size_t>(step.place)];
+      const Line here(place.file, place.line);
+      if (step.array < 0) {
+        if (step.kind == StepKind::kProducts || place.call.starts_with("__shfl")) {
+          block.exchanges.insert(here);
+        }
+        for (auto& [thread, held] : held_) {
+          if (!is_of_one_array(held)) use(block, thread, std::exchange(held, {}));
+        }
+        continue;
+      }
+      const StepArray& array = notes.arrays[static_cast<std::size_t>(step.array)];
+      const std::string role = role_of(array, notes.kernel);
+      const std::string between =
+          array.space + std::to_string(array.space == "shared" ? step.array : array.memory.bytes);
+      for (std::size_t i = 0; i + 3 < step.threads.size(); i += 4) {
+        for (std::int64_t k = 0; k < step.threads[i + 1]; ++k) {
+          access(block, {.thread = step.threads[i] + k,
+                         .begin = step.threads[i + 2] + k * step.threads[i + 3],
+                         .bytes = step.bytes,
+                         .reads = step.kind == StepKind::kRead,
+                         .role = role,
+                         .between = between,
+                         .line = here});
+        }
+      }
+    }
+    for (const auto& [thread, held] : held_) use(block, thread, held);
+    is_certain_ = is_certain_ && !notes.is_cut;
+    if (block.stores > 0) blocks_.push_back(std::move(block));
+  }
+
+  void is_incomplete() { is_certain_ = false; }
+
+  /// What was seen, in lines.
+  [[nodiscard]] std::string text() const {
+    if (blocks_.empty()) {
+      return is_certain_ ? quoted("no thread stores this output. Others are stored here:", stores_)
+                         : std::string();
+    }
+    if (product_.pixel < 0) return stores_text();
+    const Origin pixel{false, product_.pixel};
+    const Origin weight{true, product_.weight};
+    for (const Origin& other :
+         {Origin{false, product_.other_pixel}, Origin{true, product_.other_weight}}) {
+      if (other.element >= 0) {
+        return quoted("the way of " + name_of(other) + " to this sum:", uses_of({other}));
+      }
+    }
+    for (const Origin& origin : {weight, pixel}) {
+      if (!uses_of({origin}).empty()) continue;
+      if (!is_certain_ || product_.factor != 0.0) return stores_text();
+      const Lines loads = loads_of(origin);
+      const std::string none = "no thread that works on this output ";
+      return loads.empty()
+                 ? quoted(none + "reads " + name_of(origin) + ". That array is read here:",
+                          loads_of_array(origin.is_weight))
+                 : quoted(name_of(origin) + " is loaded here, but " + none + "takes it from there:",
+                          loads) +
+                       quoted("the sum takes its numbers from here:", uses_of({}));
+    }
+    std::vector<std::string> readers;
+    for (const Block& block : blocks_) {
+      for (const auto& [thread, own] : block.uses) {
+        if (own.contains(pixel) && own.contains(weight)) {
+          readers.push_back(thread_name(block, thread));
+        }
+      }
+    }
+    if (readers.empty()) return stores_text();
+    const std::string both = name_of(weight) + " and " + name_of(pixel);
+    const std::string who = readers.size() == 1 ? readers[0] + " reads "
+                            : readers.size() == 2
+                                ? readers[0] + " and " + readers[1] + " both read "
+                                : std::to_string(readers.size()) + " threads, " + readers[0] +
+                                      " and " + readers[1] + " among them, read ";
+    std::string text = quoted(who + both + ":", uses_of({pixel, weight}));
+    const bool is_lost = product_.factor == 0.0;
+    if (!is_lost && static_cast<double>(readers.size()) >= product_.factor) return text;
+    Lines exchanges;
+    for (const Block& block : blocks_) {
+      exchanges.insert(block.exchanges.begin(), block.exchanges.end());
+    }
+    return text + quoted("its sum goes through:", exchanges) + stores_text();
+  }
+
+ private:
+  using Line = std::pair<std::string, int>;
+  using Lines = std::set<Line>;
+  using Uses = std::map<Origin, Lines>;
+
+  /// A block that stores the output.
+  struct Block {
+    std::array<unsigned, 3> index{};
+    std::array<unsigned, 3> size{};
+    int stores = 0;
+    std::set<std::int64_t> storing{};
+    Lines store_lines{};
+    Lines exchanges{};                    ///< between lanes, or on tensor cores
+    std::map<std::int64_t, Uses> uses{};  ///< by thread, or by the first thread of a warp
+  };
+
+  struct Access {
+    std::int64_t thread;
+    std::int64_t begin;
+    int bytes;
+    bool reads;
+    const std::string& role;
+    const std::string& between;
+    const Line& line;
+  };
+
+  static bool is_of_one_array(const Uses& held) {
+    return held.empty() || held.begin()->first.is_weight == held.rbegin()->first.is_weight;
+  }
+
+  void use(Block& block, std::int64_t thread, const Uses& held) const {
+    Uses& uses = block.uses[by_warp_ ? thread / 32 * 32 : thread];
+    for (const auto& [origin, lines] : held) uses[origin].insert(lines.begin(), lines.end());
+  }
+
+  void access(Block& block, const Access& access) {
+    constexpr std::int64_t kElement = sizeof(float);
+    Uses& held = held_[access.thread];
+    const std::int64_t first = access.begin / kElement;
+    const std::int64_t last = (access.begin + access.bytes - 1) / kElement;
+    if (access.role == "output") {
+      use(block, access.thread, std::exchange(held, {}));
+      if (!access.reads) stores_.insert(access.line);
+      if (access.reads || product_.output < first || product_.output > last) return;
+      ++block.stores;
+      block.storing.insert(access.thread);
+      block.store_lines.insert(access.line);
+    } else if (!access.role.empty() && access.reads) {
+      for (std::int64_t element = first; element <= last; ++element) {
+        const Origin origin{access.role == "weights", element};
+        held[origin].insert(access.line);
+        loads_[origin].insert(access.line);
+      }
+    } else if (access.reads) {
+      auto from = kept_.lower_bound({access.between, access.begin});
+      const std::pair end(access.between, access.begin + access.bytes);
+      is_certain_ = is_certain_ && written_.contains(access.between);
+      for (; from != kept_.end() && from->first < end; ++from) {
+        for (const auto& [origin, way] : from->second) {
+          held[origin].insert(way.begin(), way.end());
+          held[origin].insert(access.line);
+        }
+      }
+    } else if (written_.insert(access.between); is_of_one_array(held)) {
+      // The elements of a vector lie behind each other.
+      std::int64_t at = access.begin;
+      const bool is_vector = std::ssize(held) * kElement == access.bytes;
+      if (is_vector || held.empty()) kept_[{access.between, at}] = {};
+      for (const auto& [origin, lines] : std::exchange(held, {})) {
+        kept_[{access.between, at}][origin].insert(lines.begin(), lines.end());
+        if (is_vector) at += kElement;
+      }
+    } else {
+      use(block, access.thread, std::exchange(held, {}));
+    }
+  }
+
+  [[nodiscard]] std::string stores_text() const {
+    Lines lines;
+    int count = 0;
+    std::size_t threads = 0;
+    for (const Block& block : blocks_) {
+      lines.insert(block.store_lines.begin(), block.store_lines.end());
+      count += block.stores;
+      threads += block.storing.size();
+    }
+    const std::string who =
+        threads == 1 ? thread_name(blocks_.front(), *blocks_.front().storing.begin()) + " stores"
+                     : std::to_string(threads) + " threads store";
+    const bool often = threads == 1 && count > 1;
+    return quoted(
+        who + " this output " + (often ? std::to_string(count) + " times " : "") + "here:", lines);
+  }
+
+  [[nodiscard]] std::string role_of(const StepArray& array, const std::string& kernel) const {
+    if (array.space == "constant") return "weights";
+    if (array.space != "global" || !array.memory.variable.empty()) return {};
+    const std::string name = sources_.parameter(kernel, array.memory.argument).name;
+    return array_of_size(product_.shape, array.memory.bytes / std::int64_t{sizeof(float)}, name);
+  }
+
+  [[nodiscard]] Lines loads_of(const Origin& origin) const {
+    const auto found = loads_.find(origin);
+    return found == loads_.end() ? Lines{} : found->second;
+  }
+
+  [[nodiscard]] Lines loads_of_array(bool is_weight) const {
+    Lines lines;
+    for (const auto& [origin, own] : loads_) {
+      if (origin.is_weight == is_weight) lines.insert(own.begin(), own.end());
+    }
+    return lines;
+  }
+
+  /// The way of these numbers to the output, or of all.
+  [[nodiscard]] Lines uses_of(const std::vector<Origin>& origins) const {
+    Lines lines;
+    for (const Block& block : blocks_) {
+      for (const auto& [thread, own] : block.uses) {
+        for (const auto& [origin, way] : own) {
+          const bool is_wanted =
+              origins.empty() || std::ranges::find(origins, origin) != origins.end();
+          if (is_wanted) lines.insert(way.begin(), way.end());
+        }
+      }
+    }
+    return lines;
+  }
+
+  static std::string name_of(const Origin& origin) {
+    return "element " + std::to_string(origin.element) + " of the " +
+           (origin.is_weight ? "weights" : "input");
+  }
+
+  static std::string thread_name(const Block& block, std::int64_t thread) {
+    const auto rank = static_cast<unsigned>(thread);
+    const auto index = [](unsigned x, unsigned y, unsigned z) {
+      return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
+    };
+    return "thread " +
+           index(rank % block.size[0], rank / block.size[0] % block.size[1],
+                 rank / block.size[0] / block.size[1]) +
+           " of block " + index(block.index[0], block.index[1], block.index[2]);
+  }
+
+  [[nodiscard]] std::string quoted(std::string head, const Lines& lines) const {
+    constexpr std::size_t kMost = 6;
+    std::string text;
+    if (lines.size() <= kMost) {
+      for (const auto& [file, line] : lines) text += sources_.quote(file, line);
+    }
+    if (text.empty()) return text;
+    head.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(head.front())));
+    return "\n" + head + text;
+  }
+
+  const WrongProduct& product_;
+  const SourceText& sources_;
+  bool by_warp_ = false;                 ///< the running kernel uses tensor cores
+  bool is_certain_ = true;               ///< what was not seen does not happen
+  std::map<std::int64_t, Uses> held_{};  ///< by thread: what it has read and not used yet
+  std::map<std::pair<std::string, std::int64_t>, Uses>
+      kept_{};                       ///< by array and byte: the way here
+  std::set<std::string> written_{};  ///< arrays that a kernel fills
+  std::map<Origin, Lines> loads_{};  ///< from the arrays of the convolution
+  Lines stores_{};                   ///< of any output
+  std::vector<Block> blocks_{};
+};
+
+}  // namespace
+
+std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product) {
+  std::vector<DeviceLaunch> launches;
+  std::vector<std::string> kernels;
+  const auto look = [&] {
+    launches = run_traced(traced, stage, product.shape, "off").call.notes.launches;
+    kernels.clear();
+    for (const DeviceLaunch& launch : launches) {
+      const bool is_new = std::ranges::find(kernels, launch.kernel) == kernels.end();
+      if (is_new) kernels.push_back(launch.kernel);
+    }
+  };
+  look();
+  // Only the first launch of a kernel is recorded: one image may need no other.
+  const bool is_in_first =
+      product.output < product.shape.output_image_size() &&
+      std::max(product.pixel, product.other_pixel) < product.shape.input_image_size();
+  if (kernels.size() < launches.size() && is_in_first) {
+    product.shape.batch = 1;
+    look();
+  }
+  ProductWatch watch(product, traced.sources());
+  if (kernels.size() < launches.size()) watch.is_incomplete();
+  for (const std::string& kernel : kernels) {
+    const auto& grid = launch_of(launches, kernel)->grid;
+    constexpr unsigned kMostBlocks = 32;  // each in a run of its own
+    const unsigned all = grid[0] * grid[1] * grid[2];
+    if (all > kMostBlocks) watch.is_incomplete();
+    for (unsigned i = 0; i < std::min(kMostBlocks, all); ++i) {
+      const std::array<unsigned, 3> block = {i % grid[0], i / grid[0] % grid[1],
+                                             i / grid[0] / grid[1]};
+      watch.look_at(
+          run_traced(traced, stage, product.shape, "steps:" + listed(block) + ":0:" + kernel)
+              .call.steps);
+    }
+  }
+  return watch.text();
+}
 
 StageSteps record_stage(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                         const WantedBlock& wanted) {

@@ -34,6 +34,11 @@ struct StageSteps {
   std::vector<std::int64_t> wrong{};
 };
 
+/// Watches a traced program at a product that was measured: which threads store its output and read
+/// its numbers, and in which lines. Follows what a thread loads into shared memory.
+/// @return lines for a finding; empty if its first launches do not store this output
+std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product);
+
 /// Runs the stage of a program that was built to be traced twice: to find races and faults, and to
 /// record. A read outside of an array gets a zero in the second run, so that the kernel goes on.
 /// @throws UsageError if there is no such block or kernel

@@ -81,7 +81,8 @@ bool time_point(const SweepPlan& plan, TriedPoint& point) {
           plan.space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
       if (call.failure) {
         point.op_ms.clear();
-        point.failure = explain(*call.failure, "a sample").seen;
+        const Finding found = explain(*call.failure, "a sample");
+        point.failure = found.title + "; " + found.seen;
         return true;
       }
       refuse_silent_emulation(submission.device());

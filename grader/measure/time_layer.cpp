@@ -9,7 +9,7 @@
 
 #include "common/base/stopwatch.hpp"
 #include "common/device/device_limits.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -50,14 +50,14 @@ std::optional<double> ReferenceTimes::run(const std::function<void()>& exchange)
 namespace {
 
 // A time in milliseconds that no honest convolution of this shape can beat on this machine. On a
-// GPU it follows from the limits that its properties promise, see physical_floor; on a CPU from
+// GPU it follows from the limits that its properties promise, see physical_bound; on a CPU from
 // more operations per second than any processor does. 0 if nothing is known.
 double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Precision precision) {
   switch (device.device) {
     case Device::kEmulated:
       return 0.0;
     case Device::kGpu:
-      return physical_floor(shape, limits_of(device.measured.info), precision).impossible_ms;
+      return physical_bound(shape, limits_of(device.measured.info), precision).impossible_ms;
     case Device::kCpu:
       break;
   }
@@ -108,7 +108,7 @@ class LayerTiming {
     mark_slowed(result_.samples);
     if (auto found = check_clock()) return found;
     if (auto found = check_streams()) return found;
-    return check_floor();
+    return check_bound();
   }
 
  private:
@@ -200,13 +200,13 @@ class LayerTiming {
                                         " ms and more after the default stream is done.");
   }
 
-  [[nodiscard]] std::optional<Finding> check_floor() const {
-    const double floor_ms = impossible_ms(submission_.device(), layer_.shape, stage_.precision);
-    if (least_claimed_ms_ >= floor_ms) return std::nullopt;
+  [[nodiscard]] std::optional<Finding> check_bound() const {
+    const double bound_ms = impossible_ms(submission_.device(), layer_.shape, stage_.precision);
+    if (least_claimed_ms_ >= bound_ms) return std::nullopt;
     return finding("E-impossible-time", "In " + layer_.where + ": " +
                                             three_digits(least_claimed_ms_) +
                                             " ms; this machine cannot do it in less than " +
-                                            three_digits(floor_ms) + " ms.");
+                                            three_digits(bound_ms) + " ms.");
   }
 
   Submission& submission_;

@@ -26,7 +26,7 @@ class ReferenceTimes {
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
 
   /// The device as the reference's program measured it: a submission that lies about its device
-  /// could reach any floor.
+  /// could reach any bound.
   [[nodiscard]] const MeasuredDevice& device() const { return submission_.device().measured; }
 
  private:

@@ -72,7 +72,8 @@ std::string finding_text(const Finding& finding) {
   std::transform(anchor.begin(), anchor.end(), anchor.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
-         coloured(finding.title, Colour::kStrong) + "\n" + lines_text("    seen   ", finding.seen) +
+         coloured(finding.title, Colour::kStrong) + "\n" +
+         lines_text("    seen   ", seen_text(finding)) +
          (finding.compiler.empty() ? "" : lines_text("    warns  ", finding.compiler)) +
          paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
          "    more   docs/diagnoses.md#" + anchor + "\n";
@@ -84,7 +85,7 @@ std::string repeated_finding_text(const Finding& finding, const std::string& oth
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
          coloured(finding.title, Colour::kStrong) + "\n" +
          lines_text("    seen   ", same ? trimmed(finding.seen.substr(finding.seen.rfind('\n') + 1))
-                                        : finding.seen) +
+                                        : seen_text(finding)) +
          paragraph("    next   ", "As for " + other_stage + ".");
 }
 

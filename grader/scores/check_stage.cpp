@@ -1,10 +1,13 @@
 #include "grader/scores/check_stage.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <future>
-#include <set>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 
@@ -16,6 +19,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/network_check.hpp"
 #include "grader/checks/source_clues.hpp"
+#include "grader/measure/stage_steps.hpp"
 #include "grader/measure/time_layer.hpp"
 
 namespace convlab::grader {
@@ -79,6 +83,7 @@ class StageChecker {
     if (found && may_be_luck(*found)) {
       if (auto race = openmp_race(stage, seed)) found = race;
     }
+    if (found && found->product && traced_.valid()) add_lines(stage, *found);
     if (!found && refused_) {
       for (RunResult& run : check_.result.runs) {
         if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
@@ -96,6 +101,30 @@ class StageChecker {
  private:
   [[nodiscard]] bool is_emulated() const {
     return submission_.device().device == Device::kEmulated;
+  }
+
+  void let_others_take_times() {
+    if (!sharing_.owns_lock()) return;
+    sharing_.unlock();
+    sharing_.lock();
+  }
+
+  // The network's run, with all processors, whatever share of them this thread has else. Emulated,
+  // it takes no times and need not be alone.
+  std::optional<Finding> run_network_alone(const StageInfo& stage, const std::vector<int>& batches,
+                                           const GradedNetwork& network, const Announce& announce) {
+    if (is_emulated()) return run_network(stage, batches, network, announce);
+    const int share = omp_get_max_threads();
+    sharing_.unlock();
+    std::optional<Finding> found;
+    {
+      const std::lock_guard alone(context_.machine);
+      omp_set_num_threads(context_.machine.processors);
+      found = run_network(stage, batches, network, announce);
+      omp_set_num_threads(share);
+    }
+    sharing_.lock();
+    return found;
   }
 
   [[nodiscard]] std::optional<Finding> time_is_up() const {
@@ -140,7 +169,12 @@ class StageChecker {
                                       const std::vector<int>& batches, std::uint64_t seed,
                                       GradedNetwork& network, const std::optional<Finding>& found) {
     if (found && !may_be_luck(*found)) return found;
-    const auto [race, wrong] = observe(stage, plan, seed);
+    CasePlan watched = plan;
+    // A race may need a larger filter or more channels than the usual cases have.
+    if (found && found->product) {
+      watched.repeated.push_back({"measured", found->product->shape, true});
+    }
+    const auto [race, wrong] = observe(stage, watched, seed);
     if (!found && !race) {
       if (wrong) take_back(stage);
       return wrong;
@@ -210,19 +244,17 @@ class StageChecker {
         std::async(std::launch::async, [build = request_.build_emulated] { return build(true); });
   }
 
-  // A barrier that not all threads reach is the cause of what it does not order. A wrong index may
-  // lead two threads to one element; what says more about it stays.
-  static Finding cause_of(const Finding& found, const Race& race) {
-    static const std::set<std::string> kept = {"E-barrier", "E-warp", "E-misaligned"};
-    static const std::set<std::string> guessed = {"E-wrong",  "E-race", "E-blocks", "E-maps",
-                                                  "E-images", "E-nan",  "E-index",  "E-terms"};
-    if (kept.contains(found.id)) return found;
-    if (race.stores_twice && !guessed.contains(found.id)) return found;
-    Finding told = race.finding;
-    if (found.id != "E-race") {
-      told.seen += "\nThe check saw: " + found.seen.substr(0, found.seen.find('\n'));
+  // The lines that make what was measured, from a program whose accesses are observed.
+  void add_lines(const StageInfo& stage, Finding& found) {
+    const EmulatedProgram& traced = traced_.get();
+    if (traced.program.empty()) return;
+    observer_.announce(stage.id + ": which lines make this");
+    Submission submission(traced.program);
+    submission.set_sources(SourceText(request_.sources));
+    std::vector<StageInfo> stages;
+    if (!submission.list_stages(stages)) {
+      found.seen += lines_of_product(submission, stage, *found.product);
     }
-    return told;
   }
 
   // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU does
@@ -296,7 +328,7 @@ class StageChecker {
                          " of " + std::to_string(plan.measured.size()));
       const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
       if (!outcome.finding) ++generality.right;
-      if (outcome.finding && outcome.finding->id == "E-timeout") ++timeouts;
+      if (outcome.finding && is_about_time(*outcome.finding)) ++timeouts;
       if (outcome.finding && generality.first_miss.empty()) generality.first_miss = test.name;
     }
     std::string text = "also right on " + std::to_string(generality.right) + " of " +
@@ -338,6 +370,7 @@ class StageChecker {
                                     GradedNetwork& network) {
     const Announce announce = [&](const std::string& what) {
       observer_.announce(stage.id + ": " + what);
+      let_others_take_times();
     };
     looked_closer_ = false;
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
@@ -369,12 +402,26 @@ class StageChecker {
       warn(stage, *leak);
     }
     network.load(announce);
+    if (auto found = run_network_alone(stage, batches, network, announce)) return found;
+    const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
+    std::optional<int> hidden_batch;  // of any size where every shape must be right
+    if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
+    return check_hidden_batches(submission_, stage, network, hidden_batch, *largest, seed,
+                                announce);
+  }
+
+  std::optional<Finding> run_network(const StageInfo& stage, const std::vector<int>& batches,
+                                     const GradedNetwork& network, const Announce& announce) {
     const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
       return time_layer(submission_, stage, layer, result);
     };
+    // A process that begins with this batch has taken the memory of no other.
+    submission_.restart();
+    int largest = 0;
     double seconds_per_image = 0.0;
     for (const int batch : batches) {
       if (auto late = time_is_up()) return late;
+      if (batch < std::exchange(largest, std::max(batch, largest))) submission_.restart();
       const Stopwatch watch;
       const Announce with_patience = [&](const std::string& what) {
         announce(what + patience_text(seconds_per_image * batch));
@@ -386,11 +433,7 @@ class StageChecker {
       observer_.run_ended(outcome.result);
       if (outcome.finding) return outcome.finding;
     }
-    const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
-    std::optional<int> hidden_batch;  // of any size where every shape must be right
-    if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
-    return check_hidden_batches(submission_, stage, network, hidden_batch, *largest, seed,
-                                announce);
+    return std::nullopt;
   }
 
   const CheckContext& context_;
@@ -398,6 +441,7 @@ class StageChecker {
   const GradeObserver& observer_;
   Submission& submission_;
   CheckResult& check_;
+  std::shared_lock<Machine> sharing_{context_.machine};
   std::shared_future<EmulatedProgram> traced_{};
   std::optional<Finding> refused_{};  ///< a warning that the instructor does not leave at that
   bool looked_closer_ = false;        ///< the last wrong case was explained by the emulated device

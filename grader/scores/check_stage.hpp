@@ -1,5 +1,8 @@
 #pragma once
 
+#include <omp.h>
+#include <pthread.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -14,6 +17,21 @@ namespace convlab::grader {
 /// For a whole check: far longer than honest work takes. Emulated, all stages of m4 take minutes.
 inline constexpr std::chrono::hours kMostTime{3};
 
+/// Checks of several stages share the machine, except while one of them takes times: it has the
+/// machine for itself. Whoever wants to take times comes before those who want to share.
+class Machine {
+ public:
+  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
+  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
+  void lock() { pthread_rwlock_wrlock(&lock_); }
+  void unlock() { pthread_rwlock_unlock(&lock_); }
+
+  const int processors = omp_get_max_threads();
+
+ private:
+  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+};
+
 /// What the checks of a program's stages share.
 struct CheckContext {
   const GradeRequest& request;
@@ -21,6 +39,7 @@ struct CheckContext {
   Submission& submission;
   CheckResult& check;  ///< gets cases, runs, findings and warnings
   std::chrono::steady_clock::time_point deadline;
+  Machine& machine;
 };
 
 /// Checks one stage with the requested rules and precision class. False if there is a finding.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <random>
 #include <set>
 #include <utility>
@@ -23,7 +24,6 @@
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
 #include "grader/scores/make_score.hpp"
-#include "grader/scores/ordered_reports.hpp"
 #include "grader/scores/speed_points.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -55,6 +55,36 @@ template <class Each>
 void append(std::vector<Each>& all, std::vector<Each>& more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
+
+/// Of the check of one stage beside others: what it reports waits until those before it have ended.
+/// Progress does not wait.
+class HeldReports {
+ public:
+  explicit HeldReports(const GradeObserver& to) : to_(to) {}
+
+  GradeObserver observer() {
+    return {.announce = to_.announce,
+            .cases_passed = held(to_.cases_passed),
+            .run_ended = held(to_.run_ended),
+            .found = held(to_.found),
+            .noted = held(to_.noted),
+            .warned = held(to_.warned)};
+  }
+  void tell() const {
+    for (const auto& each : reports_) each();
+  }
+
+ private:
+  template <class... Values>
+  std::function<void(Values...)> held(const std::function<void(Values...)>& tell) {
+    return [this, &tell](Values... values) {
+      reports_.push_back([&tell, values...] { tell(values...); });
+    };
+  }
+
+  const GradeObserver& to_;
+  std::vector<std::function<void()>> reports_;
+};
 
 class Grading {
  public:
@@ -94,23 +124,13 @@ class Grading {
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
     }
-    if (request_.score && keeps_promises()) score(*request_.score, stages, batches, network);
+    if (request_.score) score(*request_.score, stages, batches, network);
     return std::move(check_);
   }
 
  private:
   [[nodiscard]] bool is_emulated() const {
     return request_.device.value_or(submission_.device().device) == Device::kEmulated;
-  }
-
-  // Points need the box's promises; an instructor with another protection disables the mechanism by
-  // name.
-  bool keeps_promises() {
-    const std::vector<std::string> broken = broken_promises(submission_.isolation());
-    if (broken.empty()) return true;
-    check_.isolation +=
-        ". So there are no points: " + broken.front() + " docs/grading.md#threat-model says more.";
-    return false;
   }
 
   // Starts the program and reads its stages and its device; none if there is nothing to check.
@@ -158,10 +178,10 @@ class Grading {
   }
 
   // Where nothing is timed, as many stages are checked at the same time as there are processors
-  // (OMP_NUM_THREADS).
+  // (OMP_NUM_THREADS); on a GPU a few, of which one at a time takes times.
   bool check_all(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
                  std::uint64_t seed, GradedNetwork& network) {
-    const std::size_t threads = is_emulated() ? threads_for(stages.size(), batches) : 1;
+    const std::size_t threads = threads_for(stages.size(), batches);
     if (threads > 1) return check_together(stages, batches, seed, network, threads);
     bool good = true;
     for (const StageInfo& stage : stages) {
@@ -170,32 +190,51 @@ class Grading {
     return good;
   }
 
-  // Each needs memory for a batch: the arrays in both processes, and what a stage unrolls.
-  static std::size_t threads_for(std::size_t stages, const std::vector<int>& batches) {
+  // Each needs memory for a batch, on the host and on a GPU: the arrays in both processes, and what
+  // a stage unrolls.
+  std::size_t threads_for(std::size_t stages, const std::vector<int>& batches) {
     constexpr std::int64_t kBytesPerImage = std::int64_t{2} << 20;
     constexpr int kLeast = 500;
+    constexpr int kMostOnGpu = 4;
+    const Device device = submission_.device().device;
+    if (device == Device::kCpu) return 1;
+    const bool on_gpu = device == Device::kGpu;
     const int largest = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
-    const std::int64_t room = available_memory() / (kBytesPerImage * largest);
+    std::int64_t memory = available_memory();
+    if (on_gpu) memory = std::min(memory, submission_.device().measured.info.memory_bytes);
+    const std::int64_t room = memory / (kBytesPerImage * largest);
     const auto processors = static_cast<std::int64_t>(omp_get_max_threads());
+    const std::int64_t most = on_gpu ? std::min<std::int64_t>(processors, kMostOnGpu) : processors;
     return std::clamp<std::size_t>(
-        static_cast<std::size_t>(std::clamp<std::int64_t>(room, 1, processors)), 1, stages);
+        static_cast<std::size_t>(std::clamp<std::int64_t>(room, 1, most)), 1, stages);
   }
 
   bool check_together(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
                       std::uint64_t seed, GradedNetwork& network, std::size_t threads) {
     submission_.restart();  // it takes no memory meanwhile
-    OrderedReports reports(observer_, stages.size());
+    std::mutex telling;
+    GradeObserver one_by_one = observer_;
+    one_by_one.announce = [&](const std::string& what) {
+      const std::lock_guard lock(telling);
+      observer_.announce(what);
+    };
+    std::vector<HeldReports> reports(stages.size(), HeldReports(one_by_one));
+    std::vector<bool> ended(stages.size());
+    std::size_t next = 0;
     std::vector<CheckResult> results(stages.size());
+    const int share = std::max(1, omp_get_max_threads() / static_cast<int>(threads));
     in_threads(stages.size(), threads, [&](std::size_t i) {
-      omp_set_num_threads(1);  // for this thread alone: the other processors have work of their own
-      const GradeObserver observer = reports.observer_of(i);
+      omp_set_num_threads(share);  // for this thread alone: the other processors have other work
+      const GradeObserver observer = reports[i].observer();
       Submission submission(request_.program, request_.time_limit);
       submission.set_sources(submission_.sources());
       submission.set_device(submission_.device());
       results[i].result.verdict = Verdict::kPassed;
-      check_stage({request_, observer, submission, results[i], context_.deadline}, stages[i],
-                  batches, seed, network);
-      reports.end(i);
+      check_stage({request_, observer, submission, results[i], context_.deadline, machine_},
+                  stages[i], batches, seed, network);
+      const std::lock_guard lock(telling);
+      ended[i] = true;
+      for (; next < ended.size() && ended[next]; ++next) reports[next].tell();
     });
     bool good = true;
     for (CheckResult& each : results) {
@@ -339,8 +378,10 @@ class Grading {
   Submission submission_;
   CheckResult check_;
   std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
-  CheckContext context_{request_, observer_, submission_, check_,
-                        std::chrono::steady_clock::now() + kMostTime};
+  Machine machine_;
+  CheckContext context_{
+      request_, observer_, submission_, check_, std::chrono::steady_clock::now() + kMostTime,
+      machine_};
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "common/base/words.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -127,9 +126,9 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     for (std::string place; std::getline(each, place, ',');) places.insert(place);
     const bool is_worse = call.race->race->scope != RaceScope::kWarp;
     if (found && (!is_worse || found->is_between_warps)) continue;
-    const FaultWords words = words_of(*call.race, test.shape, sources);
+    const FaultMessage message = message_of(*call.race, test.shape, sources);
     const RaceFacts& race = *call.race->race;
-    found = Race{.finding = finding(words, "In case '" + test.name + "': "),
+    found = Race{.finding = finding(message, "In case '" + test.name + "': "),
                  .is_between_warps = is_worse,
                  .stores_twice = race.first.writes && race.second.writes && !race.updates,
                  .program = traced.program};
@@ -205,61 +204,6 @@ std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& so
   return found;
 }
 
-namespace {
-
-// "sum" of "float sum = 0.0f;"; empty for another line.
-std::string declared_variable(const std::string& line) {
-  static const std::set<std::string> types = {"float", "double", "int", "auto"};
-  const std::string type = word_at(line, 0);
-  const auto begin = after_spaces(line, type.size());
-  const std::string name = word_at(line, begin);
-  const auto behind = after_spaces(line, begin + name.size());
-  if (!types.contains(type) || line.find(';', behind) == std::string::npos) return {};
-  return line[behind] == ';' || line[behind] == '=' ? name : std::string();
-}
-
-// Whether the line has "name = …", "name += …", "name -= …" or "name *= …".
-bool changes(const std::string& line, const std::string& name) {
-  for (auto at = find_word(line, name); at != std::string::npos;
-       at = find_word(line, name, at + name.size())) {
-    const std::string behind = line.substr(after_spaces(line, at + name.size()), 3);
-    const std::size_t sign = behind.find_first_not_of("+-*") == 1 ? 1 : 0;
-    if (behind.size() > sign + 1 && behind[sign] == '=' && behind[sign + 1] != '=') return true;
-  }
-  return false;
-}
-
-// The lines that declare a variable before a parallel loop and change it inside. Nothing if there
-// are no such lines.
-std::optional<Finding> name_shared_variable(const SourceText& sources, const std::string& seen) {
-  constexpr int kNear = 40;
-  for (const auto& pragma : sources.lines_with({"#pragma", "omp", "parallel"})) {
-    const std::string clauses = sources.line(pragma.file, pragma.line);
-    for (int before = std::max(1, pragma.line - kNear); before < pragma.line; ++before) {
-      const std::string line = sources.line(pragma.file, before);
-      const std::string name = declared_variable(line);
-      if (name.empty() || find_word(clauses, name) != std::string::npos) continue;
-      for (int inside = pragma.line + 1; inside < pragma.line + kNear; ++inside) {
-        if (!changes(sources.line(pragma.file, inside), name)) continue;
-        Finding found = finding("E-race", seen + sources.quote(pragma.file, before) +
-                                              sources.quote(pragma.file, pragma.line) +
-                                              sources.quote(pragma.file, inside));
-        found.cause = "`" + name +
-                      "` is declared before the parallel loop, so all threads share it: "
-                      "each changes it while the others add up.";
-        found.next =
-            "Declare it inside the loop, where each output begins, so that each thread has "
-            "its own; for one sum of all threads write reduction(+ : " +
-            name + ").";
-        return found;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
                                         const SourceText& sources, const StageInfo& stage,
                                         std::uint64_t seed) {
@@ -273,21 +217,28 @@ std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
   fill_random(test, seed, submission.prepare(test.shape, Placement::kAligned));
   const Call call = submission.run(stage.id);
   if (!call.race) return std::nullopt;
-  const FaultWords words = words_of(*call.race, test.shape, sources);
-  auto named = name_shared_variable(sources, "In case '" + test.name + "': " + words.seen +
-                                                 "\nIts declaration, the loop and the change:");
-  return named ? named : finding(words, "In case '" + test.name + "': ");
+  return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
+}
+
+Finding cause_of(const Finding& found, const Race& race) {
+  static const std::set<std::string> kept = {"E-barrier", "E-warp", "E-misaligned"};
+  static const std::set<std::string> guessed = {"E-wrong",  "E-race", "E-blocks", "E-maps",
+                                                "E-images", "E-nan",  "E-index",  "E-terms"};
+  if (kept.contains(found.id)) return found;
+  if (race.stores_twice && !guessed.contains(found.id)) return found;
+  Finding told = race.finding;
+  if (found.id != "E-race") {
+    told.seen += "\nThe check saw: " + found.seen.substr(0, found.seen.find('\n'));
+  }
+  return told;
 }
 
 bool may_be_luck(const Finding& finding) {
-  static const std::set<std::string> certain = {"E-build",          "E-not-implemented",
-                                                "E-no-stage",       "E-library",
-                                                "E-exit",           "E-launch",
-                                                "E-empty-grid",     "E-no-kernel",
-                                                "E-timeout",        "E-timed-phase-empty",
-                                                "E-memory",         "E-null",
-                                                "E-forbidden",      "E-flood",
-                                                "E-device-pointer", "E-cuda-call"};
+  static const std::set<std::string> certain = {
+      "E-build",          "E-not-implemented", "E-no-stage",  "E-library",   "E-exit",
+      "E-launch",         "E-empty-grid",      "E-no-kernel", "E-timeout",   "E-timed-phase-empty",
+      "E-slow",           "E-memory",          "E-null",      "E-forbidden", "E-flood",
+      "E-device-pointer", "E-cuda-call"};
   return !certain.contains(finding.id) && !is_explained(finding);
 }
 

@@ -82,6 +82,11 @@ std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
                                         const SourceText& sources, const StageInfo& stage,
                                         std::uint64_t seed);
 
+/// What to tell of a finding and a race. A barrier that not all threads reach is the cause of what
+/// it does not order. A wrong index may lead two threads to one element; what says more about it
+/// stays.
+Finding cause_of(const Finding& found, const Race& race);
+
 /// Whether the order of lanes or neighbouring memory can cause this finding.
 bool may_be_luck(const Finding& finding);
 

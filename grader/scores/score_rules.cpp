@@ -68,12 +68,18 @@ int read_int(const json& object, const char* key, int low, int high) {
   return static_cast<int>(read_number(object, key, low, high));
 }
 
-std::vector<CurvePoint> read_curve(const json& object) {
-  if (!object.contains("curve") || !object.at("curve").is_array() || object.at("curve").empty()) {
-    throw RuleProblem{"needs a 'curve': a list of {\"speed\": …, \"share\": …}"};
+// A list that has something in it. @param needed  completes "needs"
+const json& read_list(const json& object, const char* key, const std::string& needed) {
+  if (!object.contains(key) || !object.at(key).is_array() || object.at(key).empty()) {
+    throw RuleProblem{"needs " + needed};
   }
+  return object.at(key);
+}
+
+std::vector<CurvePoint> read_curve(const json& object) {
   std::vector<CurvePoint> curve;
-  for (const json& point : object.at("curve")) {
+  for (const json& point :
+       read_list(object, "curve", "a 'curve': a list of {\"speed\": …, \"share\": …}")) {
     check_keys(point, {"speed", "share"});
     const double speed = read_number(point, "speed", 0.0, kMostSpeed);
     if (speed == 0.0) throw RuleProblem{"has a curve with speed 0, which no program has"};
@@ -89,12 +95,9 @@ std::vector<CurvePoint> read_curve(const json& object) {
 }
 
 std::vector<CounterLimit> read_limits(const json& object) {
-  if (!object.contains("limits") || !object.at("limits").is_array() ||
-      object.at("limits").empty()) {
-    throw RuleProblem{"needs 'limits': a list of {\"counter\": …, \"at_most\": …}"};
-  }
   std::vector<CounterLimit> limits;
-  for (const json& each : object.at("limits")) {
+  for (const json& each :
+       read_list(object, "limits", "'limits': a list of {\"counter\": …, \"at_most\": …}")) {
     check_keys(each, {"counter", "at_most", "at_least"});
     CounterLimit limit{.counter = read_text_field(each, "counter")};
     if (find_counter(limit.counter) == nullptr) {
@@ -103,14 +106,13 @@ std::vector<CounterLimit> read_limits(const json& object) {
         known += (known.empty() ? "" : ", ") + std::string(counter.id);
       throw RuleProblem{"names the counter '" + limit.counter + "'; known are " + known};
     }
-    if (each.contains("at_most") == each.contains("at_least")) {
+    const bool has_most = each.contains("at_most");
+    if (has_most == each.contains("at_least")) {
       throw RuleProblem{"needs either 'at_most' or 'at_least' for the counter '" + limit.counter +
                         "'"};
     }
-    if (each.contains("at_most")) limit.at_most = read_number(each, "at_most", 0.0, kMostCounter);
-    if (each.contains("at_least")) {
-      limit.at_least = read_number(each, "at_least", 0.0, kMostCounter);
-    }
+    (has_most ? limit.at_most : limit.at_least) =
+        read_number(each, has_most ? "at_most" : "at_least", 0.0, kMostCounter);
     limits.push_back(std::move(limit));
   }
   return limits;
@@ -138,11 +140,11 @@ ScoreRule read_rule(const json& object) {
     rule.batch = read_int(object, "batch", 1, kMaxBatch);
   }
   if (rule.what == ScoreRule::What::kSpeed) {
-    keys.insert({"reference", "curve", "near_floor"});
+    keys.insert({"reference", "curve", "near_bound"});
     rule.reference = read_text_field(object, "reference");
     rule.curve = read_curve(object);
-    if (object.contains("near_floor")) {
-      rule.near_floor = read_number(object, "near_floor", 0.0, 1.0);
+    if (object.contains("near_bound")) {
+      rule.near_bound = read_number(object, "near_bound", 0.0, 1.0);
     }
   }
   if (rule.what == ScoreRule::What::kCounters) {
@@ -158,12 +160,8 @@ ScoreRule read_rule(const json& object) {
 ScoreChoice read_choice(const json& object, const std::vector<ScoreRule>& items) {
   check_keys(object, {"points", "stages"});
   ScoreChoice choice{.most = read_number(object, "points", 0.0, kMostPoints), .stages = {}};
-  if (!object.contains("stages") || !object.at("stages").is_array() ||
-      object.at("stages").empty()) {
-    throw RuleProblem{"needs a list of 'stages' in 'best_of'"};
-  }
   double sum = 0.0;
-  for (const json& stage : object.at("stages")) {
+  for (const json& stage : read_list(object, "stages", "a list of 'stages' in 'best_of'")) {
     if (!stage.is_string()) throw RuleProblem{"has a stage in 'best_of' that is no text"};
     choice.stages.push_back(stage.get<std::string>());
     double points = 0.0;
@@ -192,11 +190,8 @@ ScoreRules read_rules(const json& object) {
                    .tolerance = read_number(object, "tolerance", 0.0, kMostPoints),
                    .items = {},
                    .choice = {}};
-  if (!object.contains("items") || !object.at("items").is_array() || object.at("items").empty()) {
-    throw RuleProblem{"needs a list of 'items'"};
-  }
   std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
-  for (const json& item : object.at("items")) {
+  for (const json& item : read_list(object, "items", "a list of 'items'")) {
     const std::string place = "item " + std::to_string(rules.items.size() + 1) + " ";
     try {
       rules.items.push_back(read_rule(item));

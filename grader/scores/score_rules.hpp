@@ -46,7 +46,7 @@ struct ScoreRule {
   int batch = 0;
   std::string reference{};          ///< stage of the reference solution
   std::vector<CurvePoint> curve{};  ///< ascending
-  double near_floor = 0.0;  ///< all points from this share of the physical floor on; 0: never
+  double near_bound = 0.0;  ///< all points from this share of the physical bound on; 0: never
   std::vector<CounterLimit> limits{};  ///< of counters
 };
 

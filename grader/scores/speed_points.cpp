@@ -8,8 +8,8 @@ namespace convlab::grader {
 namespace {
 
 double share_of(const SpeedMeasure& measure, const ScoreRule& rule, double speed) {
-  const bool is_near = measure.floor_ms && rule.near_floor > 0.0 &&
-                       *measure.floor_ms >= rule.near_floor * sum_of_medians(measure.yours_ms);
+  const bool is_near = measure.bound_ms && rule.near_bound > 0.0 &&
+                       *measure.bound_ms >= rule.near_bound * sum_of_medians(measure.yours_ms);
   return is_near ? 1.0 : share_at(rule.curve, speed);
 }
 

@@ -22,7 +22,7 @@ struct SpeedPoints {
   bool no_measure = false;  ///< the bounds are so far apart that the speed says nothing
 };
 
-/// By the curve, or all points near the floor. Noise costs no points, within kWidestBounds and up
+/// By the curve, or all points near the bound. Noise costs no points, within kWidestBounds and up
 /// to the speed of the fastest calls. If the bounds are wider, the lower one counts, and a person
 /// must look.
 SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);

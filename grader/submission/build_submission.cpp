@@ -75,6 +75,18 @@ std::string log_of(const fs::path& folder) {
   return fs::exists(log) ? printable(read_text(log)) + "\n" : "";
 }
 
+// Adds the files of a folder, but not its tests and benchmarks: they hold whole convolutions.
+void add_room(const fs::path& folder, std::vector<fs::path>& readable) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (!entry.is_directory()) {
+      readable.push_back(entry.path());
+    } else if (!name.starts_with("test") && name != "benchmarks") {
+      add_room(entry.path(), readable);
+    }
+  }
+}
+
 /// Runs steps of build_custom_submission.sh in a sandbox.
 class Compiler {
  public:
@@ -89,7 +101,7 @@ class Compiler {
                                       target_.build / "custom_submission"};
     for (const char* room :
          {"base", "custom_submission", "device", "emulation", "stage", "timing"}) {
-      readable.push_back(course_ / "common" / room);
+      add_room(course_ / "common" / room, readable);
     }
     return step(compile_command(target_, file, folder_), readable);
   }
@@ -104,7 +116,7 @@ class Compiler {
  private:
   std::optional<BuildProblem> step(const std::vector<std::string>& words,
                                    const std::vector<fs::path>& readable) const {
-    ChildProcess::Options options{.policy = {.box = Box::kCompiler,
+    ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
                                              .readable = readable,
                                              .secret = course_,
                                              .cpu_seconds = 150,
@@ -158,23 +170,24 @@ void require_working_machine(const CustomSubmissionTarget& target, const fs::pat
   if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
     blame_machine(folder, fault);
   }
-  std::string missing = missing_tool(target.build, to_string(target.device));
-  if (missing.empty()) {
-    const fs::path alone = folder / "machine";
-    const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
-    write_atomically(empty, "\n");
-    const Compiler compiler(target, alone);
-    auto problem = compiler.compile(empty);
-    if (!problem) problem = compiler.link(false);
-    if (!problem) return;
-    if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
-      blame_machine(folder, fault);
-    }
-    missing = problem->message;
+  if (const auto missing = missing_tool(target.build, to_string(target.device)); !missing.empty()) {
+    throw EnvironmentError("The compiler that this build was configured with is gone (" + missing +
+                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                           "looks for it again.");
   }
-  throw EnvironmentError("The compiler that this build was configured with is gone (" + missing +
-                         "); common/setup/lab setup installs one, cmake --preset lab --fresh "
-                         "looks for it again.");
+  const fs::path alone = folder / "machine";
+  const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
+  write_atomically(empty, "\n");
+  const Compiler compiler(target, alone);
+  auto problem = compiler.compile(empty);
+  if (!problem) problem = compiler.link(false);
+  if (!problem) return;
+  if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
+    blame_machine(folder, fault);
+  }
+  throw EnvironmentError("Not even an empty file can be built here (" + problem->message +
+                         "). Does another build change this folder, or is the memory used up? "
+                         "If not: cmake --build --preset lab, then run this again.");
 }
 
 // Includes the folders. Files made from it get longer names, and a name may not exceed 255 bytes.
@@ -253,6 +266,12 @@ struct Compiled {
   std::optional<BuildProblem> problem{};
 };
 
+/// What all files of a submission may take together.
+struct Allowed {
+  std::atomic<std::uintmax_t> bytes = 0;  ///< of objects and symbols, so far
+  std::chrono::steady_clock::time_point deadline{};
+};
+
 // Counts what was compiled into a folder; a problem if it is too much.
 std::optional<BuildProblem> too_large(const fs::path& folder, std::atomic<std::uintmax_t>& bytes) {
   const std::uintmax_t own = fs::file_size(folder / "source.o") + fs::file_size(folder / "symbols");
@@ -263,21 +282,25 @@ std::optional<BuildProblem> too_large(const fs::path& folder, std::atomic<std::u
 }
 
 // Object files are kept, so that a change of one file among ten compiles only one.
-/// @param bytes  of the objects and symbols of the submission so far
 Compiled compile(const Text& source, const std::vector<Text>& headers,
-                 const CustomSubmissionTarget& target, std::atomic<std::uintmax_t>& bytes) {
+                 const CustomSubmissionTarget& target, Allowed& allowed) {
   const std::string all = joined({source}) + joined(headers);
   Compiled compiled{.folder = folder_for(target, source.name, "object", all)};
   const fs::path kept = compiled.folder / "all-texts";
   keep_folder(compiled.folder);
   const bool is_kept = fs::exists(kept) && read_text(kept) == all;
-  if (!is_kept) {
+  if (!is_kept && std::chrono::steady_clock::now() > allowed.deadline) {
+    compiled.problem = BuildProblem{.kind = Kind::kTakesTooLong,
+                                    .message =
+                                        "its turn did not come in the time that all files "
+                                        "have together"};
+  } else if (!is_kept) {
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
       write_all(scratch / kFiles, headers);
       write_all(scratch / kFiles, {source});
       const Compiler compiler(target, scratch);
       compiled.problem = compiler.compile(scratch / kFiles / source.name);
-      if (!compiled.problem) compiled.problem = too_large(scratch, bytes);
+      if (!compiled.problem) compiled.problem = too_large(scratch, allowed.bytes);
       if (!compiled.problem) {
         remove_all_but(scratch, {"source.o", "symbols", "compiler.log"});
         write_atomically(scratch / "all-texts", all);
@@ -290,7 +313,7 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
       }
     });
   }
-  if (!compiled.problem && is_kept) compiled.problem = too_large(compiled.folder, bytes);
+  if (!compiled.problem && is_kept) compiled.problem = too_large(compiled.folder, allowed.bytes);
   if (!compiled.problem) {
     compiled.symbols = read_text(compiled.folder / "symbols");
     if (auto symbol = find_symbol_problem(compiled.symbols, target.libraries)) {
@@ -309,11 +332,12 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
 
 // As many at a time as there are processors.
 std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>& headers,
-                                  const CustomSubmissionTarget& target) {
+                                  const CustomSubmissionTarget& target,
+                                  std::chrono::seconds patience) {
   std::vector<Compiled> compiled(sources.texts.size());
-  std::atomic<std::uintmax_t> bytes = 0;
+  Allowed allowed{.deadline = std::chrono::steady_clock::now() + patience};
   in_threads(compiled.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
-    compiled[i] = compile(sources.texts[i], headers, target, bytes);
+    compiled[i] = compile(sources.texts[i], headers, target, allowed);
   });
   return compiled;
 }
@@ -368,7 +392,8 @@ std::string lines_of_warnings(const std::string& printed) {
 }
 
 BuiltSubmission build_submission(const SubmittedSources& submitted,
-                                 const CustomSubmissionTarget& target) {
+                                 const CustomSubmissionTarget& target,
+                                 std::chrono::seconds patience) {
   if (!fs::exists(target.build / "custom_submission" /
                   (std::string(to_string(target.device)) + ".link"))) {
     throw EnvironmentError("This build has not recorded how it compiles for " +
@@ -383,7 +408,7 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
     built.problem = BuildProblem{.kind = Kind::kRefused, .message = each->refused};
     return built;
   }
-  const std::vector<Compiled> compiled = compile_all(sources, headers.texts, target);
+  const std::vector<Compiled> compiled = compile_all(sources, headers.texts, target, patience);
   std::string printed;
   for (const Compiled& each : compiled) printed += log_of(each.folder);
   built.warnings = lines_of_warnings(printed);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -50,9 +51,11 @@ std::string lines_of_warnings(const std::string& printed);
 /// compiles each source in isolation, checks its symbols and makes its functions local, so that
 /// they cannot replace the grader's or those of another source. Does not compile the same text
 /// twice. Refuses links that lead out of the folder and sources of more than a few megabytes.
+/// @param patience  for all sources together; those whose turn comes later are not compiled
 /// @throws UsageError if there is no such file
 /// @throws EnvironmentError if the build folder cannot be written, or lacks the commands
 BuiltSubmission build_submission(const SubmittedSources& submitted,
-                                 const CustomSubmissionTarget& target);
+                                 const CustomSubmissionTarget& target,
+                                 std::chrono::seconds patience = std::chrono::minutes(30));
 
 }  // namespace convlab::grader

@@ -7,8 +7,8 @@
 namespace convlab::grader {
 
 /// The machine's fault after a failed build in `folder`, "No space left on device". It asks the
-/// machine: it writes a file and checks the free space. The compiler's output is no evidence,
-/// because a source can make it print anything.
+/// machine: it writes 16 MB. The compiler's output is no evidence, because a source can make it
+/// print anything.
 /// @return empty if files can be written
 std::string fault_of_storage(const std::filesystem::path& folder);
 
@@ -22,5 +22,10 @@ std::string missing_tool(const std::filesystem::path& build, const std::string& 
 /// folders, which are always readable.
 std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
                                                 const std::string& device);
+
+/// How many times slower this machine is than the one for which the time limits were chosen, at
+/// least 1: the time of a million loads, additions and stores. Processor time, and the best of
+/// five, because whatever else runs must not matter.
+double slowness();
 
 }  // namespace convlab::grader

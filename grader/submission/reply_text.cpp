@@ -10,61 +10,6 @@
 
 namespace convlab::grader {
 
-namespace {
-
-void make_printable(FaultRecord& fault) {
-  for (std::string* text :
-       {&fault.text, &fault.kernel, &fault.file, &fault.allocated_at, &fault.array, &fault.call,
-        &fault.memory.variable, &fault.memory.allocated_at}) {
-    *text = printable_line(*text);
-  }
-  for (FaultWait& wait : fault.waiting) wait.call = printable_line(wait.call);
-  if (!fault.race) return;
-  RaceFacts& race = *fault.race;
-  for (std::string* text :
-       {&race.first.file, &race.second.file, &race.between, &race.meeting_places}) {
-    *text = printable_line(*text);
-  }
-}
-
-}  // namespace
-
-void make_printable(ServeReply& reply) {
-  reply.message = printable_line(reply.message);
-  reply.no_gpu = printable_line(reply.no_gpu);
-  for (StageInfo& stage : reply.stages) {
-    stage.id = printable_line(stage.id);
-    stage.title = printable_line(stage.title);
-    stage.baseline = printable_line(stage.baseline);
-    stage.only_for = printable_line(stage.only_for);
-  }
-  if (reply.fault) make_printable(*reply.fault);
-  if (reply.race) make_printable(*reply.race);
-  for (DeviceLaunch& launch : reply.notes.launches) {
-    launch.kernel = printable_line(launch.kernel);
-    launch.file = printable_line(launch.file);
-  }
-  if (reply.notes.poisoned) {
-    PoisonedOutput& poisoned = *reply.notes.poisoned;
-    for (std::string* text :
-         {&poisoned.kernel, &poisoned.memory.variable, &poisoned.memory.allocated_at}) {
-      *text = printable_line(*text);
-    }
-  }
-  for (std::string* text : {&reply.steps.kernel, &reply.steps.file}) *text = printable_line(*text);
-  for (StepPlace& place : reply.steps.places) {
-    for (std::string* text : {&place.file, &place.call}) *text = printable_line(*text);
-  }
-  for (StepArray& array : reply.steps.arrays) {
-    for (std::string* text : {&array.space, &array.memory.variable, &array.memory.allocated_at}) {
-      *text = printable_line(*text);
-    }
-  }
-  if (!reply.measured) return;
-  DeviceInfo& info = reply.measured->info;
-  for (std::string* text : {&info.name, &info.driver, &info.runtime}) *text = printable_line(*text);
-}
-
 bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply) {
   if (reply.steps_bytes == 0) return true;
   if (reply.steps_bytes < 0 || reply.steps_bytes > kMostStepBytes) return false;
@@ -87,8 +32,8 @@ void find_line(unsigned long long code, const std::filesystem::path& program,
   std::ostringstream address;
   address << "0x" << std::hex << code;
   // The program and its debug information are untrusted. The debug information may mislead its
-  // reader or fill its memory, so it is read in a box, too.
-  const ChildProcess::Options options{.policy = {.box = Box::kCompiler,
+  // reader or fill its memory, so it is read in a sandbox, too.
+  const ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
                                                  .readable = {program},
                                                  .secret = secret,
                                                  .cpu_seconds = 5,

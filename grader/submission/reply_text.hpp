@@ -8,10 +8,6 @@
 
 namespace convlab::grader {
 
-/// Replaces the control characters in every text of a reply: no text of a submission reaches a
-/// terminal or a file unchanged.
-void make_printable(ServeReply& reply);
-
 /// Receives the steps that a reply announces.
 /// @return false if the program sends something else
 bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply);

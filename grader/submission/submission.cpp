@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
+#include "grader/submission/machine_faults.hpp"
 #include "grader/submission/reply_text.hpp"
 
 namespace convlab::grader {
@@ -37,30 +39,30 @@ std::uint64_t fresh_token() {
 }
 
 // The policy that the builder stored; among the milestones only the first has no device.
-Box box_for(const std::filesystem::path& program) {
+SandboxKind sandbox_kind_for(const std::filesystem::path& program) {
   std::ifstream stream(program.parent_path() / kDeviceFile);
   std::string device;
   if (stream >> device) {
-    return device == to_string(Device::kCpu)        ? Box::kCpu
-           : device == to_string(Device::kEmulated) ? Box::kEmulated
-                                                    : Box::kGpu;
+    return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
+           : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
+                                                    : SandboxKind::kGpu;
   }
-  return program.filename().string().starts_with("m1") ? Box::kCpu : Box::kGpu;
+  return program.filename().string().starts_with("m1") ? SandboxKind::kCpu : SandboxKind::kGpu;
 }
 
 // Only the workbook's own programs emulate where no GPU answers.
 bool needs_gpu(const std::filesystem::path& program) {
-  return box_for(program) == Box::kGpu &&
+  return sandbox_kind_for(program) == SandboxKind::kGpu &&
          std::filesystem::exists(program.parent_path() / kDeviceFile);
 }
 
 // A CPU program that claims to have a GPU would report its own times, and a GPU program that claims
 // to have none would not need kernels.
-bool may_run_on(Box box, Device device) {
-  switch (box) {
-    case Box::kCpu:
+bool may_run_on(SandboxKind kind, Device device) {
+  switch (kind) {
+    case SandboxKind::kCpu:
       return device == Device::kCpu;
-    case Box::kEmulated:
+    case SandboxKind::kEmulated:
       return device == Device::kEmulated;
     default:
       return device != Device::kCpu;
@@ -99,7 +101,7 @@ void refuse_silent_emulation(const SubmissionDevice& device) {
       "This machine has a GPU, but it does not answer the isolated program, which says: " +
       device.no_gpu +
       " So nothing was checked. build/bin/grader doctor shows what isolates it; "
-      "CONVLAB_ISOLATION_WITHOUT=files (or calls, proc, namespaces) disables a mechanism; with "
+      "CONVLAB_ISOLATION_WITHOUT=calls (or namespaces) disables a mechanism; with "
       "CUDA_VISIBLE_DEVICES=-1 the check emulates a GPU.");
 }
 
@@ -189,8 +191,8 @@ milliseconds Submission::time_limit() const {
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
-  const milliseconds usual(least + shape_.multiply_adds() / kSlowestPerMillisecond);
-  return is_traced() ? usual * kTracedSlower : usual;
+  const auto usual = static_cast<double>(least + shape_.multiply_adds() / kSlowestPerMillisecond);
+  return milliseconds(std::llround(usual * slowness() * (is_traced() ? kTracedSlower : 1)));
 }
 
 // At most a third of the limit of the whole call, so that the program can report where it was, even
@@ -202,7 +204,7 @@ double Submission::kernel_limit_s() const {
   const double least = device_.device == Device::kCpu ? 2.0 : 4.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
-  const double usual = least + work / kPerSecond;
+  const double usual = (least + work / kPerSecond) * slowness();
   return std::min(part * call_s, is_traced() ? usual * kTracedSlower : usual);
 }
 
@@ -216,6 +218,10 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   const auto since = [](Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
+  // The phases in which it pauses depend on the device.
+  if (std::vector<StageInfo> stages; !knows_device_) {
+    if (auto failure = list_stages(stages)) return {.failure = std::move(failure)};
+  }
   const bool on_cpu = device_.device == Device::kCpu;
   Clock::time_point start;
   double empty_ms = 0.0;
@@ -294,13 +300,15 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   request.output_offset = output_.offset;
   request.kernel_limit_s = kernel_limit_s();
   request.withheld = withheld();
+  if (!repeats_tokens_) token_key_ = fresh_token();
+  request.token_key = token_key_;
   request.calls = convolve_calls_;
   ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;
   call.failure = ask(request, time_limit(), reply, pauses, on_pause);
   if (call.failure && call.failure->fault) {
-    call.failure->words = words_of(*call.failure->fault, shape_, sources_);
+    call.failure->told = message_of(*call.failure->fault, shape_, sources_);
   }
   call.round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -328,8 +336,9 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     }
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
-        ChildProcess::Options{.policy = {.box = box_for(program_), .secret = course_folder()},
-                              .environment = environment});
+        ChildProcess::Options{
+            .policy = {.kind = sandbox_kind_for(program_), .secret = course_folder()},
+            .environment = environment});
     known_segments_ = 0;
   }
   const bool stood_still = !watches_ || process_->stands_still();
@@ -380,7 +389,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
               paused_times < (request.steps ? pauses : std::min(pauses, 2)))) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
-             !may_run_on(box_for(program_), decoded->device)) {
+             !may_run_on(sandbox_kind_for(program_), decoded->device)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!receive_steps(*process_, limit, *decoded)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
@@ -390,7 +399,6 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kWorksOn};
   } else {
     reply = std::move(*decoded);
-    make_printable(reply);
     // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
     if (reply.device == Device::kEmulated &&
@@ -402,6 +410,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     }
     device_.device = reply.device;
     device_.no_gpu = reply.no_gpu;
+    knows_device_ = true;
     if (reply.measured) device_.measured = *reply.measured;
     switch (reply.status) {
       case ServeStatus::kDone:
@@ -471,13 +480,14 @@ ProcessUsage Submission::usage() const {
   return process_ ? process_->usage() : ProcessUsage{};
 }
 
-std::pair<Ending, std::string> run_boxed(const std::filesystem::path& program,
-                                         const std::vector<std::string>& arguments,
-                                         milliseconds limit) {
+std::pair<Ending, std::string> run_sandboxed(const std::filesystem::path& program,
+                                             const std::vector<std::string>& arguments,
+                                             milliseconds limit) {
   constexpr std::size_t kKeptOutput = std::size_t{256} << 10;
-  ChildProcess::Options options{
-      .policy = {.box = box_for(program), .readable = dataset_folders(), .secret = course_folder()},
-      .kept_output = kKeptOutput};
+  ChildProcess::Options options{.policy = {.kind = sandbox_kind_for(program),
+                                           .readable = dataset_folders(),
+                                           .secret = course_folder()},
+                                .kept_output = kKeptOutput};
   options.policy.readable.push_back(network_folder());
   for (const char* name : {"CONVLAB_DATA", "CONVLAB_HOME"}) {
     if (const char* value = std::getenv(name)) {

@@ -12,7 +12,7 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/result/result.hpp"
-#include "common/serve/fault_words.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 #include "grader/submission/shared_segment.hpp"
@@ -21,7 +21,7 @@
 namespace convlab::grader {
 
 /// A file beside a program that was built from a custom submission: "cpu", "emulated" or "gpu",
-/// which determines its box, and what the file implements.
+/// which determines its sandbox, and what the file implements.
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.
@@ -45,7 +45,7 @@ struct Failure {
   double limit_s = 0.0;                ///< of a timeout
   std::string message{};               ///< of kNotImplemented and kRefused
   std::optional<FaultRecord> fault{};  ///< what the program's signal handler reported
-  FaultWords words{};                  ///< the same for a person, without an id if nothing is known
+  FaultMessage told{};                 ///< the same for a person, without an id if nothing is known
   std::string printed{};               ///< the end of what the program printed
 };
 
@@ -113,9 +113,9 @@ class Submission {
   /// lets the stage write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
-  /// The same on the grader's clock. When prolog has returned, everything in the box is stopped and
-  /// `exchange` puts other numbers into the input array and into its copies in the device's memory.
-  /// So the work of prolog belongs to another input, whatever times the program reports.
+  /// The same on the grader's clock. When prolog has returned, everything in the sandbox is stopped
+  /// and `exchange` puts other numbers into the input array and into its copies in the device's
+  /// memory. So the work of prolog belongs to another input, whatever times the program reports.
   Call run_timed(const std::string& stage, const std::function<void()>& exchange);
 
   /// The same with pauses after prolog and after convolve, in which `pause` may change the input;
@@ -125,6 +125,8 @@ class Submission {
   /// What an emulated device withholds from the host in the calls from now on; at first both
   /// arrays.
   void set_withheld(Withheld withheld) { withheld_ = withheld; }
+  /// Whether the calls from now on draw the tokens of the last one again.
+  void repeat_tokens(bool repeats) { repeats_tokens_ = repeats; }
 
   /// How often an emulated device runs convolve in each of the runs from now on.
   void set_convolve_calls(int calls) { convolve_calls_ = calls; }
@@ -143,8 +145,11 @@ class Submission {
   /// comparison. This lets it continue until the next call.
   void thaw();
 
-  /// Processor time of all threads of its box so far; negative if unknown.
+  /// Processor time of all threads of its sandbox so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+
+  /// Of one convolution of the arrays that were prepared.
+  [[nodiscard]] std::chrono::milliseconds time_limit() const;
 
   /// How long its threads have waited for a processor so far; it grows only on a busy machine.
   [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
@@ -152,7 +157,7 @@ class Submission {
   /// Whether one of its threads computes, or waits for a processor.
   [[nodiscard]] bool is_busy() const;
 
-  /// Whether nothing in its box has computed since the last call.
+  /// Whether nothing in its sandbox has computed since the last call.
   [[nodiscard]] bool stands_still() const;
 
   /// The program's source files; findings quote their lines and names.
@@ -173,7 +178,10 @@ class Submission {
 
   /// Known after its first answer, or from another Submission of the same program.
   [[nodiscard]] const SubmissionDevice& device() const { return device_; }
-  void set_device(SubmissionDevice device) { device_ = std::move(device); }
+  void set_device(SubmissionDevice device) {
+    device_ = std::move(device);
+    knows_device_ = true;
+  }
 
   /// Which mechanisms isolate it; known after its first answer.
   [[nodiscard]] const Isolation& isolation() const { return isolation_; }
@@ -197,7 +205,6 @@ class Submission {
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] bool is_traced() const;
-  [[nodiscard]] std::chrono::milliseconds time_limit() const;
   [[nodiscard]] double kernel_limit_s() const;
 
   /// The grader's answer to a program that has paused.
@@ -211,6 +218,7 @@ class Submission {
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   SubmissionDevice device_;
+  bool knows_device_ = false;
   Isolation isolation_;
   std::vector<std::string> environment_;
   std::vector<std::string> lasting_environment_;
@@ -219,6 +227,8 @@ class Submission {
   int convolve_calls_ = 1;
   bool exchanges_ = true;
   Withheld withheld_ = Withheld::kBoth;
+  bool repeats_tokens_ = false;
+  std::uint64_t token_key_ = 0;
   ConvShape shape_;
   Region input_;
   Region weights_;
@@ -229,10 +239,10 @@ class Submission {
 };
 
 /// Runs a milestone's program to its end as its author would at a terminal, outside of a check: in
-/// the box of its device, where it may read the networks and the images.
+/// the sandbox of its device, where it may read the networks and the images.
 /// @return its output, and how it ended
-std::pair<Ending, std::string> run_boxed(const std::filesystem::path& program,
-                                         const std::vector<std::string>& arguments,
-                                         std::chrono::milliseconds limit);
+std::pair<Ending, std::string> run_sandboxed(const std::filesystem::path& program,
+                                             const std::vector<std::string>& arguments,
+                                             std::chrono::milliseconds limit);
 
 }  // namespace convlab::grader

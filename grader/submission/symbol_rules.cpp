@@ -17,10 +17,10 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Functions that the box of a submission refuses (seccomp_filter.cpp), so that its author reads a
-// name instead of the number of a system call. Also functions that get around these rules: lookup
+// Functions that the sandbox of a submission refuses (seccomp_filter.cpp), so that its author reads
+// a name instead of the number of a system call. Also functions that get around these rules: lookup
 // by name, the layout of the program, its environment. All other functions are allowed, because the
-// box controls what they do. So the C and C++ libraries work completely.
+// sandbox controls what they do. So the C and C++ libraries work completely.
 constexpr std::string_view kRefused[] = {
     // Processes and programs.
     "fork", "_Fork", "vfork", "clone", "__clone", "execl", "execle", "execlp", "execv", "execve",
@@ -74,8 +74,9 @@ constexpr std::string_view kWorkbookInterface[] = {
 constexpr std::string_view kEmulation[] = {"_ZN7convlab9emulation", "_ZNK7convlab9emulation"};
 constexpr std::string_view kEmulationInterface[] = {
     // Memory and copies.
-    "AsyncCopyQueue", "BoundCopies", "DeviceSymbol", "async_copies", "bound_copies",
-    "copy_from_symbol", "copy_to_symbol", "symbol_address", "symbol_size", "place_shared",
+    "AsyncCopyQueue", "BoundCopies", "DeviceSymbol", "async_copies", "begin_async_copy",
+    "bound_copies", "copy_from_symbol", "copy_to_symbol", "symbol_address", "symbol_size",
+    "place_shared",
     // Launches.
     "best_block_size", "blocks_per_multiprocessor", "check_launch_attributes",
     "function_attributes", "is_cooperative", "launch_untyped", "pop_launch", "push_launch",

@@ -10,7 +10,7 @@ namespace convlab::grader {
 struct SymbolProblem {
   enum class Kind {
     kLibrary,    ///< it calls a library that does the exercise
-    kForbidden,  ///< it calls a function that its box refuses
+    kForbidden,  ///< it calls a function that its sandbox refuses
   };
   Kind kind = Kind::kForbidden;
   std::string name{};  ///< without mangling
@@ -18,9 +18,9 @@ struct SymbolProblem {
 
 /// Checks the undefined symbols of an object file, as `nm --extern-only --format=posix` lists them;
 /// its own names are free, because build_custom_submission.sh makes them local before it links.
-/// It refuses libraries that do the exercise, calls that the box refuses anyway, functions that get
-/// around these rules, and the workbook's side of the channel to the grader. The box stops system
-/// calls that use no function.
+/// It refuses libraries that do the exercise, calls that the sandbox refuses anyway, functions that
+/// get around these rules, and the workbook's side of the channel to the grader. The sandbox stops
+/// system calls that use no function.
 /// @param allowed  libraries that it may call: "cublas"
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed = {});

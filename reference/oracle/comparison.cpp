@@ -37,19 +37,10 @@ std::int64_t position(const ConvShape& shape, const Mismatch& place) {
          place.column;
 }
 
-void add(std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& terms) {
-  std::transform(sums.begin(), sums.end(), terms.begin(), sums.begin(), std::plus<>());
-}
-
 /// The findings of one thread. Ratios are relative to Σ|a||b| until they are reported.
 class Tally {
  public:
-  Tally(const ConvShape& shape, const RowBound& bound) : shape_(shape), bound_(bound) {
-    report_.wrong_in_image.resize(static_cast<std::size_t>(shape.batch));
-    report_.wrong_in_map.resize(static_cast<std::size_t>(shape.out_channels));
-    report_.wrong_in_row.resize(static_cast<std::size_t>(shape.out_height()));
-    report_.wrong_in_column.resize(static_cast<std::size_t>(shape.out_width()));
-  }
+  Tally(const ConvShape& shape, const RowBound& bound) : shape_(shape), bound_(bound) {}
 
   void check_row(const Mismatch& start, const double* values, const double* magnitudes,
                  const float* outputs) {
@@ -74,10 +65,6 @@ class Tally {
     report_.unwritten += from.unwritten;
     report_.worst_ratio = std::max(report_.worst_ratio, from.worst_ratio);
     if (from.first) keep_first(*from.first);
-    add(report_.wrong_in_image, from.wrong_in_image);
-    add(report_.wrong_in_map, from.wrong_in_map);
-    add(report_.wrong_in_row, from.wrong_in_row);
-    add(report_.wrong_in_column, from.wrong_in_column);
   }
 
   [[nodiscard]] const ErrorReport& report() const { return report_; }
@@ -93,10 +80,6 @@ class Tally {
     ++report_.wrong;
     if (!finite) ++report_.not_finite;
     if (bits == kPoisonBits) ++report_.unwritten;
-    ++report_.wrong_in_image[static_cast<std::size_t>(place.image)];
-    ++report_.wrong_in_map[static_cast<std::size_t>(place.map)];
-    ++report_.wrong_in_row[static_cast<std::size_t>(place.row)];
-    ++report_.wrong_in_column[static_cast<std::size_t>(place.column)];
     place.expected = value;
     place.got = output;
     keep_first(place);

@@ -74,12 +74,6 @@ struct ErrorReport {
   double bound = 0.0;        ///< the ratio that was allowed
   std::optional<Mismatch> first{};  ///< the wrong element that comes first in memory
 
-  // How many elements are wrong in each image, map, row and column. Their pattern hints at the bug.
-  std::vector<std::int64_t> wrong_in_image{};
-  std::vector<std::int64_t> wrong_in_map{};
-  std::vector<std::int64_t> wrong_in_row{};
-  std::vector<std::int64_t> wrong_in_column{};
-
   /// True if every element was compared and none is wrong.
   [[nodiscard]] bool passed(const ConvShape& shape) const {
     return wrong == 0 && compared == shape.output_size();

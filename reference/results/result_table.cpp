@@ -243,8 +243,8 @@ namespace {
 double limit_ms(const Result& result, const RunResult& run) {
   std::vector<double> limits;
   for (const ReferenceLine& line : result.references) {
-    const bool counts = line.label == "memory floor" ||
-                        (line.label == "fp32 floor" && run.stage.precision == Precision::kFp32);
+    const bool counts = line.label == "memory bound" ||
+                        (line.label == "fp32 bound" && run.stage.precision == Precision::kFp32);
     if (!counts || line.batch != run.batch || line.network != run.network) continue;
     limits.resize(line.op_ms.size());
     for (std::size_t i = 0; i < limits.size(); ++i) {

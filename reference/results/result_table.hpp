@@ -30,7 +30,7 @@ std::string stage_table(const std::vector<Result>& results, const std::vector<st
 
 /// A Markdown table for several GPUs: a row per stage (all, or the given ones) in the order of the
 /// ladder; for each GPU the sum of the op times at the largest batch, and what part of it the limit
-/// is. The limit of a convolution is the larger of the floors that the result has for the stage's
+/// is. The limit of a convolution is the larger of the bounds that the result has for the stage's
 /// precision: memory, and for fp32 also arithmetic.
 std::string limits_table(const std::vector<Result>& results,
                          const std::vector<std::string>& stages);

@@ -41,17 +41,11 @@ extern "C" void __ubsan_handle_type_mismatch_v1(const Access* access, std::uintp
   type.remove_suffix(1);
   for (const std::string_view word : {"const ", "volatile ", "struct "})
     if (type.substr(0, word.size()) == word) type.remove_prefix(word.size());
-  std::array<char, 200> text;
-  std::snprintf(
-      text.data(), text.size(),
+  convlab::emulation::fail_kernel(
+      convlab::emulation::KernelFault::kMisalignedAddress,
+      {access->file, access->line, access->column},
       "misaligned address: a %.*s must lie at a multiple of %u bytes, and this address is %u "
       "beyond one",
       static_cast<int>(type.size()), type.data(), static_cast<unsigned>(alignment),
       static_cast<unsigned>(address % alignment));
-  convlab::emulation::CallSite site;
-  site.file = access->file;
-  site.line = access->line;
-  site.column = access->column;
-  convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kMisalignedAddress, text.data(),
-                                  site);
 }

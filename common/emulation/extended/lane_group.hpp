@@ -23,6 +23,9 @@ class LaneGroup {
   }
 
   [[nodiscard]] constexpr int lane_of(unsigned rank) const {
+    const int first = countr_zero(mask_);
+    const std::uint32_t run = mask_ >> first;
+    if ((run & (run + 1)) == 0) return first + static_cast<int>(rank);  // neighbours
     std::uint32_t rest = mask_;
     for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
     return countr_zero(rest | 0x8000'0000U);
@@ -46,9 +49,8 @@ class LaneGroup {
 
   /// The value of another rank; the caller's own where the group has no such rank.
   template <class T>
-  [[nodiscard]] T value_of(const char* name, const T& value, int rank, CallSite site) const {
-    const bool is_member = rank >= 0 && rank < static_cast<int>(count());
-    const int lane = is_member ? lane_of(static_cast<unsigned>(rank)) : lane_id();
+  [[nodiscard]] T value_of(const char* name, const T& value, unsigned rank, CallSite site) const {
+    const int lane = rank < count() ? lane_of(rank) : lane_id();
     return shuffle(name, ShuffleMode::kIndex, mask_, value, lane, kWarpSize, site);
   }
 

@@ -52,26 +52,16 @@ class atomic_operations {
   void store(T value, memory_order order = memory_order_seq_cst) const {
     change(order, [=](T) { return value; });
   }
-  T exchange(T value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T) { return value; });
-  }
-  bool compare_exchange_strong(T& expected, T value, memory_order success,
-                               memory_order /*failure*/) const {
+  /// @param order  on success; that of a failure makes no difference
+  bool compare_exchange_strong(T& expected, T value, memory_order order = memory_order_seq_cst,
+                               memory_order /*failure*/ = memory_order_seq_cst) const {
     const T wanted = expected;
-    expected = change(success, [=](T old) { return old == wanted ? value : old; });
+    expected = change(order, [=](T old) { return old == wanted ? value : old; });
     return expected == wanted;
   }
-  bool compare_exchange_strong(T& expected, T value,
-                               memory_order order = memory_order_seq_cst) const {
-    return compare_exchange_strong(expected, value, order, order);
-  }
-  bool compare_exchange_weak(T& expected, T value, memory_order success,
-                             memory_order failure) const {
-    return compare_exchange_strong(expected, value, success, failure);
-  }
-  bool compare_exchange_weak(T& expected, T value,
-                             memory_order order = memory_order_seq_cst) const {
-    return compare_exchange_strong(expected, value, order, order);
+  bool compare_exchange_weak(T& expected, T value, memory_order order = memory_order_seq_cst,
+                             memory_order /*failure*/ = memory_order_seq_cst) const {
+    return compare_exchange_strong(expected, value, order);
   }
 
   template <class Value = T>
@@ -81,21 +71,6 @@ class atomic_operations {
   template <class Value = T>
   T fetch_sub(Value value, memory_order order = memory_order_seq_cst) const {
     return change(order, [=](T old) { return difference(old, value); });
-  }
-  T fetch_and(T value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return static_cast<T>(old & value); });
-  }
-  T fetch_or(T value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return static_cast<T>(old | value); });
-  }
-  T fetch_xor(T value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return static_cast<T>(old ^ value); });
-  }
-  T fetch_min(T value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return ::std::min(old, value); });
-  }
-  T fetch_max(T value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return ::std::max(old, value); });
   }
 
   operator T() const { return load(); }
@@ -118,22 +93,32 @@ class atomic_operations {
   // Integers wrap round.
   template <class Value>
   static T sum(T old, Value value) {
-    if constexpr (::std::is_integral_v<T>) {
-      using U = ::std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<U>(static_cast<U>(old) + static_cast<U>(value)));
-    } else {
+    if constexpr (::std::is_integral_v<T>)
+      return static_cast<T>(static_cast<::std::make_unsigned_t<T>>(old) +
+                            static_cast<::std::make_unsigned_t<T>>(value));
+    else
       return static_cast<T>(old + value);
-    }
   }
   template <class Value>
   static T difference(T old, Value value) {
-    if constexpr (::std::is_integral_v<T>) {
-      using U = ::std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<U>(static_cast<U>(old) - static_cast<U>(value)));
-    } else {
+    if constexpr (::std::is_integral_v<T>)
+      return sum(old, 0 - static_cast<::std::make_unsigned_t<T>>(value));
+    else
       return static_cast<T>(old - value);
-    }
   }
+
+ public:
+#define CONVLAB_FETCH(name, expression)                                      \
+  T name(T value, memory_order order = memory_order_seq_cst) const {         \
+    return change(order, [=](T old) { return static_cast<T>(expression); }); \
+  }
+  CONVLAB_FETCH(fetch_and, old& value)
+  CONVLAB_FETCH(fetch_or, old | value)
+  CONVLAB_FETCH(fetch_xor, old ^ value)
+  CONVLAB_FETCH(fetch_min, ::std::min(old, value))
+  CONVLAB_FETCH(fetch_max, ::std::max(old, value))
+  CONVLAB_FETCH(exchange, value)
+#undef CONVLAB_FETCH
 };
 
 }  // namespace detail

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
 #include "common/emulation/extended/libcuxx_atomic.hpp"
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
@@ -44,12 +43,10 @@ inline void check_alignment(const void* to, const void* from, ::std::size_t alig
     return reinterpret_cast<::std::uintptr_t>(address) % alignment != 0;
   };
   if (!is_off(to) && !is_off(from)) return;
-  char message[128];
-  ::std::snprintf(message, sizeof message,
-                  "memcpy_async: the %s is not aligned to the %zu bytes that the call promises",
-                  is_off(to) ? "destination" : "source", alignment);
-  convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kMisalignedAddress, message,
-                                  site);
+  convlab::emulation::fail_kernel(
+      convlab::emulation::KernelFault::kMisalignedAddress, site,
+      "memcpy_async: the %s is not aligned to the %zu bytes that the call promises",
+      is_off(to) ? "destination" : "source", alignment);
 }
 
 /// A group of which the calling thread is the only member.
@@ -94,8 +91,8 @@ class barrier {
   [[nodiscard]] arrival_token arrive(::std::ptrdiff_t count = 1, CONVLAB_CALL_SITE) {
     check_begun(site);
     if (count > missing_)
-      convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure,
-                                      "more threads arrive at a barrier than it expects", site);
+      convlab::emulation::fail_kernel(convlab::emulation::KernelFault::kLaunchFailure, site,
+                                      "more threads arrive at a barrier than it expects");
     const arrival_token token(phase_);
     convlab::emulation::observe_release(phase_object(phase_));
     missing_ -= count;
@@ -138,8 +135,8 @@ class barrier {
   void check_begun(detail::CallSite site) const {
     if (begun_ == kBegun) return;
     convlab::emulation::fail_kernel(
-        convlab::emulation::KernelFault::kLaunchFailure,
-        "a barrier is used before init(): one thread calls it, then __syncthreads()", site);
+        convlab::emulation::KernelFault::kLaunchFailure, site,
+        "a barrier is used before init(): one thread calls it, then __syncthreads()");
   }
   void open() {
     convlab::emulation::bound_copies().run(this, 0);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "common/emulation/extended/libcuxx_barrier.hpp"
 
@@ -48,7 +49,14 @@ class pipeline {
         producers_(state->producers),
         consumers_(state->consumers),
         members_(&state->members) {}
-  pipeline(pipeline&& other) noexcept { *this = static_cast<pipeline&&>(other); }
+  pipeline(pipeline&& other) noexcept
+      : stages_(other.stages_),
+        stage_count_(other.stage_count_),
+        producers_(other.producers_),
+        consumers_(other.consumers_),
+        members_(::std::exchange(other.members_, nullptr)),
+        filled_(other.filled_),
+        emptied_(other.emptied_) {}
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
   ~pipeline() {
@@ -95,17 +103,6 @@ class pipeline {
   }
 
  private:
-  pipeline& operator=(pipeline&& other) noexcept {
-    stages_ = other.stages_;
-    stage_count_ = other.stage_count_;
-    producers_ = other.producers_;
-    consumers_ = other.consumers_;
-    members_ = other.members_;
-    filled_ = other.filled_;
-    emptied_ = other.emptied_;
-    other.members_ = nullptr;
-    return *this;
-  }
   [[nodiscard]] detail::PipelineStage& stage(::std::uint64_t number) const {
     return stages_[number % stage_count_];
   }

@@ -15,8 +15,7 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/language_standard.hpp"
-#include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
+#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
 

@@ -7,16 +7,14 @@
 // Order    The k loop is outside the row's: every element of C gets its products in the order
 //          k = 0, 1, …, whatever the vector width. No product is fused into the sum.
 
-#include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
-
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/runtime/observer.hpp"
 
 namespace convlab::emulation {
@@ -51,11 +49,9 @@ int first_lane(const WarpExchange& exchange) {
 /// Runs in the last lane to arrive; the others cannot go on without it.
 void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site) {
   if (exchange.present == kFullMask) return;
-  char message[160];
-  std::snprintf(message, sizeof message,
-                "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
-                name, static_cast<unsigned>(exchange.present));
-  fail_kernel(KernelFault::kLaunchFailure, message, site);
+  fail_kernel(KernelFault::kLaunchFailure, site,
+              "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
+              name, static_cast<unsigned>(exchange.present));
 }
 
 /// Address and leading dimension of a transfer, which all lanes must agree on.
@@ -64,35 +60,31 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
   constexpr std::size_t kElementBytes = sizeof(typename Kind::Element);
   const auto& first = exchange.input<FragmentTransfer>(first_lane(exchange));
   require_all_lanes(exchange, first.name, first.site);
-  char message[200];
   for (const int lane : exchange.lanes()) {
     const auto& transfer = exchange.input<FragmentTransfer>(lane);
     if (transfer.memory != first.memory || transfer.leading != first.leading ||
         transfer.column_major != first.column_major) {
-      std::snprintf(message, sizeof message,
-                    "%s: lane %d passes another address, leading dimension or layout than lane 0; "
-                    "all 32 lanes must pass the same",
-                    first.name, lane);
-      fail_kernel(KernelFault::kLaunchFailure, message, transfer.site);
+      fail_kernel(KernelFault::kLaunchFailure, transfer.site,
+                  "%s: lane %d passes another address, leading dimension or layout than lane 0; "
+                  "all 32 lanes must pass the same",
+                  first.name, lane);
     }
   }
   const std::size_t pitch = first.leading * kElementBytes;
   if (pitch % 16 != 0 || reinterpret_cast<std::uintptr_t>(first.memory) % 16 != 0) {
-    std::snprintf(message, sizeof message,
-                  "%s: the address must be a multiple of 16 bytes (it is %zu above one) and so "
-                  "must the leading dimension (%u elements are %zu bytes)",
-                  first.name,
-                  static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(first.memory) % 16),
-                  first.leading, pitch);
-    fail_kernel(KernelFault::kMisalignedAddress, message, first.site);
+    fail_kernel(KernelFault::kMisalignedAddress, first.site,
+                "%s: the address must be a multiple of 16 bytes (it is %zu above one) and so must "
+                "the leading dimension (%u elements are %zu bytes)",
+                first.name,
+                static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(first.memory) % 16),
+                first.leading, pitch);
   }
   const int line_length = first.column_major ? Kind::layout().rows : Kind::layout().columns;
   if (first.leading < static_cast<unsigned>(line_length)) {
-    std::snprintf(message, sizeof message,
-                  "%s: the leading dimension is %u, less than the %d elements of a line of the "
-                  "fragment",
-                  first.name, first.leading, line_length);
-    fail_kernel(KernelFault::kLaunchFailure, message, first.site);
+    fail_kernel(
+        KernelFault::kLaunchFailure, first.site,
+        "%s: the leading dimension is %u, less than the %d elements of a line of the fragment",
+        first.name, first.leading, line_length);
   }
   return first;
 }
@@ -277,7 +269,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using Sum = Wide<D>;
   const auto& first = exchange.input<FragmentProduct>(first_lane(exchange));
   require_all_lanes(exchange, "mma_sync", first.site);
-  observe_products(std::int64_t{kM} * kN * kK, first.site);
+  const bool adds = observe_products(std::int64_t{kM} * kN * kK, first.site);
   const auto product = [&](int lane) -> const FragmentProduct& {
     return exchange.input<FragmentProduct>(lane);
   };
@@ -297,7 +289,9 @@ void multiply_fragments(WarpExchange& exchange) {
   widen<T>(narrow_a, a, kM * kK);
   widen<T>(narrow_b, b, kK * kN);
   widen<C>(given, sums, kM * kN);
-  if constexpr (std::is_integral_v<T>) {
+  if (!adds) {
+    // The sums stay as they were.
+  } else if constexpr (std::is_integral_v<T>) {
     accumulate_integers<kM, kN, kK>(a, b, sums, first.saturate);
   } else {
     accumulate<kM, kN, kK>(a, b, sums);

@@ -4,12 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <bit>
-#include <chrono>
-#include <cstdio>
 #include <cstring>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
+#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 
@@ -50,13 +48,11 @@ unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t by
                          CallSite site) {
   const std::uint64_t size = current_shared_end - current_shared_begin;
   if (address > size || bytes > size - address) {
-    char message[240];
-    std::snprintf(
-        message, sizeof message,
-        "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
-        "with .shared take what __cvta_generic_to_shared(pointer) returns",
-        name, static_cast<unsigned long long>(address), static_cast<unsigned long long>(size));
-    fail_kernel(KernelFault::kInvalidAddressSpace, message, site);
+    fail_kernel(KernelFault::kInvalidAddressSpace, site,
+                "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
+                "with .shared take what __cvta_generic_to_shared(pointer) returns",
+                name, static_cast<unsigned long long>(address),
+                static_cast<unsigned long long>(size));
   }
   return reinterpret_cast<unsigned char*>(current_shared_begin + address);
 }
@@ -69,8 +65,8 @@ void load_matrices_of(WarpExchange& exchange) {
   const int first = std::countr_zero(exchange.present | 0x8000'0000U);
   const CallSite site = exchange.input<MatrixRows>(first).site;
   if (exchange.present != kFullMask) {
-    fail_kernel(KernelFault::kLaunchFailure,
-                "ldmatrix needs all 32 lanes of the warp, and some are missing", site);
+    fail_kernel(KernelFault::kLaunchFailure, site,
+                "ldmatrix needs all 32 lanes of the warp, and some are missing");
   }
   for (int matrix = 0; matrix < kCount; ++matrix) {
     std::uint16_t elements[kMatrixSize][kMatrixSize];
@@ -124,24 +120,15 @@ void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
 
 void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes, CallSite site) {
   if (source_bytes == kAllBytes) source_bytes = bytes;
-  if ((bytes != 4 && bytes != 8 && bytes != 16) || source_bytes > bytes) {
-    char message[160];
-    std::snprintf(message, sizeof message,
-                  "cp.async copies 4, 8 or 16 bytes and reads no more than these, not %zu and %zu",
-                  bytes, source_bytes);
-    fail_kernel(KernelFault::kIllegalInstruction, message, site);
-  }
-  check_alignment("cp.async", to.value, bytes, site);
-  check_alignment("cp.async", from.value, bytes, site);
-  async_copies().add(in_shared("cp.async", to.value, bytes, site),
-                     reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes, site);
+  begin_async_copy("cp.async", in_shared("cp.async", to.value, bytes, site),
+                   reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes, site);
 }
 
 void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
                     CallSite site) {
   if (bytes != 16) {
-    fail_kernel(KernelFault::kIllegalInstruction,
-                "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca", site);
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca");
   }
   copy(to, from, bytes, source_bytes, site);
 }
@@ -174,14 +161,6 @@ void convert_to_tf32(const Results<1>& result, const Words<1>& value) {
   result[0] = (value[0] + (finite ? 0x1000U : 0U)) & kKept;
 }
 
-std::uint32_t lane() {
-  return static_cast<std::uint32_t>(lane_id());
-}
-
-std::uint32_t warp() {
-  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / kWarpSize;
-}
-
 std::uint32_t multiprocessor() {
   return (blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)) % multiprocessors();
 }
@@ -192,12 +171,6 @@ std::uint32_t multiprocessors() {
   return static_cast<std::uint32_t>(count);
 }
 
-std::uint64_t global_timer() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
-
 std::uint64_t shared_offset(const void* pointer) {
   // An address elsewhere gives an offset beyond the end, which the instruction reports.
   return reinterpret_cast<std::uintptr_t>(pointer) - current_shared_begin;
@@ -205,16 +178,15 @@ std::uint64_t shared_offset(const void* pointer) {
 
 void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site) {
   if (address % bytes == 0) return;
-  char message[160];
-  std::snprintf(message, sizeof message, "%s: the address 0x%llx is not a multiple of %zu bytes",
-                name, static_cast<unsigned long long>(address), bytes);
-  fail_kernel(KernelFault::kMisalignedAddress, message, site);
+  fail_kernel(KernelFault::kMisalignedAddress, site,
+              "%s: the address 0x%llx is not a multiple of %zu bytes", name,
+              static_cast<unsigned long long>(address), bytes);
 }
 
 void block_barrier_zero(std::uint32_t barrier, CallSite site) {
   if (barrier != 0) {
-    fail_kernel(KernelFault::kIllegalInstruction,
-                "bar.sync: of the barriers of a block only number 0 is emulated", site);
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "bar.sync: of the barriers of a block only number 0 is emulated");
   }
   block_barrier("bar.sync", false, site);
 }

@@ -1,5 +1,3 @@
-#include "common/emulation/rewrite/assembly.hpp"
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "common/emulation/ptx/translate.hpp"
+#include "common/emulation/rewrite/editor.hpp"
 
 namespace convlab::rewrite {
 namespace {

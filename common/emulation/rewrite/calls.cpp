@@ -7,10 +7,10 @@
 // Limits   Members, overloads with different qualifiers, constexpr functions (which nvcc's
 //          --expt-relaxed-constexpr allows), qualified names, code between #if and #endif and
 //          functions whose qualifiers may hide in a macro are left to nvcc.
-#include "common/emulation/rewrite/calls.hpp"
-
 #include <algorithm>
 #include <cctype>
+
+#include "common/emulation/rewrite/functions.hpp"
 
 namespace convlab::rewrite {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// After these words an expression may begin, so that a name and a parenthesis are a call.
 const Words kBeforeExpression = {"return", "else",  "do",     "case",      "co_return", "co_yield",
                                  "throw",  "and",   "or",     "not",       "co_await",  "xor",
-                                 "bitand", "bitor", "not_eq", "constexpr", "goto"};
+                                 "bitand", "bitor", "not_eq", "constexpr", "goto",      "delete"};
 
 /// Functions that CUDA has for the device under a name that a program may give its own function.
 bool is_device_library(std::string_view name) {
@@ -75,8 +75,8 @@ bool is_runtime_api(std::string_view name) {
 class CallChecker {
  public:
   CallChecker(const Source& source, const MacroTable& macros, const FunctionTable& functions,
-              const HostNames& host)
-      : source_(source), macros_(macros), functions_(functions), host_(host) {}
+              const HostVariables& host_variables)
+      : source_(source), macros_(macros), functions_(functions), host_variables_(host_variables) {}
 
   std::vector<Diagnostic> run() {
     find_conditional_code();
@@ -177,18 +177,12 @@ class CallChecker {
                       ": only the host has it; device code takes pointers and arrays");
       return;
     }
-    if (host_.variables.contains(name) && !functions_.contains(name) && !macros_.contains(name) &&
+    if (host_variables_.contains(name) && !functions_.contains(name) && !macros_.contains(name) &&
         !is_member_or_qualified(i) && !is_declared(i) && !is_unevaluated(i) &&
         !is_shadowed(i, caller, end)) {
       complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
                       ": hand it over as an argument, or make it __constant__, __device__ or "
                       "constexpr");
-      return;
-    }
-    if (const std::string type = class_of_object(i, caller); !type.empty()) {
-      complain(i, "calling the __host__ function " + type + "::" + std::string(name) + " from " +
-                      describe(caller) + " is not allowed: write __device__ before " +
-                      std::string(name) + ", or __host__ __device__ if the host calls it too");
       return;
     }
     const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
@@ -272,30 +266,6 @@ class CallChecker {
       return true;
     }
     return false;
-  }
-
-  /// For the name of a host's member function in `object.name(`: the class of the object; else
-  /// nothing.
-  [[nodiscard]] std::string class_of_object(std::size_t i, const Function& caller) const {
-    if (host_.members.empty() || !source_.is(i + 1, "(") || i < 2) return {};
-    if (!source_.is(i - 1, ".") && !source_.is(i - 1, "->")) return {};
-    const std::string_view object = source_[i - 2].text;
-    if (source_[i - 2].kind != Token::Kind::kIdentifier || is_member_or_qualified(i - 2)) return {};
-    for (std::size_t j = i - 2; j-- > caller.begin + 1;) {
-      if (!source_.is(j, object) || is_member_or_qualified(j)) continue;
-      std::size_t type = j - 1;
-      while (type > caller.begin && (source_.is(type, "*") || source_.is(type, "&") ||
-                                     source_.is(type, "const") || source_.is(type, "__restrict__")))
-        --type;
-      const auto known = host_.members.find(source_[type].text);
-      if (known != host_.members.end() && !host_.aliases.contains(known->first))
-        return known->second.contains(source_[i].text) &&
-                       !host_.aliases.contains(known->first + "::" + std::string(source_[i].text))
-                   ? known->first
-                   : std::string{};
-      if (is_declared(j)) return {};
-    }
-    return {};
   }
 
   /// The side of the function that an unqualified name means here, kOther if that is not certain.
@@ -385,7 +355,7 @@ class CallChecker {
   const Source& source_;
   const MacroTable& macros_;
   const FunctionTable& functions_;
-  const HostNames& host_;
+  const HostVariables& host_variables_;
   std::vector<bool> conditional_;
   bool uses_std_ = false;
   std::vector<Diagnostic> diagnostics_;
@@ -394,8 +364,9 @@ class CallChecker {
 }  // namespace
 
 std::vector<Diagnostic> find_wrong_calls(const Source& source, const MacroTable& macros,
-                                         const FunctionTable& functions, const HostNames& host) {
-  return CallChecker(source, macros, functions, host).run();
+                                         const FunctionTable& functions,
+                                         const HostVariables& host_variables) {
+  return CallChecker(source, macros, functions, host_variables).run();
 }
 
 }  // namespace convlab::rewrite

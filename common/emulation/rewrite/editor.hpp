@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/emulation/ptx/translate.hpp"
-#include "common/emulation/rewrite/calls.hpp"
+#include "common/emulation/rewrite/functions.hpp"
 
 namespace convlab::rewrite {
 
@@ -72,7 +73,7 @@ struct Names {
   KernelTable kernels;
   MacroTable macros;
   FunctionTable functions;
-  HostNames host;
+  HostVariables host_variables;
   SharedVariableTable shared_variables;
 };
 
@@ -87,5 +88,38 @@ using ptx::joined;
 
 /// As a literal of C++.
 std::string string_literal(std::string_view text);
+
+/// kernel<<<blocks, threads>>>(arguments). @param open  the first <
+void rewrite_launch(const File& file, std::size_t open);
+
+/// kernel CONFIGURATION(blocks, threads)(arguments), if token `name` is a macro that holds <<<…>>>.
+void rewrite_launch_by_macro(const File& file, std::size_t name);
+
+/// (void*)kernel and reinterpret_cast<void*>(kernel), also with const: what the kernel takes is
+/// noted where its name still stands there. @param keyword  the void
+void rewrite_untyped_kernel(const File& file, std::size_t keyword);
+
+/// Adds the __shared__ variables that stand outside of functions.
+void collect_shared_variables(const Source& source, SharedVariableTable& variables);
+
+/// Turns a __shared__ declaration into a reference to the block's memory; outside of functions,
+/// into a declaration for use_shared_variables. @param keyword  its __shared__
+void rewrite_shared_variable(const File& file, std::size_t keyword);
+
+/// A function that uses shared variables of the file gets them where its body begins.
+/// @param brace  any {
+void use_shared_variables(const File& file, std::size_t brace);
+
+/// Whether token i is __device__, __constant__ or __managed__.
+bool qualifies_variable(const Source& source, std::size_t i);
+
+/// Registers a variable of the device; functions and declarations are left alone.
+/// @param keyword  one that qualifies_variable
+void register_symbol(const File& file, std::size_t keyword);
+
+/// An asm statement in device code or in a macro: turned into calls of the emulation where
+/// common/emulation/ptx knows its instructions, otherwise into an error of the compiler in its
+/// line. @param keyword  asm, __asm or __asm__
+void rewrite_assembly(const File& file, std::size_t keyword);
 
 }  // namespace convlab::rewrite

@@ -1,7 +1,7 @@
-#include "common/emulation/rewrite/launches.hpp"
-
 #include <string>
 #include <string_view>
+
+#include "common/emulation/rewrite/editor.hpp"
 
 namespace convlab::rewrite {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/emulation/rewrite/project.hpp"
+#include "common/emulation/rewrite/rewriter.hpp"
 
 namespace {
 

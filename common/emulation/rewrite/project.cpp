@@ -1,5 +1,3 @@
-#include "common/emulation/rewrite/project.hpp"
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>

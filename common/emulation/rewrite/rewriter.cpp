@@ -14,9 +14,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/emulation/rewrite/assembly.hpp"
-#include "common/emulation/rewrite/launches.hpp"
-#include "common/emulation/rewrite/variables.hpp"
+#include "common/emulation/rewrite/editor.hpp"
 
 namespace convlab::rewrite {
 namespace {
@@ -52,7 +50,7 @@ class FileRewriter {
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
     for (Diagnostic& diagnostic :
-         find_wrong_calls(source_, names_.macros, names_.functions, names_.host))
+         find_wrong_calls(source_, names_.macros, names_.functions, names_.host_variables))
       editor_.complain(std::move(diagnostic));
     return editor_.finish();
   }
@@ -161,7 +159,14 @@ class FileRewriter {
   void refuse_libraries() {
     static const Words folders = {"cub", "cute", "cutlass", "thrust"};
     static const Words prefixes = {"cublas", "cudnn", "cufft",  "curand", "cusolver", "cusparse",
-                                   "nccl",   "npp",   "nvjpeg", "nvml",   "nvrtc"};
+                                   "nccl",   "npp",   "nvjpeg", "nvml",   "nvrtc",    "cuComplex"};
+    const auto way_out = [](std::string_view name) {
+      if (name.starts_with("curand"))
+        return "draw the numbers on the host with std::mt19937 and copy them";
+      if (name == "thrust" || name == "cub")
+        return "use std::sort and its like on the host, or write a kernel";
+      return name == "cuComplex" ? "write a struct of two floats" : "write a kernel in its place";
+    };
     for (std::size_t i = 0; i + 4 < source_.size(); ++i) {
       if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<")) continue;
       const std::string_view first = source_[i + 3].text;
@@ -176,7 +181,8 @@ class FileRewriter {
       while (close < source_.size() && !source_.is(close, ">")) ++close;
       if (close < source_.size() && source_[close].directive == source_[i].directive)
         editor_.insert(source_[close].offset,
-                       " needs a GPU and cannot be emulated: write a kernel in its place");
+                       std::string(first == "cuComplex" ? " is" : " needs a GPU and is") +
+                           " not emulated: " + way_out(first));
     }
   }
 
@@ -190,10 +196,11 @@ class FileRewriter {
 
 Names collect_names(const std::vector<const Source*>& sources) {
   Names names;
-  for (const Source* source : sources) collect_kernels(*source, names.kernels);
   for (const Source* source : sources) collect_macros(*source, names.macros);
+  for (const Source* source : sources) collect_kernels(*source, names.macros, names.kernels);
   for (const Source* source : sources) collect_functions(*source, names.macros, names.functions);
-  for (const Source* source : sources) collect_host_names(*source, names.macros, names.host);
+  for (const Source* source : sources)
+    collect_host_variables(*source, names.macros, names.host_variables);
   for (const Source* source : sources) collect_shared_variables(*source, names.shared_variables);
   return names;
 }
@@ -225,6 +232,51 @@ std::vector<std::string> included_names(const Source& source) {
   for (std::size_t i = 0; i + 2 < source.size(); ++i)
     if (const auto name = included_name(source, i)) names.push_back(name->text);
   return names;
+}
+
+void Editor::blank(std::size_t begin, std::size_t end) {
+  std::string blank(text_.substr(begin, end - begin));
+  std::replace_if(
+      blank.begin(), blank.end(), [](char c) { return c != '\n' && c != '\t'; }, ' ');
+  replace_range(begin, end - begin, std::move(blank));
+}
+
+std::string Editor::anchor(std::size_t token, std::size_t offset) const {
+  if (source_[token].directive != 0 || source_.in_parentheses(token)) return " ";
+  std::string result = "\n#line ";
+  result += std::to_string(source_[token].line) + "\n";
+  constexpr std::size_t kMostColumns = 1000;  // nobody looks farther to the right
+  const std::size_t first = offset - std::min(offset, kMostColumns);
+  const std::string_view before = text_.substr(first, offset - first);
+  const std::size_t line_end = before.rfind('\n');
+  if (line_end == before.npos && first > 0) return result;
+  for (const char c : before.substr(line_end + 1)) result += c == '\t' ? '\t' : ' ';
+  return result;
+}
+
+Rewritten Editor::finish() {
+  std::ranges::stable_sort(edits_, {}, &Edit::offset);
+  Rewritten result;
+  result.changed = !edits_.empty();
+  std::size_t position = 0;
+  for (const Edit& edit : edits_) {
+    if (edit.offset < position) continue;
+    result.text += text_.substr(position, edit.offset - position);
+    result.text += edit.inserted;
+    position = edit.offset + edit.removed;
+  }
+  result.text += text_.substr(position);
+  result.diagnostics = std::move(diagnostics_);
+  return result;
+}
+
+std::string string_literal(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
 }
 
 }  // namespace convlab::rewrite

@@ -1,10 +1,10 @@
-#include "common/emulation/rewrite/variables.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "common/emulation/rewrite/editor.hpp"
 
 namespace convlab::rewrite {
 namespace {

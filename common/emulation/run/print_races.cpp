@@ -1,9 +1,11 @@
-// Linked into programs of `convlab-run --races`: prints a race when the program ends.
+// Linked into programs of `convlab-run --races`: prints the races when the program ends.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "common/emulation/trace/race_detector.hpp"
 
@@ -44,22 +46,26 @@ std::string advice(const RaceFacts& race) {
   return {};
 }
 
-void print_race() {
-  const auto fault = race_detector().take();
-  if (!fault) return;
-  const RaceFacts& race = *fault->race;
-  const std::string memory = fault->memory.variable.empty()
-                                 ? "global memory"
-                                 : "the shared variable " + fault->memory.variable;
-  std::fprintf(stderr,
-               "emulated device: race in kernel %s: two threads use byte %lld of %s%s%s\n  %s\n",
-               fault->kernel.c_str(), fault->memory.offset, memory.c_str(),
-               text_of(race.first).c_str(), text_of(race.second).c_str(), advice(race).c_str());
+void print_races() {
+  constexpr std::size_t kMost = 10;
+  const std::vector<FaultRecord> races = race_detector().all();
+  for (std::size_t i = 0; i < std::min(races.size(), kMost); ++i) {
+    const FaultMemory& where = races[i].memory;
+    const RaceFacts& race = *races[i].race;
+    const std::string memory =
+        where.variable.empty() ? "global memory" : "the shared variable " + where.variable;
+    std::fprintf(stderr,
+                 "emulated device: race in kernel %s: two threads use byte %lld of %s%s%s\n  %s\n",
+                 races[i].kernel.c_str(), where.offset, memory.c_str(), text_of(race.first).c_str(),
+                 text_of(race.second).c_str(), advice(race).c_str());
+  }
+  if (races.size() > kMost)
+    std::fprintf(stderr, "emulated device: %zu more races at other lines\n", races.size() - kMost);
 }
 
 [[maybe_unused]] const bool is_ready = [] {
   look_for_races();
-  return std::atexit(print_race) == 0;
+  return std::atexit(print_races) == 0;
 }();
 
 }  // namespace

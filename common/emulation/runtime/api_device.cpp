@@ -11,8 +11,9 @@
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/fiber.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
 long long convlab::emulation::host_nanoseconds() {
@@ -75,10 +76,6 @@ cudaError_t cudaSetDevice(int device) {
   if (context_is_gone()) return sticky_error();
   return check_device(device);
 }
-cudaError_t cudaSetDeviceFlags(unsigned int /*flags*/) {
-  return accept(__func__);
-}
-
 cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
   return answer(__func__, flags, cudaDeviceScheduleAuto | cudaDeviceMapHost);
 }
@@ -151,41 +148,12 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (const cudaError_t problem = cudaGetDeviceProperties(&p, device); problem != cudaSuccess)
     return problem;
   if (value == nullptr) return record_error(cudaErrorInvalidValue);
-  const std::pair<cudaDeviceAttr, std::size_t> known[] = {
-      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
-      {cudaDevAttrMaxBlockDimX, p.maxThreadsDim[0]},
-      {cudaDevAttrMaxBlockDimY, p.maxThreadsDim[1]},
-      {cudaDevAttrMaxBlockDimZ, p.maxThreadsDim[2]},
-      {cudaDevAttrMaxGridDimX, p.maxGridSize[0]},
-      {cudaDevAttrMaxGridDimY, p.maxGridSize[1]},
-      {cudaDevAttrMaxGridDimZ, p.maxGridSize[2]},
-      {cudaDevAttrMaxSharedMemoryPerBlock, p.sharedMemPerBlock},
-      {cudaDevAttrTotalConstantMemory, p.totalConstMem},
-      {cudaDevAttrWarpSize, p.warpSize},
-      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
-      {cudaDevAttrMaxRegistersPerMultiprocessor, p.regsPerMultiprocessor},
-      {cudaDevAttrClockRate, p.clockRate},
-      {cudaDevAttrCooperativeLaunch, p.cooperativeLaunch},
-      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
-      {cudaDevAttrMemoryClockRate, p.memoryClockRate},
-      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
-      {cudaDevAttrL2CacheSize, p.l2CacheSize},
-      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
-      {cudaDevAttrComputeCapabilityMajor, p.major},
-      {cudaDevAttrComputeCapabilityMinor, p.minor},
-      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, p.sharedMemPerMultiprocessor},
-      {cudaDevAttrMaxSharedMemoryPerBlockOptin, p.sharedMemPerBlockOptin},
-      {cudaDevAttrMaxBlocksPerMultiprocessor, p.maxBlocksPerMultiProcessor},
-      {cudaDevAttrReservedSharedMemoryPerBlock, p.reservedSharedMemPerBlock},
-      {cudaDevAttrCanMapHostMemory, p.canMapHostMemory},
-      {cudaDevAttrConcurrentKernels, p.concurrentKernels},
-      {cudaDevAttrUnifiedAddressing, p.unifiedAddressing},
-      {cudaDevAttrManagedMemory, p.managedMemory},
-      {cudaDevAttrMemoryPoolsSupported, p.memoryPoolsSupported}};
   if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
   *value = 0;
-  for (const auto& [name, answer] : known)
-    if (name == attribute) *value = as_int(answer);
+#define CONVLAB_ATTRIBUTE(name, number, property) \
+  if (attribute == cudaDevAttr##name) *value = as_int(static_cast<std::size_t>(property));
+  CONVLAB_DEVICE_ATTRIBUTES(CONVLAB_ATTRIBUTE)
+#undef CONVLAB_ATTRIBUTE
   return cudaSuccess;
 }
 
@@ -222,54 +190,36 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache /*config*/) {
-  return accept(__func__);
-}
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
   return answer(__func__, config, cudaFuncCachePreferNone);
-}
-cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig /*config*/) {
-  return accept(__func__);
 }
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
   return answer(__func__, config, cudaSharedMemBankSizeFourByte);
 }
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*/, int device,
-                                      int peer) {
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/,
+                                      int /*peer*/) {
   note_call(__func__);
-  if (value == nullptr) return record_error(cudaErrorInvalidValue);
   // Only pairs of different devices have one, and there is but one device.
-  static_cast<void>(device);
-  static_cast<void>(peer);
-  return record_error(cudaErrorInvalidDevice);
+  return record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
 }
 
-namespace {
-cudaError_t refuse_other_process(const char* function) {
-  note_call(function);
-  return refuse(cudaErrorNotSupported,
-                std::string(function) +
-                    ": the memory of the emulated device belongs to this process; it cannot be "
-                    "shared with another one (threads of one process can share it)");
-}
-}  // namespace
+#define CONVLAB_REFUSED(name, parameters)                                                      \
+  cudaError_t name parameters {                                                                \
+    note_call(#name);                                                                          \
+    return refuse(cudaErrorNotSupported, #name                                                 \
+                  ": the memory of the emulated device belongs to this process; it cannot be " \
+                  "shared with another one (threads of one process can share it)");            \
+  }
+CONVLAB_OF_OTHER_PROCESS(CONVLAB_REFUSED)
+#undef CONVLAB_REFUSED
 
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* /*handle*/, void* /*pointer*/) {
-  return refuse_other_process(__func__);
-}
-cudaError_t cudaIpcOpenMemHandle(void** /*pointer*/, cudaIpcMemHandle_t /*handle*/,
-                                 unsigned int /*flags*/) {
-  return refuse_other_process(__func__);
-}
-cudaError_t cudaIpcCloseMemHandle(void* /*pointer*/) {
-  return refuse_other_process(__func__);
-}
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* /*handle*/, cudaEvent_t /*event*/) {
-  return refuse_other_process(__func__);
-}
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* /*event*/, cudaIpcEventHandle_t /*handle*/) {
-  return refuse_other_process(__func__);
-}
+#define CONVLAB_ACCEPTED(name, parameters) \
+  cudaError_t name parameters {            \
+    note_call(#name);                      \
+    return cudaSuccess;                    \
+  }
+CONVLAB_WITHOUT_EFFECT(CONVLAB_ACCEPTED)
+#undef CONVLAB_ACCEPTED
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   note_call(__func__);
@@ -287,13 +237,6 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   note_call(__func__);
   return record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
 }
-cudaError_t cudaProfilerStart() {
-  return accept(__func__);
-}
-cudaError_t cudaProfilerStop() {
-  return accept(__func__);
-}
-
 cudaError_t cudaDriverGetVersion(int* version) {
   note_call(__func__);
   return cudaRuntimeGetVersion(version);

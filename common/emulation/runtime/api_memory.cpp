@@ -10,7 +10,6 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
@@ -75,7 +74,7 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   const Side from = copy.from_side();
   const Side to = copy.to_side();
   note_copy(from == Side::kDevice, to == Side::kDevice,
-            static_cast<std::int64_t>(copy.width * copy.height * copy.depth));
+            static_cast<std::int64_t>(copy.width * copy.height));
   if (!asynchronous && streams().capturing()) return record_error(cudaErrorStreamCaptureImplicit);
   if (stream->capture == nullptr && asynchronous && settings().lazy_streams &&
       from == Side::kHost) {
@@ -107,24 +106,8 @@ cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t hand
 }
 
 /// Rows of `width` bytes that begin `pitch` bytes apart, all of one value.
-Fill rows(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
+Fill equal_rows(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
   return {static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
-}
-
-Fill layers(const cudaPitchedPtr& to, int value, const cudaExtent& extent) {
-  Fill fill = rows(to.ptr, to.pitch, value, extent.width, extent.height);
-  fill.depth = extent.depth;
-  fill.stride = to.pitch * to.ysize;
-  return fill;
-}
-
-/// cudaMemcpy3D for linear memory. Arrays belong to textures and are not emulated.
-cudaError_t copy_box(const cudaMemcpy3DParms* parameters, bool asynchronous, cudaStream_t stream,
-                     const char* function) {
-  if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
-  const cudaError_t problem = refuse_arrays(*parameters, function);
-  if (problem != cudaSuccess) return problem;
-  return copy_memory(box(*parameters), parameters->kind, asynchronous, stream, function);
 }
 
 }  // namespace
@@ -168,14 +151,6 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
   if (width_bytes > most) return record_error(cudaErrorInvalidValue);
   *pitch = (width_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(pointer, *pitch * height, MemoryKind::kDevice);
-}
-
-cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
-  note_call(__func__);
-  if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
-  *pointer = {nullptr, 0, extent.width, extent.height};
-  return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width,
-                         extent.height * extent.depth);
 }
 
 cudaError_t cudaFree(void* pointer) {
@@ -336,54 +311,33 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width_bytes, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream) {
   note_call(__func__);
-  return copy_memory({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
-                      from_pitch, width_bytes, height},
-                     kind, true, stream, "cudaMemcpy2DAsync");
+  return copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, true, stream,
+                     "cudaMemcpy2DAsync");
 }
 
 cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                          std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind) {
   note_call(__func__);
-  return copy_memory({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from),
-                      from_pitch, width_bytes, height},
-                     kind, false, nullptr, "cudaMemcpy2D");
+  return copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
+                     nullptr, "cudaMemcpy2D");
 }
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return set_memory(__func__, rows(to, bytes, value, bytes, 1), nullptr);
+  return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  return set_memory(__func__, rows(to, bytes, value, bytes, 1), stream);
+  return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), stream);
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height) {
-  return set_memory(__func__, rows(to, pitch, value, width_bytes, height), nullptr);
+  return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                               std::size_t height, cudaStream_t stream) {
-  return set_memory(__func__, rows(to, pitch, value, width_bytes, height), stream);
-}
-
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) {
-  note_call(__func__);
-  return copy_box(parameters, false, nullptr, "cudaMemcpy3D");
-}
-
-cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
-  note_call(__func__);
-  return copy_box(parameters, true, stream, "cudaMemcpy3DAsync");
-}
-
-cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
-  return set_memory(__func__, layers(to, value, extent), nullptr);
-}
-
-cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent,
-                              cudaStream_t stream) {
-  return set_memory(__func__, layers(to, value, extent), stream);
+  return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), stream);
 }
 
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,

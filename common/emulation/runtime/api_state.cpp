@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -15,7 +14,6 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/symbolize.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -50,20 +48,13 @@ cudaError_t sticky_error() {
 cudaError_t begin_call(const char* function) {
   note_call(function);
   if (in_kernel()) [[unlikely]] {  // it would wait for the kernel
-    std::array<char, 320> message;
-    std::snprintf(message.data(), message.size(),
-                  "%s is called in a kernel, and only the host may call it. (Does a parameter's "
-                  "destructor or copy constructor? On a GPU none runs in a kernel: hand over a "
-                  "pointer or a reference, and no object by value)",
-                  function);
-    fail_kernel(KernelFault::kLaunchFailure, message.data(), {});
+    fail_kernel(KernelFault::kLaunchFailure, {},
+                "%s is called in a kernel, and only the host may call it. (Does a parameter's "
+                "destructor or copy constructor? On a GPU none runs in a kernel: hand over a "
+                "pointer or a reference, and no object by value)",
+                function);
   }
   return sticky_error();
-}
-
-cudaError_t accept(const char* function) {
-  note_call(function);
-  return cudaSuccess;
 }
 
 void lose_device_by_fork() {

@@ -20,9 +20,6 @@ cudaError_t record_error(cudaError_t error);
 /// Notes a call of the API that needs the context. @return sticky_error()
 [[nodiscard]] cudaError_t begin_call(const char* function);
 
-/// A call of the API that changes nothing on the emulated device.
-cudaError_t accept(const char* function);
-
 /// A kernel failed. The host hears of it at its next synchronisation; no other work is done.
 void raise_device_fault(const KernelFailure& failure);
 [[nodiscard]] bool device_is_lost();

@@ -81,10 +81,6 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID /*attri
   });
 }
 
-cudaError_t cudaCtxResetPersistingL2Cache() {
-  return accept(__func__);
-}
-
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return with_stream(__func__, handle, [](CUstream_st& stream) {
     if (!streams().poll(stream.last)) return cudaErrorNotReady;
@@ -128,11 +124,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   made->timed = (flags & cudaEventDisableTiming) == 0;
   *event = handles<CUevent_st>().add(std::move(made));
   return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  note_call(__func__);
-  return cudaEventCreateWithFlags(event, cudaEventDefault);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {

@@ -2,7 +2,7 @@
 
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
-#include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
 
@@ -95,7 +95,7 @@ void BlockRunner::carry(Fiber& self) {
 [[gnu::noinline]] void BlockRunner::run_thread() {
   // Compilers round up to 16 bytes; GCC adds 8 before. The asm keeps the unused memory alive.
   if (stack_shift_ != 0) asm volatile("" : : "r"(__builtin_alloca(stack_shift_ - 8)));
-  call_->run_thread(call_->arguments.get());
+  call_->run_thread(call_->arguments);
   // If the thread has waited, this stack has become its own: what returned is the running thread,
   // which need not be the one that began above.
   const EmulatedThread& thread = scheduler_.end_thread();
@@ -117,11 +117,9 @@ void BlockRunner::take_turn() {
 // Not inlined: a thread goes on here on another stack's registers.
 [[gnu::noinline]] void BlockRunner::grid_barrier(CallSite site) {
   if (!call_->cooperative)
-    fail_kernel(
-        KernelFault::kIllegalInstruction,
-        "grid.sync() needs a launch by cudaLaunchCooperativeKernel, so that all blocks are on "
-        "the device at the same time",
-        site);
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "grid.sync() needs a launch by cudaLaunchCooperativeKernel, so that all blocks are "
+                "on the device at the same time");
   barrier_.wait(scheduler_, "grid_group::sync", false, site);
   // All threads of the block are on one thread of the host: while the first one waits here, they
   // all do.
@@ -136,8 +134,8 @@ void BlockRunner::take_turn() {
       abandon();
     }
     if (met == Grid::Met::kSomeEnded)
-      fail_kernel(KernelFault::kLaunchTimeout,
-                  "grid.sync() waits for ever: a block of the grid has ended without it", site);
+      fail_kernel(KernelFault::kLaunchTimeout, site,
+                  "grid.sync() waits for ever: a block of the grid has ended without it");
   }
   --to_pass_;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "common/emulation/runtime/block_barrier.hpp"
 #include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/warp_collectives.hpp"
@@ -90,5 +90,9 @@ class BlockRunner {
   SharedMemory shared_;
   Fault fault_;
 };
+
+/// Runs the whole grid and waits for it.
+/// @return the failure of the first block that failed, in grid order
+std::optional<KernelFailure> run_grid(const KernelCall& call);
 
 }  // namespace convlab::emulation

@@ -3,12 +3,27 @@
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 
 #include <array>
+#include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
 
+#include "common/emulation/include/convlab_emulation/async_copy.hpp"
+#include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
-#include "common/emulation/runtime/kernel_faults.hpp"
+#include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -71,35 +86,29 @@ Observer* observer = nullptr;
   if (observer == nullptr || !in_kernel()) return;
   observer->begin_atomic(address, bytes, orders, __builtin_return_address(0));
 }
-void end_atomic() {
-  if (observer != nullptr && in_kernel()) observer->end_atomic();
-}
-void observe_verification(const void* address) {
-  if (observer != nullptr && in_kernel()) observer->verify(address);
-}
-void observe_fence() {
-  if (observer != nullptr && in_kernel()) observer->fence();
-}
-void observe_release(const void* object) {
-  if (observer != nullptr && in_kernel()) observer->release(object);
-}
-void observe_acquire(const void* object) {
-  if (observer != nullptr && in_kernel()) observer->acquire(object);
-}
-void observe_object(const void* object, std::size_t bytes) {
-  if (observer != nullptr && in_kernel()) observer->begin_object(object, bytes);
-}
-void observe_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) {
-  if (observer != nullptr && in_kernel()) observer->begin_copy(to, from, bytes, site);
-}
-void observe_copied(void* to, std::size_t bytes, const CallSite& site) {
-  if (observer != nullptr && in_kernel()) observer->end_copy(to, bytes, site);
-}
-void observe_warp(const void* address, std::size_t bytes, bool writes, const CallSite& site) {
-  if (observer != nullptr && in_kernel()) observer->access_by_warp(address, bytes, writes, site);
-}
-void observe_products(long long multiply_adds, const CallSite& site) {
+#define CONVLAB_OBSERVED(name, parameters, call)            \
+  void name parameters {                                    \
+    if (observer != nullptr && in_kernel()) observer->call; \
+  }
+CONVLAB_OBSERVED(end_atomic, (), end_atomic())
+CONVLAB_OBSERVED(observe_verification, (const void* address), verify(address))
+CONVLAB_OBSERVED(observe_fence, (), fence())
+CONVLAB_OBSERVED(observe_release, (const void* object), release(object))
+CONVLAB_OBSERVED(observe_acquire, (const void* object), acquire(object))
+CONVLAB_OBSERVED(observe_object, (const void* object, std::size_t bytes),
+                 begin_object(object, bytes))
+CONVLAB_OBSERVED(observe_copy,
+                 (void* to, const void* from, std::size_t bytes, const CallSite& site),
+                 begin_copy(to, from, bytes, site))
+CONVLAB_OBSERVED(observe_copied, (void* to, std::size_t bytes, const CallSite& site),
+                 end_copy(to, bytes, site))
+CONVLAB_OBSERVED(observe_warp,
+                 (const void* address, std::size_t bytes, bool writes, const CallSite& site),
+                 access_by_warp(address, bytes, writes, site))
+#undef CONVLAB_OBSERVED
+bool observe_products(long long multiply_adds, const CallSite& site) {
   if (observer != nullptr && in_kernel()) observer->multiply_in_warp(multiply_adds, site);
+  return !settings().withholds_products;
 }
 
 bool in_kernel() {
@@ -113,15 +122,220 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
   BlockRunner& block = runner();
   SharedMemory& memory = block.shared_memory();
   if (memory.place(slot, bytes, alignment)) return;
-  std::array<char, 512> message;  // not std::string: fail_thread runs no destructors
-  std::snprintf(message.data(), message.size(),
-                "invalid launch: the block wants %zu bytes for the shared variable %s above the "
-                "%zu static and %zu dynamic ones it has; the limit is %zu",
-                bytes, slot.name, memory.static_bytes(), memory.dynamic_bytes(), memory.limit());
-  CallSite site;
-  site.file = slot.file;
-  site.line = slot.line;
-  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, message.data(), site);
+  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, {slot.file, slot.line, 0},
+              "invalid launch: the block wants %zu bytes for the shared variable %s above the "
+              "%zu static and %zu dynamic ones it has; the limit is %zu",
+              bytes, slot.name, memory.static_bytes(), memory.dynamic_bytes(), memory.limit());
+}
+
+namespace {
+
+void begin(const AsyncCopy& copy) {
+  observe_copy(copy.to, copy.from, copy.bytes, copy.site);
+}
+
+void finish(const AsyncCopy& copy) {
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
+}
+
+}  // namespace
+
+void AsyncCopyQueue::add(void* to, const void* from, std::size_t bytes, std::size_t zeros,
+                         CallSite site) {
+  open_.push_back({to, from, bytes - zeros, zeros, site});
+  begin(open_.back());
+}
+
+void AsyncCopyQueue::commit() {
+  batches_.push_back(std::move(open_));
+  open_.clear();
+}
+
+void AsyncCopyQueue::wait_prior(std::size_t unfinished) {
+  while (batches_.size() > unfinished) {
+    for (const AsyncCopy& copy : batches_.front()) {
+      finish(copy);
+      observe_copied(copy.to, copy.bytes + copy.zeros, copy.site);
+    }
+    batches_.pop_front();
+  }
+}
+
+void AsyncCopyQueue::drop_all() {
+  open_.clear();
+  batches_.clear();
+}
+
+AsyncCopyQueue& async_copies() {
+  struct BlockCopies {
+    std::uint64_t block = 0;
+    std::vector<AsyncCopyQueue> queues;
+  };
+  static thread_local BlockCopies copies;
+  if (copies.block != current_block_number) {
+    copies.block = current_block_number;
+    for (AsyncCopyQueue& queue : copies.queues) queue.drop_all();
+  }
+  const auto rank = static_cast<std::size_t>(thread_rank());
+  if (copies.queues.size() <= rank) copies.queues.resize(rank + 1);
+  return copies.queues[rank];
+}
+
+void begin_async_copy(const char* name, void* to, const void* from, std::size_t bytes,
+                      std::size_t zeros, CallSite site) {
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || zeros > bytes)
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "%s copies 4, 8 or 16 bytes, not %zu (of which %zu are to become zeros)", name,
+                bytes, zeros);
+  for (const void* const end : {static_cast<const void*>(to), from})
+    if (reinterpret_cast<std::uintptr_t>(end) % bytes != 0)
+      fail_kernel(KernelFault::kMisalignedAddress, site,
+                  "%s: the %s is not aligned to the %zu bytes of the copy", name,
+                  end == to ? "destination" : "source", bytes);
+  if (!is_shared(to))
+    fail_kernel(KernelFault::kInvalidAddressSpace, site,
+                "%s: the destination is not in the block's shared memory", name);
+  async_copies().add(to, from, bytes, zeros, site);
+}
+
+void BoundCopies::add(const void* object, std::uint64_t stage, const AsyncCopy& copy) {
+  refresh();
+  due_[{object, stage}].push_back(copy);
+  begin(copy);
+}
+
+void BoundCopies::run(const void* object, std::uint64_t stage) {
+  refresh();
+  const auto copies = due_.extract({object, stage});
+  if (copies.empty()) return;
+  for (const AsyncCopy& copy : copies.mapped()) finish(copy);
+}
+
+void BoundCopies::refresh() {
+  if (block_ == current_block_number) return;
+  block_ = current_block_number;
+  due_.clear();
+}
+
+BoundCopies& bound_copies() {
+  static thread_local BoundCopies copies;
+  return copies;
+}
+
+// The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.
+
+void fail_block(EmulationFault kind, KernelFault error) {
+  BlockRunner& block = BlockRunner::of_kernel();
+  Fault& fault = block.new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  fault.has_thread = false;
+  block.abandon();
+}
+
+namespace {
+
+[[noreturn]] void fail(EmulationFault kind, KernelFault error, const CallSite& site,
+                       const char* format, std::va_list values) {
+  std::array<char, 512> message;
+  std::vsnprintf(message.data(), message.size(), format, values);
+  BlockRunner& block = BlockRunner::of_kernel();
+  Fault& fault = block.new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  fault.message = message.data();
+  fault.site = site;
+  block.abandon();
+}
+
+}  // namespace
+
+void fail_thread(EmulationFault kind, KernelFault error, CallSite site, const char* format, ...) {
+  std::va_list values;
+  va_start(values, format);
+  fail(kind, error, site, format, values);
+}
+
+void fail_kernel(KernelFault error, CallSite site, const char* format, ...) {
+  std::va_list values;
+  va_start(values, format);
+  fail(error == KernelFault::kMisalignedAddress ? EmulationFault::kMisaligned
+                                                : EmulationFault::kDeviceFunction,
+       error, site, format, values);
+}
+
+void trap(CallSite site) {
+  fail_thread(EmulationFault::kTrap, KernelFault::kLaunchFailure, site,
+              "the kernel called __trap()");
+}
+
+void exceed_launch_bounds(long long most_threads, CallSite site) {
+  const dim3& block = BlockRunner::of_kernel().call().block;
+  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, site,
+              "invalid launch: %u threads per block, but its __launch_bounds__ allow %lld",
+              block.x * block.y * block.z, most_threads);
+}
+
+void note_kernel(const char* message, CallSite site) {
+  static std::mutex mutex;
+  // Never destroyed: static objects may launch kernels in their destructors.
+  static auto& told = *new std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>>;
+  const std::string file = site.file == nullptr ? "" : site.file;
+  {
+    const std::lock_guard lock(mutex);
+    if (!told.emplace(file, site.line, site.column).second) return;
+  }
+  const BlockRunner& block = BlockRunner::of_kernel();
+  send_report({.fault = EmulationFault::kWarpMask,
+               .is_note = true,
+               .what = std::string("note: ") + message,
+               .kernel = block.call().name,
+               .at = place_of(site)});
+}
+
+void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site) {
+  std::array<char, 128> text;
+  std::snprintf(
+      text.data(), text.size(),
+      "lane %d reads lane %d, which does not take part (mask 0x%08x): the value is undefined", lane,
+      source, mask);
+  note_kernel(text.data(), site);
+}
+
+void fail_with_exception(std::exception_ptr thrown) {
+  std::array<char, 256> message;
+  const auto say = [&](const char* what) {
+    std::snprintf(message.data(), message.size(),
+                  "an exception left the kernel%s%s (a GPU knows no exceptions)",
+                  *what == '\0' ? "" : ": ", what);
+  };
+  try {
+    std::rethrow_exception(std::exchange(thrown, nullptr));
+  } catch (const std::bad_alloc&) {
+    std::snprintf(message.data(), message.size(),
+                  "the machine has no memory for the stacks of a block's threads, or for what the "
+                  "kernel allocates (ulimit -v?)");
+  } catch (const std::exception& error) {
+    say(error.what());
+  } catch (...) {
+    say("");
+  }
+  // fail_thread never returns and runs no destructors: nothing on this stack may own memory now.
+  fail_thread(EmulationFault::kException, KernelFault::kLaunchFailure, {}, "%s", message.data());
 }
 
 }  // namespace convlab::emulation
+
+// assert() in a kernel ends the kernel, not the program: this is glibc's function.
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file,
+                                           unsigned int line, const char* function) noexcept {
+  using namespace convlab::emulation;
+  if (in_kernel()) {
+    fail_thread(EmulationFault::kAssertion, KernelFault::kAssert, {file, line, 0},
+                "assertion `%s' failed in %s", assertion, function);
+  }
+  std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);
+  std::abort();
+}

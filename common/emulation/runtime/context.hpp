@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/pages.hpp"
 
 namespace convlab::emulation {
 

@@ -1,13 +1,13 @@
 #include "common/emulation/runtime/copy.hpp"
 
 #include <cstring>
-#include <map>
-#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -18,15 +18,8 @@
 namespace convlab::emulation {
 namespace {
 
-/// Host memory that cudaHostRegister has pinned, by its first byte.
-struct PinnedRanges {
-  std::mutex mutex;
-  std::map<const std::byte*, std::size_t> ranges;
-};
-
-PinnedRanges& pinned() {
-  return only<PinnedRanges>();
-}
+/// Host memory that cudaHostRegister has pinned.
+struct PinnedMemory : MemoryPieces {};
 
 // As CUDA does: a device pointer is accepted for either direction, a host pointer only where the
 // direction says host.
@@ -64,22 +57,42 @@ bool is_too_late(const std::string& problem, const char* function) {
   return true;
 }
 
+/// The memory that the poison names, if nobody has written there. A small negative integer and a
+/// random one look like poison, too.
+std::optional<ReportMemory> source_of(const PoisonedWord& word,
+                                      const std::vector<Allocation>& live) {
+  if (word.shared) return poisoned_variable(word.object, word.offset);
+  for (const Allocation& each : live) {
+    std::uint32_t bits = 0;
+    const auto end = word.offset + static_cast<std::int64_t>(sizeof bits);
+    if (each.number % kPoisonObjects != word.object ||
+        end > static_cast<std::int64_t>(each.bytes)) {
+      continue;
+    }
+    const DeviceAccess access({each.begin});
+    std::memcpy(&bits, each.begin + word.offset, sizeof bits);
+    PoisonedWord there;
+    if (read_poison(bits, there) && there == word)
+      return device_memory().find_poisoned(word.object, word.offset);
+  }
+  return std::nullopt;
+}
+
 /// Says which memory nobody has written, if a result of the program was computed from it.
 void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* function) {
+  const std::vector<Allocation> live = device_memory().live();
   std::size_t count = 0;
-  PoisonedWord first;
+  std::string from;
   for (std::size_t i = 0; i + sizeof(std::uint32_t) <= bytes; i += sizeof(std::uint32_t)) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, copied + i, sizeof bits);
     PoisonedWord word;
-    if (read_poison(bits, word) && ++count == 1) first = word;
+    if (!read_poison(bits, word)) continue;
+    const auto memory = source_of(word, live);
+    if (memory && ++count == 1)
+      from = word.shared ? "the shared variable " + memory->variable : text_of(*memory);
   }
   if (count == 0) return;
-  std::string from = "device memory";
-  if (first.shared)
-    from = "the shared variable " + poisoned_variable(first.object, first.offset).variable;
-  else if (const auto memory = device_memory().find_poisoned(first.object, first.offset))
-    from = text_of(*memory);
   refuse(cudaSuccess, std::string(function) + " brings " + std::to_string(count) +
                           (count == 1 ? " number" : " numbers") +
                           " to the host from memory that nobody has written: " + from +
@@ -89,27 +102,19 @@ void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* func
 }  // namespace
 
 bool pin_memory(void* begin, std::size_t bytes) {
-  const std::lock_guard lock(pinned().mutex);
-  return pinned().ranges.emplace(static_cast<std::byte*>(begin), bytes).second;
+  return only<PinnedMemory>().add(begin, bytes);
 }
 
 bool unpin_memory(void* begin) {
-  const std::lock_guard lock(pinned().mutex);
-  return pinned().ranges.erase(static_cast<std::byte*>(begin)) != 0;
+  return only<PinnedMemory>().remove(begin);
 }
 
 bool is_pinned(const void* address) {
-  const std::lock_guard lock(pinned().mutex);
-  const auto* byte = static_cast<const std::byte*>(address);
-  auto after = pinned().ranges.upper_bound(byte);
-  if (after == pinned().ranges.begin()) return false;
-  --after;
-  return byte < after->first + after->second;
+  return only<PinnedMemory>().contains(address);
 }
 
-std::vector<std::pair<const std::byte*, std::size_t>> pinned_ranges() {
-  const std::lock_guard lock(pinned().mutex);
-  return {pinned().ranges.begin(), pinned().ranges.end()};
+std::map<const std::byte*, std::size_t> pinned_ranges() {
+  return only<PinnedMemory>().all();
 }
 
 Side side_of(const void* address) {
@@ -148,34 +153,29 @@ void Copy::run(const char* function) const {
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
   const Crossing crossing = withheld_crossing(*this);
-  for (std::size_t layer = 0; layer < depth; ++layer) {
-    for (std::size_t row = 0; row < height; ++row) {
-      std::byte* const target = to + layer * to_stride + row * to_pitch;
-      const std::byte* const source = from + layer * from_stride + row * from_pitch;
-      if (settings().tell_poison && to_side() == Side::kHost)
-        tell_of_poison(source, width, function);
-      if (crossing == Crossing::kNone) {
-        std::memmove(target, source, width);
-      } else {
-        move_across(crossing, target, source, width);
-      }
-    }
+  for (std::size_t row = 0; row < height; ++row) {
+    std::byte* const target = to + row * to_pitch;
+    const std::byte* const source = from + row * from_pitch;
+    if (settings().tell_poison && to_side() == Side::kHost) tell_of_poison(source, width, function);
+    if (crossing == Crossing::kNone)
+      std::memmove(target, source, width);
+    else
+      move_across(crossing, target, source, width);
   }
 }
 
 void Fill::run(const char* function) const {
   if (is_too_late(outside(to, span()), function)) return;
   const DeviceAccess access({to});
-  for (std::size_t layer = 0; layer < depth; ++layer)
-    for (std::size_t row = 0; row < height; ++row) {
-      std::byte* const begin = to + layer * stride + row * pitch;
-      if (element_bytes == 1) {
-        std::memset(begin, static_cast<int>(value), width);
-        continue;
-      }
-      for (std::size_t i = 0; i < width; i += element_bytes)
-        std::memcpy(begin + i, &value, element_bytes);
+  for (std::size_t row = 0; row < height; ++row) {
+    std::byte* const begin = to + row * pitch;
+    if (element_bytes == 1) {
+      std::memset(begin, static_cast<int>(value), width);
+      continue;
     }
+    for (std::size_t i = 0; i < width; i += element_bytes)
+      std::memcpy(begin + i, &value, element_bytes);
+  }
 }
 
 cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
@@ -186,11 +186,15 @@ cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
   if (copy.to == nullptr || copy.from == nullptr)
     return refuse(cudaErrorInvalidValue, std::string(function) + " gets a null pointer as its " +
                                              (copy.to == nullptr ? "target" : "source"));
-  if (!source_may_be(kind, copy.from_side()) || !target_may_be(kind, copy.to_side()))
-    return refuse(cudaErrorInvalidValue,
-                  std::string(function) +
-                      ": the direction of the copy does not fit the pointers\n  to " +
-                      target_text(copy.to) + "\n  from " + target_text(copy.from));
+  const bool is_target = !target_may_be(kind, copy.to_side());
+  if (is_target || !source_may_be(kind, copy.from_side())) {
+    std::string text = std::string(function) + ": the direction says that the " +
+                       (is_target ? "target" : "source") + " lies on the device, but it is " +
+                       target_text(is_target ? copy.to : copy.from);
+    if (copy.to_side() == Side::kHost && copy.from_side() == Side::kHost)
+      text += is_target ? ", and so is the source" : ", and so is the target";
+    return refuse(cudaErrorInvalidValue, text);
+  }
   if (const std::string text = problem(copy); !text.empty())
     return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + text);
   return cudaSuccess;
@@ -208,29 +212,17 @@ cudaError_t check(const Fill& fill, const char* function) {
 }
 
 Copy line(void* to, const void* from, std::size_t bytes) {
-  return {static_cast<std::byte*>(to), bytes, static_cast<const std::byte*>(from), bytes, bytes};
+  return rows(to, bytes, from, bytes, bytes, 1);
 }
 
-Copy box(const cudaMemcpy3DParms& p) {
-  const auto offset = [](const cudaPitchedPtr& at, const cudaPos& position) {
-    return (position.z * at.ysize + position.y) * at.pitch + position.x;
-  };
-  return {static_cast<std::byte*>(p.dstPtr.ptr) + offset(p.dstPtr, p.dstPos),
-          p.dstPtr.pitch,
-          static_cast<const std::byte*>(p.srcPtr.ptr) + offset(p.srcPtr, p.srcPos),
-          p.srcPtr.pitch,
-          p.extent.width,
-          p.extent.height,
-          p.extent.depth,
-          p.dstPtr.pitch * p.dstPtr.ysize,
-          p.srcPtr.pitch * p.srcPtr.ysize};
-}
-
-cudaError_t refuse_arrays(const cudaMemcpy3DParms& parameters, const char* function) {
-  if (parameters.srcArray == nullptr && parameters.dstArray == nullptr) return cudaSuccess;
-  return refuse(cudaErrorNotSupported, std::string(function) +
-                                           ": a cudaArray_t cannot be emulated: copy between "
-                                           "memory from cudaMalloc3D and the host");
+Copy rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+          std::size_t width, std::size_t height) {
+  return {static_cast<std::byte*>(to),
+          to_pitch,
+          static_cast<const std::byte*>(from),
+          from_pitch,
+          width,
+          height};
 }
 
 }  // namespace convlab::emulation

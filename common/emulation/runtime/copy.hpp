@@ -3,9 +3,8 @@
 // What copies and fills of memory have in common: whose memory it is, and what they may touch.
 
 #include <cstddef>
+#include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "common/emulation/runtime/stream.hpp"
 
@@ -23,14 +22,14 @@ std::string why_no_kernel_may_use(const void* address);
 bool pin_memory(void* begin, std::size_t bytes);
 bool unpin_memory(void* begin);
 /// Host memory that cudaHostRegister has pinned: begin and bytes.
-std::vector<std::pair<const std::byte*, std::size_t>> pinned_ranges();
+std::map<const std::byte*, std::size_t> pinned_ranges();
 bool is_pinned(const void* address);
 
 /// Says what is wrong if the piece of device memory at `address` has fewer than `bytes` bytes left;
 /// otherwise empty.
 std::string outside(const void* address, std::size_t bytes);
 
-/// Rows of bytes in layers. Pitches lead from row to row, strides from layer to layer.
+/// Rows of bytes. Pitches lead from row to row.
 struct Copy {
   std::byte* to = nullptr;
   std::size_t to_pitch = 0;
@@ -38,21 +37,14 @@ struct Copy {
   std::size_t from_pitch = 0;
   std::size_t width = 0;
   std::size_t height = 1;
-  std::size_t depth = 1;
-  std::size_t to_stride = 0;
-  std::size_t from_stride = 0;
   bool to_symbol = false;  ///< a variable of the device, by name
   bool from_symbol = false;
 
   [[nodiscard]] Side to_side() const { return to_symbol ? Side::kDevice : side_of(to); }
   [[nodiscard]] Side from_side() const { return from_symbol ? Side::kDevice : side_of(from); }
-  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0 || depth == 0; }
-  [[nodiscard]] std::size_t to_span() const {
-    return (depth - 1) * to_stride + (height - 1) * to_pitch + width;
-  }
-  [[nodiscard]] std::size_t from_span() const {
-    return (depth - 1) * from_stride + (height - 1) * from_pitch + width;
-  }
+  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0; }
+  [[nodiscard]] std::size_t to_span() const { return (height - 1) * to_pitch + width; }
+  [[nodiscard]] std::size_t from_span() const { return (height - 1) * from_pitch + width; }
   /// Raises a fault of the device if the memory was freed after check().
   void run(const char* function) const;
 };
@@ -65,13 +57,9 @@ struct Fill {
   std::size_t element_bytes = 1;
   std::size_t width = 0;  ///< in bytes
   std::size_t height = 1;
-  std::size_t depth = 1;
-  std::size_t stride = 0;
 
-  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0 || depth == 0; }
-  [[nodiscard]] std::size_t span() const {
-    return (depth - 1) * stride + (height - 1) * pitch + width;
-  }
+  [[nodiscard]] bool is_empty() const { return width == 0 || height == 0; }
+  [[nodiscard]] std::size_t span() const { return (height - 1) * pitch + width; }
   /// Raises a fault of the device if the memory was freed after check().
   void run(const char* function) const;
 };
@@ -84,9 +72,8 @@ cudaError_t check(const Fill& fill, const char* function);
 
 /// A copy of `bytes` consecutive bytes.
 Copy line(void* to, const void* from, std::size_t bytes);
-/// The copy that cudaMemcpy3D describes.
-Copy box(const cudaMemcpy3DParms& parameters);
-/// Refuses a copy of a cudaArray_t: textures are not emulated. @return cudaSuccess for other copies
-cudaError_t refuse_arrays(const cudaMemcpy3DParms& parameters, const char* function);
+/// Rows of bytes that begin so many bytes apart.
+Copy rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+          std::size_t width, std::size_t height);
 
 }  // namespace convlab::emulation

@@ -13,16 +13,12 @@
 #include <iterator>
 
 #include "common/base/error.hpp"
-#include "common/emulation/include/convlab_emulation/symbols.hpp"
-#include "common/emulation/runtime/device_model.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
-#include "common/emulation/runtime/symbolize.hpp"
-#include "common/emulation/runtime/uncaught.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
@@ -135,6 +131,8 @@ DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMos
     range_ = static_cast<std::byte*>(range);
     gap_ = range_bytes_ >= kManyAddresses ? kWideGap : kPage;
     cursor_ = range_ + gap_;
+    range_begin = reinterpret_cast<std::uintptr_t>(range);
+    range_size = range_bytes_;
     return;
   }
   const TellUncaughtErrors tell;
@@ -288,11 +286,6 @@ std::optional<Allocation> DeviceMemory::find(const void* address) const {
   if (found == nullptr || byte < found->begin || byte >= found->begin + found->bytes)
     return std::nullopt;
   return *found;
-}
-
-bool DeviceMemory::contains(const void* address) const {
-  const auto* byte = static_cast<const std::byte*>(address);
-  return byte >= range_ && byte < range_ + range_bytes_;
 }
 
 std::optional<ReportMemory> DeviceMemory::nearest(const void* address) const {

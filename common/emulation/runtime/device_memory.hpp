@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/emulation/runtime/emulation_report.hpp"
+#include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/handles.hpp"
 
 namespace convlab::emulation {
@@ -67,7 +67,9 @@ class DeviceMemory {
   /// Everything that is allocated now.
   [[nodiscard]] std::vector<Allocation> live() const;
   /// Whether the address lies in the reserved range at all.
-  [[nodiscard]] bool contains(const void* address) const;
+  [[nodiscard]] static bool contains(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) - range_begin < range_size;
+  }
   /// The allocation that contains the address, a freed one that did, or the nearest one; none while
   /// nothing is allocated.
   [[nodiscard]] std::optional<ReportMemory> nearest(const void* address) const;
@@ -86,6 +88,8 @@ class DeviceMemory {
   [[nodiscard]] std::size_t free() const;
 
  private:
+  static inline std::uintptr_t range_begin = 0;  ///< of range_, for contains()
+  static inline std::size_t range_size = 0;
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   void unmap(const Allocation& allocation);
   std::byte* find_gap(std::size_t bytes);
@@ -116,6 +120,22 @@ inline DeviceMemory& device_memory() {
   return only<DeviceMemory>();
 }
 
+/// While it lives, only this thread of the host runs. Nobody sees what another reads in open device
+/// memory by machine code, in a library or in the system. So it waits until all others sleep, and
+/// reports one that wakes up nevertheless. Does nothing unless accesses are observed and numbers
+/// withheld (withheld.cpp).
+class HostSleeps {
+ public:
+  HostSleeps();
+  HostSleeps(const HostSleeps&) = delete;
+  HostSleeps& operator=(const HostSleeps&) = delete;
+  ~HostSleeps();
+
+ private:
+  std::unique_lock<std::recursive_mutex> lock_;
+  std::int64_t wakings_ = -1;  ///< of all others so far; negative: there are none
+};
+
 /// Makes device memory accessible while it lives: for a kernel, or for a copy.
 ///
 /// Opening and closing takes time for each page. When it has taken more than a twentieth of the
@@ -133,6 +153,7 @@ class DeviceAccess {
  private:
   void open(DeviceMemory& memory, Allocation& allocation);
 
+  HostSleeps host_sleeps_;
   std::vector<const std::byte*> opened_;  ///< by pages
   DeviceMemory::Clock::time_point start_;
 };

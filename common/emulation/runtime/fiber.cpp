@@ -6,9 +6,7 @@
 #include <new>
 
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/memory_pieces.hpp"
 #include "common/emulation/runtime/pages.hpp"
-#include "common/emulation/runtime/sanitizer.hpp"
 
 namespace convlab::emulation {
 namespace {

@@ -1,11 +1,10 @@
 // Turns a launch into work for a stream.
 
-#include "common/emulation/runtime/launch_plan.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -16,37 +15,38 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/device_model.hpp"
-#include "common/emulation/runtime/grid_runner.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/stream.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
 namespace {
 
-/// Limits of dynamic shared memory that cudaFuncSetAttribute has raised.
-class SharedMemoryOptIns {
- public:
-  void set(const void* function, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    allowed_[function] = bytes;
-  }
-  /// A launch with deduced template arguments does not know its function (null): the largest limit
-  /// of all functions holds.
-  std::size_t of(const void* function) {
-    const std::lock_guard lock(mutex_);
-    std::size_t bytes = device_model().shared_per_block;
-    for (const auto& [owner, allowed] : allowed_)
-      if (function == nullptr || owner == function) bytes = std::max(bytes, allowed);
-    return bytes;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<const void*, std::size_t> allowed_;
+/// What is known of kernels by their addresses.
+struct KnownKernels {
+  struct Kernel {
+    std::optional<UntypedKernel> untyped;  ///< if it was cast to void*
+    std::size_t shared_limit = 0;          ///< what cudaFuncSetAttribute has allowed
+  };
+  std::mutex mutex;
+  std::map<const void*, Kernel> kernels;
 };
+
+/// A launch with deduced template arguments does not know its function (null): the largest limit of
+/// all functions holds.
+std::size_t shared_limit_of(const void* function) {
+  KnownKernels& known = only<KnownKernels>();
+  const std::lock_guard lock(known.mutex);
+  std::size_t bytes = device_model().shared_per_block;
+  for (const auto& [address, kernel] : known.kernels)
+    if (function == nullptr || address == function) bytes = std::max(bytes, kernel.shared_limit);
+  return bytes;
+}
 
 std::string name_and_place(const KernelCall& call) {
   return std::string(call.name) + " launched at " + (call.site.file ? call.site.file : "?") + ":" +
@@ -87,7 +87,7 @@ void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
   const DeviceAccess access;
   const TrueWords words(call);
-  if (const auto failure = only<GridRunner>().run(call)) {
+  if (const auto failure = run_grid(call)) {
     if (failure->error == KernelFault::kInvalidValue) {
       send_report(failure->report);
       record_error(cudaErrorInvalidValue);
@@ -135,9 +135,10 @@ cudaError_t cooperative_problem(const KernelCall& call) {
 }
 
 /// Sets the action of a launch. @return cudaSuccess, or what is wrong with the launch
-cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
-                        Action& action) {
-  call.shared_limit = only<SharedMemoryOptIns>().of(call.function);
+/// @param owner  of the call's arguments
+cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
+                        const PointerArgument* pointers, int pointer_count, Action& action) {
+  call.shared_limit = shared_limit_of(call.function);
   note_configuration(call);
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
@@ -169,32 +170,12 @@ cudaError_t plan_kernel(KernelCall call, const PointerArgument* pointers, int po
   }
   note_call("cudaLaunchKernel");  // as profilers call a launch
   // A captured kernel runs when its graph is launched, as often as that happens.
-  action = [call = std::move(call)] {
+  action = [call = std::move(call), owner = std::move(owner)] {
     note_launch(call.name);
     run_kernel(call);
   };
   return cudaSuccess;
 }
-
-/// Kernels that were cast to void*, by their addresses.
-class UntypedKernels {
- public:
-  void add(const void* function, const UntypedKernel& kernel) {
-    const std::lock_guard lock(mutex_);
-    // The first registration has the name as the source writes it: keep that.
-    kernels_.emplace(function, kernel);
-  }
-  std::optional<UntypedKernel> find(const void* function) {
-    const std::lock_guard lock(mutex_);
-    const auto found = kernels_.find(function);
-    if (found == kernels_.end()) return std::nullopt;
-    return found->second;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<const void*, UntypedKernel> kernels_;
-};
 
 /// Submits the action that `plan` sets, unless `plan` returns an error.
 template <typename Plan>
@@ -222,19 +203,30 @@ PendingLaunch pop_launch() {
 
 cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
                           cudaStream_t handle) {
+  std::shared_ptr<void> owner(call.arguments, call.destroy);
   return submit(handle, [&](Action& action) {
-    return plan_kernel(std::move(call), pointers, pointer_count, action);
+    return plan_kernel(std::move(call), std::move(owner), pointers, pointer_count, action);
   });
 }
 
 void register_kernel(const void* function, const UntypedKernel& kernel) {
-  only<UntypedKernels>().add(function, kernel);
+  KnownKernels& known = only<KnownKernels>();
+  const std::lock_guard lock(known.mutex);
+  // The first registration has the name as the source writes it: keep that.
+  auto& untyped = known.kernels[function].untyped;
+  if (!untyped) untyped = kernel;
 }
 
 cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,
                          Action& action) {
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
-  const auto kernel = only<UntypedKernels>().find(function);
+  std::optional<UntypedKernel> kernel;
+  {
+    KnownKernels& known = only<KnownKernels>();
+    const std::lock_guard lock(known.mutex);
+    const auto found = known.kernels.find(function);
+    if (found != known.kernels.end()) kernel = found->second.untyped;
+  }
   if (!kernel)
     return refuse(cudaErrorInvalidDeviceFunction,
                   "no kernel is known at this address: emulation learns what a kernel takes where "
@@ -246,7 +238,8 @@ cudaError_t plan_untyped(const void* function, void** arguments, const Configura
   call.function = function;
   configure(call, configuration);
   const int count = kernel->bind(function, arguments, call, pointers.data());
-  return plan_kernel(std::move(call), pointers.data(), count, action);
+  std::shared_ptr<void> owner(call.arguments, call.destroy);
+  return plan_kernel(std::move(call), std::move(owner), pointers.data(), count, action);
 }
 
 cudaError_t launch_untyped(const void* function, void** arguments,
@@ -277,7 +270,9 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto limit = static_cast<int>(device_model().shared_per_block_optin);
   if (value < 0 || value > limit) return record_error(cudaErrorInvalidValue);
-  only<SharedMemoryOptIns>().set(function, static_cast<std::size_t>(value));
+  KnownKernels& known = only<KnownKernels>();
+  const std::lock_guard lock(known.mutex);
+  known.kernels[function].shared_limit = static_cast<std::size_t>(value);
   return cudaSuccess;
 }
 
@@ -290,7 +285,7 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
   attributes->maxThreadsPerBlock = model.max_threads_per_block;
   attributes->ptxVersion = model.major * 10 + model.minor;
   attributes->binaryVersion = attributes->ptxVersion;
-  attributes->maxDynamicSharedSizeBytes = static_cast<int>(only<SharedMemoryOptIns>().of(function));
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit_of(function));
   attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
   return cudaSuccess;
 }

@@ -16,7 +16,7 @@ struct WarpOperation;
 class Observer {
  public:
   /// From the thread of the host that launches; the others from the worker that runs the block.
-  virtual void begin_grid(const KernelCall& call) = 0;
+  virtual void begin_grid(const KernelCall& /*call*/) {}
   virtual void begin_block() = 0;
   virtual void end_block() = 0;
   /// All live threads of the block have met.
@@ -30,10 +30,10 @@ class Observer {
   virtual void access_by_warp(const void* address, std::size_t bytes, bool writes,
                               const CallSite& site) = 0;
   /// Its warp makes so many multiply-adds on tensor cores.
-  virtual void multiply_in_warp(long long multiply_adds, const CallSite& site) = 0;
+  virtual void multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {}
   /// Begins an asynchronous copy, and has waited for it.
   virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
-  virtual void end_copy(void* to, std::size_t bytes, const CallSite& site) = 0;
+  virtual void end_copy(void* /*to*/, std::size_t /*bytes*/, const CallSite& /*site*/) {}
   /// Its next accesses to these bytes are one atomic operation.
   /// @param orders  it also acquires and releases, as those of libcu++ do
   /// @param place   the return address of the caller
@@ -42,12 +42,12 @@ class Observer {
   virtual void end_atomic() = 0;
   /// An atomic operation will find out whether what the thread has just read there is still true.
   virtual void verify(const void* /*address*/) {}
-  virtual void fence() = 0;
+  virtual void fence() {}
   /// What it did before is known to each thread that acquires the same object later.
-  virtual void release(const void* object) = 0;
-  virtual void acquire(const void* object) = 0;
+  virtual void release(const void* /*object*/) {}
+  virtual void acquire(const void* /*object*/) {}
   /// These bytes are an object whose operations order threads; its own accesses are no matter.
-  virtual void begin_object(const void* object, std::size_t bytes) = 0;
+  virtual void begin_object(const void* /*object*/, std::size_t /*bytes*/) {}
 
  protected:
   ~Observer() = default;
@@ -58,6 +58,7 @@ extern Observer* observer;
 
 /// The thread's warp makes so many multiply-adds on tensor cores. Not among the functions that a
 /// kernel may call: points depend on it.
-void observe_products(long long multiply_adds, const CallSite& site);
+/// @return whether they are added (CONVLAB_EMU_PRODUCTS)
+bool observe_products(long long multiply_adds, const CallSite& site);
 
 }  // namespace convlab::emulation

@@ -15,7 +15,7 @@ constexpr std::uint32_t kIndexMask = (1U << kObjectShift) - 1;
 }  // namespace
 
 void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bool shared) {
-  std::memset(begin, kPoisonByte, bytes);
+  std::memset(begin, settings().zeros_in_memory ? 0 : kPoisonByte, bytes);
   if (!settings().numbered_poison) return;
   const std::uint32_t head =
       kNumbered | (shared ? 1U : 0U) << kSharedShift | object % kPoisonObjects << kObjectShift;

@@ -25,6 +25,8 @@ struct PoisonedWord {
   bool shared = false;
   unsigned object = 0;
   std::int64_t offset = 0;  ///< in bytes
+
+  friend bool operator==(const PoisonedWord&, const PoisonedWord&) = default;
 };
 
 /// Fills new memory as the settings say.

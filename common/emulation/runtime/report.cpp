@@ -1,18 +1,27 @@
 #include "common/emulation/runtime/report.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "common/base/descriptor.hpp"
+#include "common/base/run_process.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
-#include "common/emulation/runtime/symbolize.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -96,12 +105,12 @@ std::string advice_on_waiting() {
                "it to its end; CONVLAB_EMU_STREAMS=lazy runs it when the host synchronises)";
 }
 
-std::string time_limit_text() {
+std::string time_limit() {
   std::ostringstream text;
   const bool of_user = kernel_time_limit() == settings().timeout_seconds;
-  text << "time limit: the kernel did not end within " << (of_user ? "the " : "")
-       << kernel_time_limit() << " s" << (of_user ? " of CONVLAB_EMU_TIMEOUT" : "")
-       << advice_on_waiting();
+  const double tenths = std::round(kernel_time_limit() * 10.0) / 10.0;
+  text << "within " << (of_user ? "the " : "") << tenths << " s"
+       << (of_user ? " of CONVLAB_EMU_TIMEOUT" : "");
   return text.str();
 }
 
@@ -123,17 +132,16 @@ std::string headline(EmulationFault fault) {
     case EmulationFault::kDivergentBarrier:
       return "divergent barrier: threads of one block met in different barriers";
     case EmulationFault::kTimeLimit:
-      return time_limit_text();
+      return "time limit: the kernel did not end " + time_limit() + advice_on_waiting();
     default:
       return "the kernel failed";
   }
 }
 
 /// The text of a report about a kernel or the host.
-/// @param more  follows the kernel's name
-std::string text_of(const EmulationReport& report, const std::string& more = {}) {
+std::string text_of(const EmulationReport& report) {
   std::string text = report.what;
-  if (!report.kernel.empty()) text += "\n  in kernel " + report.kernel + more;
+  if (!report.kernel.empty()) text += "\n  in kernel " + report.kernel;
   if (report.block) text += ", block " + coordinates(*report.block);
   if (report.thread) text += ", thread " + coordinates(*report.thread);
   if (!report.at.file.empty()) text += "\n  at " + place_text(report.at);
@@ -151,38 +159,28 @@ std::string one_line(std::string text) {
 }
 
 FaultKind kind_of(const EmulationReport& report) {
-  switch (report.fault) {
-    case EmulationFault::kOutsideAccess:
-      return report.host_argument > 0 ? FaultKind::kHostPointer : FaultKind::kDeviceMemory;
-    case EmulationFault::kMisaligned:
-      return FaultKind::kMisaligned;
-    case EmulationFault::kStackOverflow:
-      return FaultKind::kStack;
-    case EmulationFault::kDivision:
-    case EmulationFault::kTrap:
-    case EmulationFault::kAssertion:
-      return FaultKind::kArithmetic;
-    case EmulationFault::kDeadlock:
-    case EmulationFault::kDivergentBarrier:
-      return FaultKind::kBarrier;
-    case EmulationFault::kTimeLimit:
-      return FaultKind::kKernelTime;
-    case EmulationFault::kWarpMask:
-    case EmulationFault::kDeviceFunction:
-      return FaultKind::kWarp;
-    case EmulationFault::kLaunch:
-      return FaultKind::kLaunch;
-    case EmulationFault::kDevicePointerOnHost:
-      return FaultKind::kDevicePointer;
-    case EmulationFault::kCall:
-      return FaultKind::kCopy;
-    case EmulationFault::kUnsupported:
-      return FaultKind::kUnsupported;
-    case EmulationFault::kException:
-    case EmulationFault::kFork:
-      break;
-  }
-  return FaultKind::kException;
+  if (report.host_argument > 0) return FaultKind::kHostPointer;
+  using enum EmulationFault;
+  static constexpr std::pair<EmulationFault, FaultKind> kKinds[] = {
+      {kOutsideAccess, FaultKind::kDeviceMemory},
+      {kMisaligned, FaultKind::kMisaligned},
+      {kStackOverflow, FaultKind::kStack},
+      {kDivision, FaultKind::kArithmetic},
+      {kTrap, FaultKind::kArithmetic},
+      {kAssertion, FaultKind::kArithmetic},
+      {kDeadlock, FaultKind::kBarrier},
+      {kDivergentBarrier, FaultKind::kBarrier},
+      {kTimeLimit, FaultKind::kKernelTime},
+      {kTooSlow, FaultKind::kSlowKernel},
+      {kWarpMask, FaultKind::kWarp},
+      {kDeviceFunction, FaultKind::kWarp},
+      {kLaunch, FaultKind::kLaunch},
+      {kDevicePointerOnHost, FaultKind::kDevicePointer},
+      {kCall, FaultKind::kCopy},
+      {kUnsupported, FaultKind::kUnsupported}};
+  const auto* const known =
+      std::ranges::find(kKinds, report.fault, [](const auto& each) { return each.first; });
+  return known == std::end(kKinds) ? FaultKind::kException : known->second;
 }
 
 std::array<unsigned, 3> array_of(const uint3& index) {
@@ -294,15 +292,15 @@ EmulationReport describe_fault(const BlockRunner& runner) {
   return report;
 }
 
-EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
-                                    std::uint64_t blocks) {
-  EmulationReport report{.fault = EmulationFault::kTimeLimit,
-                         .what = time_limit_text(),
-                         .kernel = call.name,
-                         .launched_at = place_of(call.site)};
-  report.text = text_of(report, ", between two blocks: " + std::to_string(begun) + " of " +
-                                    std::to_string(blocks) + " had run");
-  return report;
+void tell_blocks(EmulationReport& report, std::uint64_t begun, std::uint64_t blocks, bool is_slow) {
+  const std::string count = std::to_string(begun) + " of " + std::to_string(blocks) + " blocks";
+  if (!is_slow) {
+    report.text += "\n  " + count + " of the grid had begun";
+    return;
+  }
+  report.fault = EmulationFault::kTooSlow;
+  report.what = "the kernel is too slow: " + time_limit() + " only " + count + " had begun";
+  report.text = text_of(report);
 }
 
 ReportSink set_report_sink(ReportSink new_sink) {
@@ -339,6 +337,69 @@ void send_report(EmulationReport report) {
     only<ReportSink>()(report);
   else
     print_report(report.text);
+}
+
+namespace {
+
+std::string program_path() {
+  std::array<char, 4096> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+/// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
+bool is_common(const std::string& place) {
+  return place.starts_with("/usr/") ||
+         place.find("common/emulation/include/") != std::string::npos ||
+         place.find("common/emulation/runtime/") != std::string::npos ||
+         (place.find("common/emulation/extended/") != std::string::npos &&
+          place.find("/tests/") == std::string::npos) ||
+         place.find("common/device/") != std::string::npos ||
+         place.find("common/stage/") != std::string::npos ||
+         place.find("common/custom_submission/") != std::string::npos;
+}
+
+}  // namespace
+
+ReportPlace source_place(void* const* frames, int count) {
+  const std::string program = program_path();
+  std::string object;
+  std::vector<std::string> words;
+  for (int i = 0; i < count; ++i) {
+    Dl_info info;
+    link_map* map = nullptr;
+    if (dladdr1(frames[i], &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) continue;
+    // A return address names the statement after the call; one byte back is the call itself.
+    const auto address = reinterpret_cast<std::uintptr_t>(frames[i]) - (i == 0 ? 0 : 1);
+    // The program has no name in the loader's list (and perhaps several in the file system).
+    const std::string path = *map->l_name == '\0' ? program : map->l_name;
+    if (object.empty()) object = path;
+    if (path == object) {
+      std::ostringstream word;
+      word << "0x" << std::hex << address - map->l_addr;
+      words.push_back(word.str());
+    }
+    // If the fault lies in a library (memcpy), the next frames are the program's.
+    if (i == 0 && path != program) {
+      object = program;
+      words.clear();
+    }
+  }
+  if (words.empty()) return {};
+  words.insert(words.begin(), {"addr2line", "-f", "-C", "-i", "-e", object});
+  std::istringstream lines(run_process({.words = words}).output);
+  std::string function;
+  std::string place;
+  while (std::getline(lines, function) && std::getline(lines, place)) {
+    if (place.starts_with("??") || place.ends_with(":?") || place.ends_with(":0") ||
+        is_common(place))
+      continue;
+    const std::size_t colon = place.rfind(':', place.find(" ("));
+    return {.file = place.substr(0, colon),
+            .line = static_cast<std::uint32_t>(std::atoi(place.c_str() + colon + 1)),
+            .function = function};
+  }
+  return {};
 }
 
 }  // namespace convlab::emulation

@@ -6,7 +6,7 @@
 
 #include "common/base/fault_record.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
-#include "common/emulation/runtime/emulation_report.hpp"
+#include "common/emulation/runtime/fault.hpp"
 
 namespace convlab::emulation {
 
@@ -20,9 +20,9 @@ EmulationReport report_about(const KernelCall& call, EmulationFault fault);
 /// where the threads waited. Call it on the worker, after BlockRunner::run returned false.
 EmulationReport describe_fault(const BlockRunner& runner);
 
-/// The same for a grid that reached the time limit between two blocks, after `begun` of them.
-EmulationReport describe_time_limit(const KernelCall& call, std::uint64_t begun,
-                                    std::uint64_t blocks);
+/// Says how far a grid came within its time limit; of a slow one nothing else, for it hangs
+/// nowhere.
+void tell_blocks(EmulationReport& report, std::uint64_t begun, std::uint64_t blocks, bool is_slow);
 
 /// A path without its folder: submissions are compiled as copies in folders of the grader.
 std::string name_of(const std::string& path);
@@ -44,5 +44,10 @@ ReportSink set_report_sink(ReportSink sink);
 /// Hands the report to the sink, and notes it for the grader (note_fault). Makes the text of the
 /// other members if it is empty.
 void send_report(EmulationReport report);
+
+/// The innermost place of a call chain that lies in the user's own source. Asks addr2line;
+/// empty where that is missing or the build has no line numbers.
+/// @param frames  the faulting instruction, then return addresses
+ReportPlace source_place(void* const* frames, int count);
 
 }  // namespace convlab::emulation

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -10,7 +11,7 @@
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/uncaught.hpp"
+#include "common/emulation/runtime/signals.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -93,9 +94,12 @@ Settings read_settings() {
   } else {
     result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
   }
+  result.withholds_products = is_second("CONVLAB_EMU_PRODUCTS", "made", "none");
   result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";
+  result.zeros_in_memory = variable("CONVLAB_EMU_POISON") == "zeros";
   result.numbered_poison =
-      result.tell_poison || is_second("CONVLAB_EMU_POISON", "plain", "numbered");
+      result.tell_poison ||
+      (!result.zeros_in_memory && is_second("CONVLAB_EMU_POISON", "plain", "numbered"));
   if (const auto text = variable("CONVLAB_EMU_TIMEOUT"))
     result.timeout_seconds = parse_number("CONVLAB_EMU_TIMEOUT=", *text, 0.0, 1e9);
   if (const auto text = variable("CONVLAB_EMU_THREADS"))
@@ -134,6 +138,51 @@ const Settings& settings() {
 void choose_settings(const std::vector<std::string>& variables) {
   chosen() = variables;
   fixed_settings() = read_settings();
+}
+
+namespace {
+
+constexpr std::size_t kKibibyte = 1024;
+
+/// Limits by compute capability; a row holds for all capabilities below the next row's.
+/// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+struct Limits {
+  int compute_capability;
+  std::size_t shared_per_block_optin;  ///< this and the next in KiB
+  std::size_t shared_per_multiprocessor;
+  int max_threads_per_multiprocessor;
+  int max_blocks_per_multiprocessor;
+};
+constexpr Limits kLimits[] = {
+    {50, 48, 64, 2048, 32},    {52, 48, 96, 2048, 32},   {53, 48, 64, 2048, 32},
+    {61, 48, 96, 2048, 32},    {62, 48, 64, 2048, 32},   {70, 96, 96, 2048, 32},
+    {75, 64, 64, 1024, 16},    {80, 163, 164, 2048, 32}, {86, 99, 100, 1536, 16},
+    {87, 163, 164, 1536, 16},  {89, 99, 100, 1536, 24},  {90, 227, 228, 2048, 32},
+    {110, 227, 228, 1536, 24}, {120, 99, 100, 1536, 24},
+};
+
+}  // namespace
+
+DeviceModel make_device_model(int compute_capability, std::size_t memory_bytes) {
+  const Limits* limits = std::begin(kLimits);
+  for (const Limits& row : kLimits)
+    if (row.compute_capability <= compute_capability) limits = &row;
+  DeviceModel model;
+  model.major = compute_capability / 10;
+  model.minor = compute_capability % 10;
+  if (memory_bytes != 0) model.memory_bytes = memory_bytes;
+  model.shared_per_block_optin = limits->shared_per_block_optin * kKibibyte;
+  model.shared_per_multiprocessor = limits->shared_per_multiprocessor * kKibibyte;
+  model.shared_reserved = compute_capability < 80 ? 0 : kKibibyte;
+  model.max_threads_per_multiprocessor = limits->max_threads_per_multiprocessor;
+  model.max_blocks_per_multiprocessor = limits->max_blocks_per_multiprocessor;
+  return model;
+}
+
+const DeviceModel& device_model() {
+  static const DeviceModel model =
+      make_device_model(settings().compute_capability, settings().memory_bytes);
+  return model;
 }
 
 }  // namespace convlab::emulation

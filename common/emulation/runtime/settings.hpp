@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,15 +13,17 @@ enum class Order { kForward, kReverse, kShuffle };
 struct Settings {
   Order order = Order::kForward;  ///< CONVLAB_EMU_ORDER=forward|reverse|shuffle:SEED
   std::uint64_t seed = 0;
-  bool lazy_streams = false;       ///< CONVLAB_EMU_STREAMS=eager|lazy
-  double timeout_seconds = 600;    ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
-  int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
-  std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
-  bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
-  int byte_beyond = 0xff;          ///< what a forgiven read finds in each byte; poison is NaN
-  bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
-  bool tell_poison = false;        ///< told: a copy to the host says where its poison comes from
-  int compute_capability = 80;     ///< CONVLAB_EMU_CC, for example 75 or 8.6
+  bool lazy_streams = false;        ///< CONVLAB_EMU_STREAMS=eager|lazy
+  double timeout_seconds = 600;     ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
+  int workers = 0;                  ///< CONVLAB_EMU_THREADS; 0 for one per core
+  std::uint64_t memory_bytes = 0;   ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
+  bool forgives_reads = false;      ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
+  int byte_beyond = 0xff;           ///< what a forgiven read finds in each byte; poison is NaN
+  bool numbered_poison = false;     ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
+  bool zeros_in_memory = false;     ///< CONVLAB_EMU_POISON=zeros
+  bool tell_poison = false;         ///< told: a copy to the host says where its poison comes from
+  bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
+  int compute_capability = 80;      ///< CONVLAB_EMU_CC, for example 75 or 8.6
 };
 
 /// Parses a value as CONVLAB_EMU_ORDER takes it into `settings`.
@@ -36,5 +39,33 @@ double kernel_time_limit();
 
 /// The settings of this process, read when first asked for; then only choose_settings changes them.
 const Settings& settings();
+
+/// The GPU that is emulated: the limits of compute capability 8.0 (an A100) with 16 GiB, unless
+/// CONVLAB_EMU_CC and CONVLAB_EMU_MEMORY say otherwise.
+/// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+struct DeviceModel {
+  int major = 8;
+  int minor = 0;
+  std::size_t memory_bytes = std::size_t{16} << 30U;
+  int multiprocessors = 108;
+  int max_threads_per_block = 1024;
+  int max_threads_per_multiprocessor = 2048;
+  int max_blocks_per_multiprocessor = 32;
+  unsigned max_block_x = 1024, max_block_y = 1024, max_block_z = 64;
+  unsigned max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535;
+  std::size_t shared_per_block = std::size_t{48} << 10U;  ///< without opting in
+  std::size_t shared_per_block_optin = std::size_t{163} << 10U;
+  std::size_t shared_per_multiprocessor = std::size_t{164} << 10U;
+  std::size_t shared_reserved = 1024;  ///< for the system, in each block
+  std::size_t constant_bytes = std::size_t{64} << 10U;
+  int registers_per_block = 65536;
+};
+
+/// @param compute_capability  75 for 7.5
+/// @param memory_bytes        0 for the usual amount
+DeviceModel make_device_model(int compute_capability, std::size_t memory_bytes);
+
+/// The device that the settings of this process ask for.
+const DeviceModel& device_model();
 
 }  // namespace convlab::emulation

@@ -9,10 +9,8 @@
 #include <new>
 
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/memory_pieces.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
-#include "common/emulation/runtime/sanitizer.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -106,6 +104,7 @@ void SharedMemory::begin_block() {
     const std::size_t padding = (16 - dynamic_bytes_ % 16) % 16;
     allow_access(dynamic_begin_, dynamic_bytes_ + padding);
     fill_poison(dynamic_begin_, dynamic_bytes_, kPoisonObjects - 1, true);
+    note_shared(kPoisonObjects - 1, {"dynamic", nullptr, 0, dynamic_begin_, dynamic_bytes_, 0});
     std::memset(dynamic_begin_ + dynamic_bytes_, kRedzoneByte, padding);
     forbid_access(dynamic_begin_ + dynamic_bytes_, padding);
   }
@@ -183,11 +182,11 @@ void SharedMemory::note_shared(unsigned number, const Variable& variable) {
   memory.row_bytes = static_cast<std::int64_t>(variable.row_bytes);
 }
 
-ReportMemory poisoned_variable(unsigned object, std::int64_t offset) {
+std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset) {
   PoisonedVariables& known = only<PoisonedVariables>();
   const std::lock_guard lock(known.mutex);
   ReportMemory memory = known.variables[object];
-  if (memory.variable.empty()) memory.variable = "dynamic";
+  if (offset >= memory.bytes) return std::nullopt;
   memory.offset = offset;
   return memory;
 }

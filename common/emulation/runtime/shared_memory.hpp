@@ -7,7 +7,7 @@
 
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
-#include "common/emulation/runtime/emulation_report.hpp"
+#include "common/emulation/runtime/fault.hpp"
 
 namespace convlab::emulation {
 
@@ -71,6 +71,6 @@ class SharedMemory {
 };
 
 /// What lies at a place of shared memory that numbered poison names (poison.hpp).
-ReportMemory poisoned_variable(unsigned object, std::int64_t offset);
+std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset);
 
 }  // namespace convlab::emulation

@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "common/emulation/runtime/fault.hpp"
+
 namespace convlab::emulation {
 
 /// Turns SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP inside kernels into faults of the emulated
@@ -10,6 +12,10 @@ namespace convlab::emulation {
 /// have replaced the handlers.
 void install_signal_handlers();
 
+/// Reports what the host has done at this place, then ends the program as if an access to memory
+/// had failed that nobody else explains.
+void fail_on_host(EmulationReport report, const void* caller);
+
 /// Gives the calling worker a second stack, on which handlers run after a stack overflow.
 void prepare_worker_for_signals();
 
@@ -17,5 +23,15 @@ void prepare_worker_for_signals();
 /// between two blocks, or in a function of a library, which may hold locks.
 /// @param even_in_library  stops it there, too, at the risk that a lock stays held
 void interrupt_kernel(std::thread& worker, bool even_in_library);
+
+/// While one of these lives, an uncaught convlab::Error ends the program with its sentence and its
+/// exit code. For programs with a main of their own, which do not catch our errors.
+class TellUncaughtErrors {
+ public:
+  TellUncaughtErrors();
+  ~TellUncaughtErrors();
+  TellUncaughtErrors(const TellUncaughtErrors&) = delete;
+  TellUncaughtErrors& operator=(const TellUncaughtErrors&) = delete;
+};
 
 }  // namespace convlab::emulation

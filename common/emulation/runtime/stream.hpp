@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/handles.hpp"
@@ -131,5 +132,10 @@ cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   return record_error(body(*stream));
 }
+
+/// Makes the action that launch_untyped submits.
+/// @return cudaSuccess, or the error, which is then the last error, too
+cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,
+                         Action& action);
 
 }  // namespace convlab::emulation

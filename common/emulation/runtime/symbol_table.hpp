@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/symbols.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation {
 

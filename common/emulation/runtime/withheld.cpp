@@ -1,12 +1,20 @@
 #include "common/emulation/runtime/withheld.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
-#include <random>
+#include <set>
+#include <thread>
 #include <utility>
 
 #include "common/base/error.hpp"
@@ -14,9 +22,9 @@
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
-#include "common/emulation/runtime/poison.hpp"
-#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
 // The program's own memory, with the variables of the device. Source: ld's default script.
@@ -46,15 +54,6 @@ constexpr std::uint32_t kTail = 0x0fff'ffffU;
 
 bool may_be_token(std::uint32_t word) {
   return (word & 0x7000'0000U) == kHead && (word & 0xffU) != 0;
-}
-
-// Infinities, the usual NaNs and unwritten memory, which must stay recognisable. The low bits of
-// any other NaN could hold a number.
-bool tells_nothing(std::uint32_t word) {
-  PoisonedWord poisoned;
-  return word == 0x7f80'0000U || word == 0xff80'0000U || word == 0x7fc0'0000U ||
-         word == 0xffc0'0000U || word == 0x7fff'ffffU || word == 0xffff'ffffU ||
-         (settings().numbered_poison && read_poison(word, poisoned));
 }
 
 // The low half of a pointer may look like any token. The host gains nothing by a token that looks
@@ -93,9 +92,8 @@ class TokenTable {
     Open& operator=(const Open&) = delete;
     ~Open() { mprotect(table_.words_, bytes_, PROT_NONE); }
 
-    /// A new token; a word that tells nothing stays what it is.
+    /// A new token, also of what is no number: whether a word is one would tell a bit of another.
     std::uint32_t token(std::uint32_t word) {
-      if (tells_nothing(word)) return word;
       std::uint32_t found = 0;
       do {
         if (table_.count_ == kCount) throw EnvironmentError("Too many numbers are withheld.");
@@ -128,12 +126,11 @@ class TokenTable {
     std::size_t bytes_ = 0;
   };
 
-  /// Forgets all tokens.
-  void clear() {
+  /// Forgets all tokens. The same key draws the same ones in the same order.
+  void clear(std::uint64_t key) {
     const std::lock_guard lock(mutex_);
     madvise(words_, kBytes, MADV_DONTNEED);
-    std::random_device device;
-    key_ = device() % kCount;
+    key_ = static_cast<std::uint32_t>(key % kCount);
     count_ = 0;
     plain_words_ = 0;
     arrays_.clear();
@@ -202,10 +199,88 @@ void change_words(std::byte* to, const std::byte* from, std::size_t bytes, const
   }
 }
 
+/// The threads that run kernels.
+struct Workers {
+  std::mutex mutex;
+  std::set<std::string> numbers;
+};
+
+constexpr const char* kThreads = "/proc/self/task";
+
+/// The other threads of the host.
+struct OtherThreads {
+  bool sleep = true;
+  std::int64_t wakings = 0;
+};
+
+OtherThreads look_at_others() {
+  OtherThreads others;
+  const std::string own = std::to_string(::syscall(SYS_gettid));
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator(kThreads, gone)) {
+    const std::string number = thread.path().filename();
+    if (number == own || only<Workers>().numbers.contains(number)) continue;
+    std::ifstream status(thread.path() / "status");
+    std::string rest;
+    for (std::string key; status >> key; std::getline(status, rest)) {
+      std::string state;
+      if (key == "State:" && status >> state && state != "S" && state != "Z") others.sleep = false;
+      std::int64_t switches = 0;
+      if (key.ends_with("voluntary_ctxt_switches:") && status >> switches) {
+        others.wakings += switches;
+      }
+    }
+  }
+  return others;
+}
+
+void refuse_thread() {
+  EmulationReport report{.fault = EmulationFault::kDevicePointerOnHost};
+  report.what =
+      "a thread of the host ran while a kernel or a copy used device memory, where nobody sees "
+      "what it reads";
+  fail_on_host(std::move(report), __builtin_return_address(0));
+}
+
 }  // namespace
 
-void withhold_numbers() {
-  token_table().clear();
+void note_worker() {
+  const std::lock_guard lock(only<Workers>().mutex);
+  only<Workers>().numbers.insert(std::to_string(::syscall(SYS_gettid)));
+}
+
+HostSleeps::HostSleeps() {
+  if (!withholding.load() || observer == nullptr || in_kernel()) return;
+  static std::recursive_mutex one_at_a_time;
+  lock_ = std::unique_lock(one_at_a_time);
+  const std::lock_guard workers(only<Workers>().mutex);
+  struct stat threads {};
+  // "." and the directory above count, too; and this thread.
+  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3 + only<Workers>().numbers.size()) {
+    return;
+  }
+  // Of the processor, so that a busy machine refuses nobody.
+  constexpr std::clock_t kPatience = 2 * CLOCKS_PER_SEC;
+  const std::clock_t start = std::clock();
+  std::chrono::microseconds pause(20);
+  OtherThreads others = look_at_others();
+  for (; !others.sleep; others = look_at_others()) {
+    if (std::clock() - start > kPatience) refuse_thread();
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(1000));
+  }
+  wakings_ = others.wakings;
+}
+
+HostSleeps::~HostSleeps() {
+  if (wakings_ < 0) return;
+  const std::lock_guard workers(only<Workers>().mutex);
+  const OtherThreads others = look_at_others();
+  if (!others.sleep || others.wakings != wakings_) refuse_thread();
+}
+
+void withhold_numbers(std::uint64_t key) {
+  token_table().clear(key);
   withholding.store(true);
 }
 
@@ -251,8 +326,7 @@ Crossing withheld_crossing(const Copy& copy) {
   const bool from_words = holds_words(copy.from);
   const bool to_words = holds_words(copy.to);
   const auto passes_plain = [&] {
-    const std::size_t words =
-        (copy.width * copy.height * copy.depth + kTokenBytes - 1) / kTokenBytes;
+    const std::size_t words = (copy.width * copy.height + kTokenBytes - 1) / kTokenBytes;
     return copy.to_side() != Side::kDevice &&
            TokenTable::Open(token_table(), 0).passes_plain(words);
   };
@@ -293,7 +367,7 @@ TrueWords::TrueWords(const KernelCall& call) {
   if (!withholding.load()) return;
   static std::mutex one_kernel;
   lock_ = std::unique_lock(one_kernel);
-  add(call.arguments.get(), call.argument_bytes, Kind::kArguments);
+  add(call.arguments, call.argument_bytes, Kind::kArguments);
   for (const Symbol& symbol : all_symbols()) {
     const bool shared = symbol.kind == SymbolKind::kManaged;
     add(symbol.address, symbol.bytes, shared ? Kind::kShared : Kind::kSymbol);
@@ -328,19 +402,27 @@ TrueWords::~TrueWords() {
   for (Piece& piece : pieces_) {
     std::vector<std::uint32_t> now(piece.host.size());
     std::memcpy(now.data(), piece.begin, now.size() * kTokenBytes);
-    for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments;) {
+    std::vector<bool> plain(now.size());
+    bool is_told = true;  // whatever changed
+    for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments; ++begin) {
       const auto is_new = [&](std::size_t i) {
         const std::uint32_t next = i + 1 < now.size() ? piece.host[i + 1] : 0;
         return now[i] != open.word(piece.host[i], next);
       };
       std::size_t end = begin;
       while (end < now.size() && is_new(end)) ++end;
-      const bool plain =
-          piece.kind == Kind::kShared && end > begin && open.passes_plain(end - begin);
-      for (; begin < end; ++begin) {
-        piece.host[begin] = plain ? now[begin] : open.token(now[begin]);
+      if (end == begin) continue;
+      if (piece.kind == Kind::kShared && open.passes_plain(end - begin)) {
+        std::copy(now.begin() + begin, now.begin() + end, piece.host.begin() + begin);
+        std::fill(plain.begin() + begin, plain.begin() + end, true);
+      } else {
+        is_told = false;
       }
-      ++begin;
+      begin = end;
+    }
+    // Also what a kernel left as it was: which words it wrote would tell numbers.
+    for (std::size_t i = 0; !is_told && i < now.size(); ++i) {
+      if (!plain[i]) piece.host[i] = open.token(now[i]);
     }
     std::memcpy(piece.begin, piece.host.data(), piece.host.size() * kTokenBytes);
     if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, false);

@@ -31,6 +31,9 @@ void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::s
 /// Whether device memory must be closed after each use, at whatever cost.
 bool is_withholding();
 
+/// The calling thread runs kernels; it is none of the host's.
+void note_worker();
+
 /// While it lives, a kernel runs: its arguments, the variables of the device, and memory that host
 /// and device share hold true words. Does nothing if nothing is withheld.
 class TrueWords {

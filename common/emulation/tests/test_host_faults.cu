@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
 
 using convlab::emulation::at_line;

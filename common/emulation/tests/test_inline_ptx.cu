@@ -234,7 +234,7 @@ TEST_CASE("inline PTX: a copy must be aligned") {
   Reports reports;
   copy_misaligned<<<1, 32>>>(data, data + 64);
   CHECK(cudaDeviceSynchronize() == cudaErrorMisalignedAddress);
-  CHECK(reports.has("is not a multiple of 16 bytes"));
+  CHECK(reports.has("is not aligned to the 16 bytes of the copy"));
 }
 
 TEST_CASE("inline PTX: a product needs the whole warp") {

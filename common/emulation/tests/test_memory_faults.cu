@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "common/emulation/runtime/sanitizer.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
 #include "common/base/fault_record.hpp"
 

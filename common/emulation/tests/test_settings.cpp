@@ -6,7 +6,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
-#include "common/emulation/runtime/device_model.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,28 +17,31 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
+#include "common/emulation/trace/lane_pairing.hpp"
 
 namespace convlab::emulation {
 namespace {
 
 constexpr std::uintptr_t kWord = 4;
+constexpr std::size_t kWidest = 16;  ///< of a load of a GPU
 
-/// A place and what is done there: a copy reads and writes at one place.
+/// A place, what is done there, and the kind of memory: a copy reads and writes at one place, and a
+/// pointer may be of one kind for some threads and of another for others.
 using Spot = std::uint64_t;
-Spot spot_of(Place place, bool writes) {
-  return Spot{place} << 1U | (writes ? 1U : 0U);
+Spot spot_of(Place place, Space space, bool writes) {
+  return Spot{place} << 3U | static_cast<Spot>(space) << 1U | (writes ? 1U : 0U);
 }
 
 /// One spot of the program in the running block.
 struct SpotInBlock {
+  Spot spot = 0;
+  std::uint16_t number = 0;  ///< LaneEvent::what
   Space space = Space::kOther;
   std::size_t bytes = 0;
   bool atomic = false;
-  std::string variable{};                      ///< of shared memory
-  std::vector<std::uint32_t> times;            ///< by thread
-  std::vector<std::vector<Request>> requests;  ///< by warp, then by how often a lane had come
-  std::vector<Request> fragments;              ///< not full yet, by column
+  std::string variable{};              ///< of shared memory
+  std::vector<std::uint32_t> times{};  ///< by thread
+  std::vector<Request> fragments{};    ///< not full yet, by column
 };
 
 /// Who touched a word of shared memory last.
@@ -73,23 +79,43 @@ struct NeedCount {
   std::int64_t pairs = 0;
 };
 
-/// Everything that is counted. One worker runs the kernels (CONVLAB_EMU_THREADS=1); the host only
-/// takes the result when they are over.
-struct Counter {
-  std::mutex mutex;
-  std::uint64_t block = 0;
-  std::unordered_map<Spot, SpotInBlock> spots;
-  std::array<std::pair<Spot, SpotInBlock*>, 64> latest{};  ///< of `spots`
+/// The block that a worker runs.
+struct RunningBlock {
+  std::string kernel{};
+  std::deque<SpotInBlock> spots{SpotInBlock{}};  ///< the first one is none
+  std::unordered_map<Spot, SpotInBlock*> by_spot;
+  std::array<SpotInBlock*, 64> latest{};
+  std::vector<LanePosition> positions;         ///< by thread
+  std::vector<std::vector<LaneEvent>> events;  ///< by thread, since lanes have met
+  std::size_t warp = 0;                        ///< that ran last
   std::uintptr_t atomic = 0;  ///< the address of the operation that has begun; 0: none
   bool atomic_counted = false;
   std::unordered_map<std::uintptr_t, Word> words;
-  std::vector<std::uint32_t> barriers;                        ///< passed, by thread
-  std::vector<CallSite> sites;                                ///< of the block's barriers, in order
-  std::map<std::pair<std::string, Spot>, AccessNote> totals;  ///< by kernel, over all blocks
-  std::string kernel;                                         ///< of the running block
+  std::vector<std::uint32_t> barriers;  ///< passed, by thread
+  std::vector<CallSite> sites;          ///< of the block's barriers, in order
+};
+
+RunningBlock& running_block() {
+  thread_local RunningBlock block;
+  return block;
+}
+
+/// Everything that is counted. The blocks of a cooperative launch run side by side.
+struct Counter {
+  std::mutex mutex;
+  CodeOrder code;
+  /// By kernel, spot and bytes, over all blocks.
+  std::map<std::tuple<std::string, Spot, std::size_t>, AccessNote> totals;
   std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< by call
   std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
   std::map<Need, NeedCount> needs;
+};
+
+/// Everything that is counted and the running block, for one event.
+struct Event {
+  Counter& all = only<Counter>();
+  RunningBlock& block = running_block();
+  std::lock_guard<std::mutex> lock{all.mutex};
 };
 
 template <typename T>
@@ -107,120 +133,184 @@ void add_request(AccessNote& note, Parts parts, int lanes) {
   ++note.requests;
 }
 
-// Adds the block that is over to the totals.
-void end_block(Counter& all) {
-  for (auto& [which, spot] : all.spots) {
-    AccessNote& note = all.totals[{all.kernel, which}];
-    for (const std::uint32_t times : spot.times) {
-      if (times > 0) ++note.threads;
-      note.most_by_one = std::max<std::int64_t>(note.most_by_one, times);
-    }
-    for (const auto& warp : spot.requests) {
-      for (const Request& request : warp) {
-        add_request(note, parts_of(request, spot.space, spot.bytes, spot.atomic),
-                    std::popcount(request.mask));
+AccessNote& total_of(Counter& all, const RunningBlock& block, const SpotInBlock& here,
+                     std::size_t bytes) {
+  AccessNote& note = all.totals[{block.kernel, here.spot, bytes}];
+  if (note.bytes == 0 && bytes != here.bytes) {
+    note = all.totals[{block.kernel, here.spot, here.bytes}];
+    note.requests = note.lanes = note.parts = note.conflicts = note.least = note.most = 0;
+  }
+  note.bytes = static_cast<int>(bytes);
+  return note;
+}
+
+/// Accesses that follow each other in one block of the program, so that the compiler for a GPU
+/// joins neighbours: `p[i].x` and `p[i].y` are one request.
+class OpenRequests {
+ public:
+  OpenRequests(Counter& all, const RunningBlock& block) : all_(all), block_(block) {}
+
+  void add(const SpotInBlock& here, const Request& request) {
+    const bool joins = here.space == Space::kShared && !here.atomic;
+    if (joins && (here.spot & 1U) == 0) {
+      for (Open& open : open_) {
+        if (open.here->space == here.space && extends(open, here, request)) {
+          open.bytes += here.bytes;
+          return;
+        }
       }
     }
+    if ((here.spot & 1U) != 0) close();
+    open_.push_back({&here, request, here.bytes});
+    if (!joins) close();
   }
-  all.spots.clear();
-  all.latest = {};
-  all.words.clear();
-  all.barriers.clear();
-  all.sites.clear();
-}
 
-void begin_block_if_new(Counter& all) {
-  if (all.block == current_block_number) return;
-  end_block(all);
-  all.block = current_block_number;
-  all.kernel = BlockRunner::current()->call().name;
-}
-
-// The kind of memory, and what is known of the array when its place is met first.
-Space space_of(const void* address, AccessNote& note) {
-  const auto& call = BlockRunner::current()->call();
-  const auto take = [&](const char* space, const ReportMemory& memory) {
-    note.space = space;
-    note.kernel = call.name;
-    note.memory = fault_memory(memory, call.name);
-  };
-  if (is_shared(address)) {
-    if (const auto memory = BlockRunner::current()->shared_memory().find(address)) {
-      take("shared", *memory);
+  void close() {
+    for (Open& open : open_) {
+      for (std::size_t bytes = 0; open.bytes > 0; open.bytes -= bytes) {
+        bytes = std::bit_floor(open.bytes);
+        add_request(total_of(all_, block_, *open.here, bytes),
+                    parts_of(open.request, open.here->space, bytes, open.here->atomic),
+                    std::popcount(open.request.mask));
+        for (std::uintptr_t& address : open.request.address) address += bytes;
+      }
     }
-    return Space::kShared;
+    open_.clear();
   }
-  if (device_memory().contains(address)) {
-    if (const auto memory = device_memory().nearest(address)) take("global", *memory);
-    return Space::kGlobal;
+
+ private:
+  struct Open {
+    const SpotInBlock* here;
+    Request request;
+    std::size_t bytes;
+  };
+
+  // Aligned as one load must be.
+  static bool extends(const Open& open, const SpotInBlock& here, const Request& request) {
+    const std::size_t bytes = open.bytes + here.bytes;
+    if (open.request.mask != request.mask || bytes > kWidest) return false;
+    for (const int lane : LaneRange(request.mask)) {
+      const std::uintptr_t begin = open.request.address[static_cast<std::size_t>(lane)];
+      if (begin % std::bit_ceil(bytes) != 0) return false;
+      if (begin + open.bytes != request.address[static_cast<std::size_t>(lane)]) return false;
+    }
+    return true;
   }
-  if (const auto symbol = find_symbol(address)) {
-    const bool constant = symbol->kind == SymbolKind::kConstant;
-    take(constant ? "constant" : "global",
-         ReportMemory{.bytes = static_cast<std::int64_t>(symbol->bytes), .variable = symbol->name});
-    return constant ? Space::kConstant : Space::kGlobal;
-  }
-  return Space::kOther;  // a local array, a parameter
+
+  Counter& all_;
+  const RunningBlock& block_;
+  std::vector<Open> open_;
+};
+
+// Adds to the totals what the lanes of a warp did together.
+void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
+  const std::size_t begin = warp * kWarpSize;
+  const std::size_t end = std::min(begin + kWarpSize, block.events.size());
+  OpenRequests open(all, block);
+  for (std::size_t thread = begin; thread < end; ++thread) all.code.learn(block.events[thread]);
+  for (std::size_t thread = begin; thread < end; ++thread) all.code.apply(block.events[thread]);
+  pair_lanes(block.events, begin, end, [&](const auto& threads, const auto& next) {
+    const auto event = [&](std::size_t thread) { return block.events[thread][next[thread] - 1]; };
+    const SpotInBlock& here = block.spots[event(threads.front()).what()];
+    if (here.number == 0) {
+      open.close();
+      return true;
+    }
+    Request request;
+    for (const std::size_t thread : threads) {
+      request.mask |= 1U << (thread - begin);
+      request.address[thread - begin] = static_cast<std::uintptr_t>(event(thread).offset);
+    }
+    open.add(here, request);
+    return true;
+  });
+  open.close();
+  for (std::size_t thread = begin; thread < end; ++thread) block.events[thread].clear();
 }
 
-void begin_spot(Counter& all, Spot spot, SpotInBlock& here, const void* address, std::size_t bytes,
-                bool atomic) {
-  AccessNote& note = all.totals[{all.kernel, spot}];
-  here.bytes = bytes;
-  here.atomic = atomic;
-  here.space = space_of(address, note);
-  here.variable = note.memory.variable;
-  note.writes = (spot & 1U) != 0;
-  note.atomic = atomic;
-  note.bytes = static_cast<int>(bytes);
+void end_all_warps(Counter& all, RunningBlock& block) {
+  for (std::size_t warp = 0; warp * kWarpSize < block.events.size(); ++warp) {
+    end_warp(all, block, warp);
+  }
+}
+
+bool has_ended(std::size_t warp) {
+  return BlockRunner::current()->warps().live_lanes(static_cast<unsigned>(warp * kWarpSize)) == 0;
+}
+
+// The running thread adds something. A warp whose threads are over needs no memory any more.
+void add_event(Counter& all, RunningBlock& block, std::size_t thread, const LaneEvent& event) {
+  const std::size_t warp = thread / kWarpSize;
+  if (warp != block.warp) {
+    if (has_ended(block.warp)) end_warp(all, block, block.warp);
+    block.warp = warp;
+  }
+  block.events[thread].push_back(event);
+}
+
+SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, const void* address,
+                     std::size_t bytes, bool atomic) {
+  SpotInBlock*& known = block.latest[(spot ^ spot >> 3U) % block.latest.size()];
+  if (known != nullptr && known->spot == spot) return *known;
+  SpotInBlock*& entry = block.by_spot[spot];
+  if (entry == nullptr) {
+    AccessNote& note = all.totals[{block.kernel, spot, bytes}];
+    if (note.space.empty()) {
+      note.kernel = block.kernel;
+      note.space = name_of(space);
+      note.memory = memory_at(address);
+    }
+    note.writes = (spot & 1U) != 0;
+    note.atomic = atomic;
+    note.bytes = static_cast<int>(bytes);
+    entry = &block.spots.emplace_back(
+        SpotInBlock{.spot = spot,
+                    .number = static_cast<std::uint16_t>(block.spots.size()),
+                    .space = space,
+                    .bytes = bytes,
+                    .atomic = atomic,
+                    .variable = note.memory.variable});
+  }
+  return *(known = entry);
 }
 
 // The barrier between two accesses, if it is the only one.
-void note_need(Counter& all, const Touch& before, bool before_writes, const Touch& behind,
-               const std::string& variable) {
+void note_need(Counter& all, const RunningBlock& block, const Touch& before, bool before_writes,
+               const Touch& behind, const std::string& variable) {
   if (before.thread < 0 || before.thread == behind.thread) return;
-  if (behind.barriers != before.barriers + 1 || before.barriers >= all.sites.size()) return;
+  if (behind.barriers != before.barriers + 1 || before.barriers >= block.sites.size()) return;
   NeedCount& need =
-      all.needs[{all.sites[before.barriers], before.place, before_writes, behind.place}];
+      all.needs[{block.sites[before.barriers], before.place, before_writes, behind.place}];
   if (need.pairs++ > 0) return;
   need.variable = variable;
-  need.kernel = BlockRunner::current()->call().name;
+  need.kernel = block.kernel;
 }
 
-void touch_word(Counter& all, std::uintptr_t word_address, bool writes, const Touch& now,
-                const std::string& variable) {
-  Word& word = all.words[word_address];
-  note_need(all, word.write, true, now, variable);
-  if (writes) {
-    note_need(all, word.read, false, now, variable);
-    note_need(all, word.other_read, false, now, variable);
-    word.write = now;
-  } else {
-    if (word.read.thread != now.thread) word.other_read = word.read;
-    word.read = now;
-  }
-}
-
-void touch_shared(Counter& all, const void* address, std::size_t bytes, bool writes,
-                  const Touch& now, const std::string& variable) {
+void touch_shared(Counter& all, RunningBlock& block, const void* address, std::size_t bytes,
+                  bool writes, const Touch& now, const std::string& variable) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  for (auto word = begin / kWord; word <= (begin + bytes - 1) / kWord; ++word) {
-    touch_word(all, word, writes, now, variable);
+  for (auto at = begin / kWord; at <= (begin + bytes - 1) / kWord; ++at) {
+    Word& word = block.words[at];
+    note_need(all, block, word.write, true, now, variable);
+    if (writes) {
+      note_need(all, block, word.read, false, now, variable);
+      note_need(all, block, word.other_read, false, now, variable);
+      word.write = now;
+    } else {
+      if (word.read.thread != now.thread) word.other_read = word.read;
+      word.read = now;
+    }
   }
 }
 
 // An unrolled loop is one line at several places of the program.
 void add(std::vector<AccessNote>& notes, const AccessNote& note) {
-  const auto same = std::ranges::find_if(notes, [&](const AccessNote& each) {
-    return each.kernel == note.kernel && each.file == note.file && each.line == note.line &&
-           each.space == note.space && each.writes == note.writes && each.atomic == note.atomic &&
-           each.bytes == note.bytes && each.memory.variable == note.memory.variable &&
-           each.memory.argument == note.memory.argument;
-  });
-  if (same == notes.end()) {
-    notes.push_back(note);
-    return;
-  }
+  const auto key = [](const AccessNote& each) {
+    return std::tie(each.kernel, each.file, each.line, each.space, each.writes, each.atomic,
+                    each.bytes, each.memory.variable, each.memory.argument);
+  };
+  const auto same = std::ranges::find(notes, key(note), key);
+  if (same == notes.end()) return notes.push_back(note);
   same->requests += note.requests;
   same->lanes += note.lanes;
   same->parts += note.parts;
@@ -233,16 +323,13 @@ void add(std::vector<AccessNote>& notes, const AccessNote& note) {
 
 // Needs of one pair of lines, too.
 void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
-  const auto same = std::ranges::find_if(notes, [&](const BarrierNote& each) {
-    return each.file == note.file && each.line == note.line && each.before == note.before &&
-           each.behind == note.behind && each.before_writes == note.before_writes &&
-           each.behind_writes == note.behind_writes;
-  });
-  if (same == notes.end()) {
-    notes.push_back(note);
-  } else {
-    same->elements += note.elements;
-  }
+  const auto key = [](const BarrierNote& each) {
+    return std::tie(each.file, each.line, each.before, each.behind, each.before_writes,
+                    each.behind_writes);
+  };
+  const auto same = std::ranges::find(notes, key(note), key);
+  if (same == notes.end()) return notes.push_back(note);
+  same->elements += note.elements;
 }
 
 // A message to the grader has room for so many.
@@ -253,12 +340,10 @@ constexpr std::size_t kMostNotes = 100;
 AccessNotes take_counts() {
   Counter& all = only<Counter>();
   const std::lock_guard lock(all.mutex);
-  end_block(all);
-  all.block = 0;
   AccessNotes notes;
   for (const auto& [which, total] : all.totals) {
-    if (total.requests == 0 || total.space.empty()) continue;
-    const ReportPlace& source = source_of(static_cast<Place>(which.second >> 1U));
+    if (total.requests == 0) continue;
+    const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> 3U));
     AccessNote note = total;
     note.file = name_of(source.file);
     note.line = static_cast<int>(source.line);
@@ -271,7 +356,8 @@ AccessNotes take_counts() {
                               .line = static_cast<int>(site.second & 0xffffffffU),
                               .times = barrier.times});
   }
-  for (const auto& [need, count] : all.needs) {
+  for (const auto& [key, count] : all.needs) {
+    const Need& need = key;  // clang 14 captures no structured binding
     add(notes.barriers,
         {.kernel = count.kernel,
          .file = name_of(need.barrier.file),
@@ -280,7 +366,11 @@ AccessNotes take_counts() {
          .before = static_cast<int>(source_of(need.before).line),
          .before_writes = need.before_writes,
          .behind = static_cast<int>(source_of(need.behind).line),
-         .behind_writes = all.totals.contains({count.kernel, spot_of(need.behind, true)}),
+         .behind_writes = std::ranges::any_of(all.totals,
+                                              [&](const auto& total) {
+                                                return std::get<1>(total.first) ==
+                                                       spot_of(need.behind, Space::kShared, true);
+                                              }),
          .elements = count.pairs});
   }
   const auto shorten = [&](auto& list) {
@@ -299,56 +389,83 @@ AccessNotes take_counts() {
   return notes;
 }
 
+void AccessCounter::begin_block() {
+  RunningBlock& block = running_block();
+  block = {};
+  block.kernel = BlockRunner::current()->call().name;
+  const std::size_t threads = BlockRunner::current()->scheduler().threads().size();
+  block.positions.resize(threads);
+  block.events.resize(threads);
+  block.barriers.resize(threads);
+}
+
+void AccessCounter::end_block() {
+  const auto& [all, block, lock] = Event{};
+  end_all_warps(all, block);
+  for (const SpotInBlock& here : block.spots) {
+    if (here.number == 0) continue;
+    AccessNote& note = all.totals[{block.kernel, here.spot, here.bytes}];
+    for (const std::uint32_t times : here.times) {
+      if (times > 0) ++note.threads;
+      note.most_by_one = std::max<std::int64_t>(note.most_by_one, times);
+    }
+  }
+}
+
+void AccessCounter::come_to_block(const void* caller, const void* frame) {
+  const auto& [all, block, lock] = Event{};
+  const auto thread = static_cast<std::size_t>(thread_rank());
+  block.positions[thread].move(caller, frame);
+  add_event(all, block, thread, block.positions[thread].event(0, 0));
+}
+
 // A load or store of a GPU has at most 16 bytes; a larger object takes several.
 void AccessCounter::access(const void* address, std::size_t bytes, bool writes, Place place) {
-  constexpr std::size_t kWidest = 16;
   for (std::size_t done = 0; done < bytes; done += kWidest) {
     access_once(static_cast<const char*>(address) + done, std::min(kWidest, bytes - done), writes,
                 place);
   }
 }
 
+void AccessCounter::access(const void* address, std::size_t bytes, bool writes, const void* caller,
+                           const void* frame) {
+  running_block().positions[static_cast<std::size_t>(thread_rank())].move(caller, frame);
+  access(address, bytes, writes, place_of_access(caller));
+}
+
 void AccessCounter::access_once(const void* address, std::size_t bytes, bool writes, Place place) {
-  Counter& all = only<Counter>();
-  const std::lock_guard lock(all.mutex);
-  begin_block_if_new(all);
+  const Space space = space_of(address);
+  if (space == Space::kOther) return;
+  const auto& [all, block, lock] = Event{};
   // Its read and its write are one request; an operation that is never ended hides nothing else.
-  bool atomic = all.atomic != 0 && all.atomic == reinterpret_cast<std::uintptr_t>(address);
-  if (atomic && std::exchange(all.atomic_counted, true)) {
-    all.atomic = 0;
+  bool atomic = block.atomic != 0 && block.atomic == reinterpret_cast<std::uintptr_t>(address);
+  if (atomic && std::exchange(block.atomic_counted, true)) {
+    block.atomic = 0;
     atomic = false;
     if (writes) return;
   }
   writes = writes || atomic;
-  const Spot spot = spot_of(place, writes);
-  auto& [known, entry] = all.latest[spot % all.latest.size()];
-  if (known != spot || entry == nullptr) {
-    known = spot;
-    entry = &all.spots[spot];
-  }
-  SpotInBlock& here = *entry;
-  if (here.bytes == 0) begin_spot(all, spot, here, address, bytes, atomic);
-  if (here.space == Space::kOther) return;
+  SpotInBlock& here =
+      spot_at(all, block, spot_of(place, space, writes), space, address, bytes, atomic);
   const auto thread = static_cast<std::size_t>(thread_rank());
-  const std::uint32_t time = at(here.times, thread)++;
-  Request& request = at(at(here.requests, thread / kWarpSize), time);
-  const std::size_t lane = thread % kWarpSize;
-  request.mask |= 1U << lane;
-  request.address[lane] = reinterpret_cast<std::uintptr_t>(address);
-  if (here.space == Space::kShared) {
-    touch_shared(all, address, bytes, writes,
-                 {place, static_cast<int>(thread), at(all.barriers, thread)}, here.variable);
+  ++at(here.times, thread);
+  add_event(all, block, thread,
+            block.positions[thread].event(
+                here.number, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address))));
+  if (space == Space::kShared) {
+    touch_shared(all, block, address, bytes, writes,
+                 {place, static_cast<int>(thread), block.barriers[thread]}, here.variable);
   }
 }
 
 void AccessCounter::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
                                  const void* /*place*/) {
-  only<Counter>().atomic = reinterpret_cast<std::uintptr_t>(address);
-  only<Counter>().atomic_counted = false;
+  running_block().atomic = reinterpret_cast<std::uintptr_t>(address);
+  running_block().atomic_counted = false;
 }
 
 void AccessCounter::end_atomic() {
-  only<Counter>().atomic = 0;
+  running_block().atomic = 0;
 }
 
 void AccessCounter::begin_copy(void* to, const void* from, std::size_t bytes,
@@ -360,16 +477,14 @@ void AccessCounter::begin_copy(void* to, const void* from, std::size_t bytes,
 
 void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool writes,
                                    const CallSite& site) {
-  Counter& all = only<Counter>();
-  const std::lock_guard lock(all.mutex);
-  begin_block_if_new(all);
   constexpr std::size_t kPiece = 16;
   constexpr int kRows = 8;
+  const Space space = space_of(address);
+  if (space == Space::kOther) return;
+  const auto& [all, block, lock] = Event{};
   const Place place = place_of_call(site);
-  const Spot spot = spot_of(place, writes);
-  SpotInBlock& here = all.spots[spot];
-  if (here.bytes == 0) begin_spot(all, spot, here, address, kPiece, false);
-  if (here.space == Space::kOther) return;
+  SpotInBlock& here =
+      spot_at(all, block, spot_of(place, space, writes), space, address, kPiece, false);
   for (std::size_t piece = 0; piece * kPiece < bytes; ++piece) {
     // The rows of a column of pieces fill one request after the other.
     Request& column = at(here.fragments, piece);
@@ -378,14 +493,14 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool 
         reinterpret_cast<std::uintptr_t>(address) + piece * kPiece;
     column.mask |= 1U << row;
     if (row + 1 < kRows) continue;
-    add_request(all.totals[{all.kernel, spot}],
-                parts_of(column, here.space, here.bytes, here.atomic), kRows);
+    add_request(total_of(all, block, here, here.bytes),
+                parts_of(column, space, here.bytes, here.atomic), kRows);
     column = {};
   }
-  if (here.space == Space::kShared) {
+  if (space == Space::kShared) {
     const int first = thread_rank() / kWarpSize * kWarpSize;
-    touch_shared(all, address, bytes, writes,
-                 {place, first, at(all.barriers, static_cast<std::size_t>(first))}, here.variable);
+    touch_shared(all, block, address, bytes, writes,
+                 {place, first, block.barriers[static_cast<std::size_t>(first)]}, here.variable);
   }
 }
 
@@ -402,16 +517,23 @@ void AccessCounter::multiply_in_warp(long long multiply_adds, const CallSite& si
 }
 
 void AccessCounter::met_in_block(const char* /*call*/, const CallSite& site) {
+  const auto& [all, block, lock] = Event{};
+  end_all_warps(all, block);
+  for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads()) {
+    if (thread.state != EmulatedThread::State::kExited) ++block.barriers[thread.rank];
+  }
+  block.sites.push_back(site);
+  Barrier& barrier = all.met[{site.file, site.position()}];
+  barrier.kernel = block.kernel;
+  ++barrier.times;
+}
+
+void AccessCounter::met_in_warp(unsigned first_rank, const WarpOperation&, std::uint32_t lanes,
+                                const CallSite&) {
+  if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
   Counter& all = only<Counter>();
   const std::lock_guard lock(all.mutex);
-  begin_block_if_new(all);
-  for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads()) {
-    if (thread.state != EmulatedThread::State::kExited) ++at(all.barriers, thread.rank);
-  }
-  all.sites.push_back(site);
-  Barrier& barrier = all.met[{site.file, site.position()}];
-  barrier.kernel = BlockRunner::current()->call().name;
-  ++barrier.times;
+  end_warp(all, running_block(), first_rank / kWarpSize);
 }
 
 AccessCounter& access_counter() {

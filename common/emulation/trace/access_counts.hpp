@@ -2,8 +2,12 @@
 
 // Counts what the warps of a kernel ask of each kind of memory, and what each barrier is for.
 //
-// Idea     The lanes of a warp belong together by the place in the program and by how often a lane
-//          has come to it: the third load in line 44 of all 32 lanes is one request. Nobody waits.
+// Idea     Each lane leaves a list of where it came and what it touched; lane_pairing.hpp says
+// which
+//          of them made a request together. The lists begin anew where all lanes meet.
+// Joined   Loads of neighbouring words of shared memory in one block of the program, as a compiler
+//          for a GPU joins them. In global memory it does so only if the type of the pointer
+//          promises that they are aligned, which nobody sees here.
 // Barrier  Each word of shared memory remembers who touched it last and how many barriers that
 //          thread had passed. If another thread touches it exactly one barrier later, and one of
 //          the two writes, that barrier keeps them apart. A fragment counts as an access of its
@@ -27,8 +31,6 @@ namespace convlab::emulation {
 
 // ---- what the memory does with one request of a warp (requests.cpp) -----------------------------
 
-enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
-
 /// The lanes of a warp that make one access together.
 struct Request {
   std::uint32_t mask = 0;
@@ -42,6 +44,9 @@ struct Parts {
   int conflicts = 0;
 };
 
+/// As notes have it.
+const char* name_of(Space space);
+
 /// @param bytes  of each lane's access
 Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic);
 
@@ -50,27 +55,26 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
 class AccessCounter final : public Observer {
  public:
   /// An access of the running thread.
-  void access(const void* address, std::size_t bytes, bool writes, Place place);
+  void access(const void* address, std::size_t bytes, bool writes, const void* caller,
+              const void* frame);
+  /// The running thread has come to a block of the program.
+  static void come_to_block(const void* caller, const void* frame);
 
-  void begin_grid(const KernelCall&) override {}
-  void begin_block() override {}
-  void end_block() override {}
+  void begin_block() override;
+  void end_block() override;
   void met_in_block(const char* call, const CallSite& site) override;
-  void met_in_warp(unsigned, const WarpOperation&, std::uint32_t, const CallSite&) override {}
+  void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
+                   const CallSite& site) override;
   void access_by_warp(const void* address, std::size_t bytes, bool writes,
                       const CallSite& site) override;
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override;
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
-  void end_copy(void*, std::size_t, const CallSite&) override {}
   void begin_atomic(const void* address, std::size_t bytes, bool, const void*) override;
   void end_atomic() override;
-  void fence() override {}
-  void release(const void*) override {}
-  void acquire(const void*) override {}
-  void begin_object(const void*, std::size_t) override {}
 
  private:
-  void access_once(const void* address, std::size_t bytes, bool writes, Place place);
+  static void access(const void* address, std::size_t bytes, bool writes, Place place);
+  static void access_once(const void* address, std::size_t bytes, bool writes, Place place);
 };
 
 AccessCounter& access_counter();

@@ -21,9 +21,10 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/trace/access_counts.hpp"
-#include "common/emulation/trace/crossing.hpp"
 #include "common/emulation/trace/places.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 #include "common/emulation/trace/step_recorder.hpp"
@@ -34,6 +35,7 @@ namespace {
 enum class Mode { kOff, kRaces, kCounts, kSteps, kMeetings };
 
 Mode mode = Mode::kOff;
+RaceDetector* detector = nullptr;
 std::vector<std::uintptr_t>& meeting_places() {
   static auto* const instance = new std::vector<std::uintptr_t>;  // sorted
   return *instance;
@@ -72,22 +74,41 @@ void wait_for_lanes(const void* caller) {
   static_cast<void>(converged_lanes(site));
 }
 
+// Most accesses of a kernel; no other thread has anything to do with them.
+bool is_local_variable(const void* address, const void* frame) {
+  constexpr std::uintptr_t kNear = 16 << 10;
+  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(frame) <
+             kNear &&
+         !is_shared(address) && !DeviceMemory::contains(address);
+}
+
+using Range = std::pair<const void*, std::size_t>;
+
+// What the compiler announced on this thread; nothing came since. It may then call memcpy for it.
+thread_local std::array<Range, 2> announced;
+
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
-               const void* caller) {
+               const void* caller, const void* frame) {
   switch (mode) {
     case Mode::kOff:
       return;
     case Mode::kRaces:
-      refuse_crossing(address, writes, caller);
-      race_detector().access(
+      if (!in_kernel()) return refuse_crossing(address, writes, caller);
+      if (!is_shared(address) && !DeviceMemory::contains(address)) {
+        if (is_local_variable(address, frame)) return;
+        refuse_crossing(address, writes, caller);
+        if (!is_traced_memory(reinterpret_cast<std::uintptr_t>(address))) return;
+      }
+      detector->access(
           {reinterpret_cast<std::uintptr_t>(address), bytes, writes, is_volatile, 0, caller});
       return;
     case Mode::kCounts:
+      announced = {};
       refuse_crossing(address, writes, caller);
-      if (in_kernel()) access_counter().access(address, bytes, writes, place_of_access(caller));
+      if (in_kernel()) access_counter().access(address, bytes, writes, caller, frame);
       return;
     case Mode::kSteps:
-      if (in_kernel()) step_recorder().access(address, bytes, writes, caller);
+      if (in_kernel()) step_recorder().access(address, bytes, writes, caller, frame);
       return;
     case Mode::kMeetings:
       if (in_kernel()) wait_for_lanes(caller);
@@ -101,27 +122,35 @@ void on_atomic(const volatile void* address, bool writes, const void* caller) {
   }
 }
 
-using Range = std::pair<const void*, std::size_t>;
-
-// What the compiler announced last on this thread. It may then call memcpy for it.
-thread_local std::array<Range, 2> announced;
-
-void on_range(const void* address, std::size_t bytes, bool writes, const void* caller) {
-  announced[writes ? 1 : 0] = {address, bytes};
-  on_access(address, bytes, writes, false, caller);
+[[gnu::noinline]] void on_block(const void* caller, const void* frame) {
+  if (!in_kernel()) return;
+  if (mode == Mode::kCounts) {
+    AccessCounter::come_to_block(caller, frame);
+  } else {
+    step_recorder().come_to_block(caller, frame);
+  }
 }
 
-void on_call(const void* address, std::size_t bytes, bool writes, const void* caller) {
+void on_range(const void* address, std::size_t bytes, bool writes, const void* caller,
+              const void* frame) {
+  const Range of_other_kind = announced[writes ? 0 : 1];
+  on_access(address, bytes, writes, false, caller, frame);
+  announced[writes ? 0 : 1] = of_other_kind;
+  announced[writes ? 1 : 0] = {address, bytes};
+}
+
+void on_call(const void* address, std::size_t bytes, bool writes, const void* caller,
+             const void* frame) {
   const Range range(address, bytes);
   if (bytes == 0 || std::exchange(announced[writes ? 1 : 0], {}) == range) return;
-  on_access(address, bytes, writes, false, caller);
+  on_access(address, bytes, writes, false, caller, frame);
 }
 
 }  // namespace
 
 void look_for_races() {
   mode = Mode::kRaces;
-  observer = &race_detector();
+  observer = detector = &race_detector();
   race_source() = [] { return race_detector().take(); };
 }
 
@@ -142,23 +171,35 @@ void count_requests() {
 }  // namespace convlab::emulation
 
 // No race: a GPU's atomic operations are other functions (atomics.hpp).
-#define CONVLAB_ON_ACCESS convlab::emulation::on_access
-#define CONVLAB_ON_RANGE convlab::emulation::on_range
+#define CONVLAB_ON_ACCESS(...) \
+  convlab::emulation::on_access(__VA_ARGS__, __builtin_frame_address(0))
+#define CONVLAB_ON_RANGE(...) convlab::emulation::on_range(__VA_ARGS__, __builtin_frame_address(0))
 #define CONVLAB_ON_ATOMIC(address, writes, order) \
   static_cast<void>(order);                       \
   convlab::emulation::on_atomic(address, writes, __builtin_return_address(0))
 #include "common/base/thread_sanitizer_calls.inc"
 
+// Each block of the program begins with this (-fsanitize-coverage=trace-pc).
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" void __sanitizer_cov_trace_pc() {
+  using namespace convlab::emulation;
+  if (mode != Mode::kCounts && mode != Mode::kSteps) return;
+  on_block(__builtin_return_address(0), __builtin_frame_address(0));
+}
+
 // What a traced file calls in place of functions of the C library, which are not traced
 // (custom_submission/traced_kernel_calls).
 extern "C" {
 void* convlab_traced_copy(void* to, const void* from, std::size_t bytes) {
-  convlab::emulation::on_call(from, bytes, false, __builtin_return_address(0));
-  convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0));
+  convlab::emulation::on_call(from, bytes, false, __builtin_return_address(0),
+                              __builtin_frame_address(0));
+  convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0),
+                              __builtin_frame_address(0));
   return std::memmove(to, from, bytes);
 }
 void* convlab_traced_set(void* to, int byte, std::size_t bytes) {
-  convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0));
+  convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0),
+                              __builtin_frame_address(0));
   return std::memset(to, byte, bytes);
 }
 void* convlab_traced_new(std::size_t bytes) {

@@ -1,14 +1,18 @@
 #include "common/emulation/trace/places.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/symbolize.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
 
 extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
 
@@ -77,6 +81,46 @@ std::uintptr_t address_in_program(Place place) {
 std::uintptr_t address_in_program(const void* caller) {
   return reinterpret_cast<std::uintptr_t>(caller) -
          reinterpret_cast<std::uintptr_t>(&__executable_start);
+}
+
+/// A variable of the device; all are known before a kernel runs.
+static const Symbol* variable_at(const void* address) {
+  static const std::vector<Symbol> symbols = all_symbols();
+  const auto found = std::ranges::find_if(symbols, [&](const Symbol& each) {
+    return address >= each.address && address < each.address + each.bytes;
+  });
+  return found == symbols.end() ? nullptr : &*found;
+}
+
+Space space_of(const void* address) {
+  if (is_shared(address)) return Space::kShared;
+  if (DeviceMemory::contains(address)) return Space::kGlobal;
+  if (is_own_stack(address)) return Space::kOther;
+  if (const Symbol* const variable = variable_at(address))
+    return variable->kind == SymbolKind::kConstant ? Space::kConstant : Space::kGlobal;
+  return is_kernel_heap(address) ? Space::kGlobal : Space::kOther;
+}
+
+FaultMemory memory_at(const void* address) {
+  const BlockRunner& block = *BlockRunner::current();
+  std::optional<ReportMemory> memory;
+  if (is_shared(address)) {
+    memory = block.shared_memory().find(address);
+  } else if (DeviceMemory::contains(address)) {
+    memory = device_memory().nearest(address);
+  } else if (const Symbol* const variable = variable_at(address)) {
+    memory = ReportMemory{.bytes = static_cast<std::int64_t>(variable->bytes),
+                          .offset = static_cast<const std::byte*>(address) - variable->address,
+                          .variable = variable->name};
+  }
+  return memory ? fault_memory(*memory, block.call().name) : FaultMemory{};
+}
+
+bool is_traced_memory(std::uintptr_t address) {
+  const void* const pointer = reinterpret_cast<const void*>(address);
+  if (is_shared(pointer) || DeviceMemory::contains(pointer)) return true;
+  const Symbol* const variable = variable_at(pointer);
+  return variable != nullptr && variable->kind != SymbolKind::kConstant;
 }
 
 }  // namespace convlab::emulation

@@ -1,12 +1,14 @@
 #pragma once
 
 // Places of a program: instructions that access memory, and calls that name their site. A number
-// stands for each.
+// stands for each. And the memory that they access.
 
+#include <cstddef>
 #include <cstdint>
 
+#include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/runtime/emulation_report.hpp"
+#include "common/emulation/runtime/fault.hpp"
 
 namespace convlab::emulation {
 
@@ -28,5 +30,35 @@ const ReportPlace& source_of(Place place);
 std::uintptr_t address_in_program(Place place);
 /// The same of a return address; for any thread.
 std::uintptr_t address_in_program(const void* caller);
+
+// ---- memory -------------------------------------------------------------------------------------
+
+enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
+
+/// kOther: parameters and local variables.
+Space space_of(const void* address);
+
+/// What lies at an address that is not kOther, for the running kernel.
+FaultMemory memory_at(const void* address);
+
+/// Whether threads can meet at this address: in shared memory of the running block, in memory of
+/// the device or in a `__device__` variable; not in constant memory, which no kernel writes.
+bool is_traced_memory(std::uintptr_t address);
+
+/// The host and the device know of each other's numbers only what the runtime copies. On a GPU,
+/// memory keeps them apart; here, a file whose every access is observed. This ends a kernel that
+/// writes to memory of the host, and a program whose host reads or writes memory of the device, or
+/// the stack of a kernel's thread.
+/// @param caller  the return address of the access
+void refuse_crossing(const void* address, bool writes, const void* caller);
+
+/// Local variables of the running thread.
+bool is_own_stack(const void* address);
+/// What kernels have allocated.
+bool is_kernel_heap(const void* address);
+
+/// Memory that was allocated, perhaps by a kernel, whose heap is the device's; and its end.
+void note_heap(void* begin, std::size_t bytes);
+void forget_heap(const void* begin);
 
 }  // namespace convlab::emulation

@@ -7,10 +7,7 @@
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
-#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 
 namespace convlab::emulation {
@@ -19,50 +16,7 @@ namespace {
 constexpr unsigned kPageBits = 12;
 constexpr std::uintptr_t kPageBytes = std::uintptr_t{1} << kPageBits;
 
-/// The __device__ variables: all are known before a kernel runs.
-const std::vector<Symbol>& device_variables() {
-  static const std::vector<Symbol> variables = [] {
-    std::vector<Symbol> all = all_symbols();
-    std::erase_if(all, [](const Symbol& each) { return each.kind == SymbolKind::kConstant; });
-    return all;
-  }();
-  return variables;
-}
-
-const Symbol* variable_at(std::uintptr_t address) {
-  for (const Symbol& each : device_variables()) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(each.address);
-    if (address >= begin && address < begin + each.bytes) return &each;
-  }
-  return nullptr;
-}
-
 }  // namespace
-
-bool is_traced_memory(std::uintptr_t address) {
-  const void* const pointer = reinterpret_cast<const void*>(address);
-  return is_shared(pointer) || device_memory().contains(pointer) ||
-         (!device_variables().empty() && variable_at(address) != nullptr);
-}
-
-FaultMemory memory_at(std::uintptr_t address) {
-  const void* const pointer = reinterpret_cast<const void*>(address);
-  const char* const kernel = BlockRunner::current()->call().name;
-  if (is_shared(pointer)) {
-    const auto memory = BlockRunner::current()->shared_memory().find(pointer);
-    return memory ? fault_memory(*memory, kernel) : FaultMemory{};
-  }
-  if (device_memory().contains(pointer)) {
-    const auto memory = device_memory().nearest(pointer);
-    return memory ? fault_memory(*memory, kernel) : FaultMemory{};
-  }
-  const Symbol* const variable = variable_at(address);
-  if (variable == nullptr) return {};
-  return {.variable = variable->name,
-          .bytes = static_cast<long long>(variable->bytes),
-          .offset = static_cast<long long>(address -
-                                           reinterpret_cast<std::uintptr_t>(variable->address))};
-}
 
 RaceDetector::Page& RaceDetector::page_of(std::uintptr_t address) {
   const std::uintptr_t number = address >> kPageBits;
@@ -100,7 +54,6 @@ std::uint64_t RaceDetector::last_of(Place place, unsigned rank) const {
 }
 
 void RaceDetector::access(const Access& access) {
-  if (!is_traced_memory(access.address) || !in_kernel()) return;
   const Entry entry(*this);
   touch_by_thread(access);
 }
@@ -142,13 +95,16 @@ void RaceDetector::access_by_warp(const void* address, std::size_t bytes, bool w
 }
 
 void RaceDetector::begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) {
-  access({reinterpret_cast<std::uintptr_t>(from), bytes, false, false, place_of_call(site)});
+  const auto begin = reinterpret_cast<std::uintptr_t>(from);
+  if (is_traced_memory(begin)) access({begin, bytes, false, false, place_of_call(site)});
   end_copy(to, bytes, site);
 }
 
 void RaceDetector::end_copy(void* to, std::size_t bytes, const CallSite& site) {
-  access({reinterpret_cast<std::uintptr_t>(to), bytes, true, false, place_of_call(site)});
-  own_worker().pending.reset();  // what it stores comes at another time
+  const auto begin = reinterpret_cast<std::uintptr_t>(to);
+  if (is_traced_memory(begin)) access({begin, bytes, true, false, place_of_call(site)});
+  const Entry entry(*this);
+  worker_->pending.reset();  // what it stores comes at another time
 }
 
 void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool orders,
@@ -169,7 +125,8 @@ void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool ord
 }
 
 void RaceDetector::end_atomic() {
-  own_worker().in_atomic = false;
+  const Entry entry(*this);
+  worker_->in_atomic = false;
 }
 
 void RaceDetector::verify(const void* address) {
@@ -213,9 +170,11 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
                         cell.write.unit - block_->base >= block_->threads;
   if ((cell.write.flags & kObject) != 0 && !is_stale) return;
   if (is_stale) cell = {};
+  // Of another thread, and not before the last barrier of the block: most are.
   const auto is_other = [&](const Touch& touch) {
     return touch.unit != 0 &&
-           (touch.unit != now.unit || ((touch.flags | now.flags) & kByWarp) != 0);
+           (touch.unit != now.unit || ((touch.flags | now.flags) & kByWarp) != 0) &&
+           (touch.unit - block_->base >= block_->threads || touch.stamp > block_->barrier);
   };
   for (const Touch& write : {cell.write, cell.earlier}) {
     if (is_other(write)) compare(write, now, address, cell, bytes);
@@ -281,6 +240,21 @@ RaceDetector::ProgramOrder RaceDetector::program_order(const Touch& before,
                                           : ProgramOrder::kSecondBefore;
 }
 
+// Whether another lane did the same with the word beside it: volatile data, no flag.
+bool RaceDetector::is_one_of_many(const Touch& before, std::uintptr_t address, std::size_t bytes) {
+  if ((before.flags & kAtomic) != 0) return false;
+  const auto is_like = [&](const Touch& touch) {
+    return touch.place == before.place && touch.unit != before.unit &&
+           touch.unit / kWarpSize == before.unit / kWarpSize;
+  };
+  for (const std::uintptr_t beside : {address - bytes, address + bytes}) {
+    const Page& page = page_of(beside);
+    const Cell& cell = page.cells[(beside & (kPageBytes - 1)) >> page.shift];
+    if (is_like(cell.write) || std::ranges::any_of(cell.reads, is_like)) return true;
+  }
+  return false;
+}
+
 bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t address,
                            const Cell& cell, std::size_t bytes) {
   if ((before.flags & now.flags & kAtomic) != 0 || is_known(before, now)) return true;
@@ -288,7 +262,10 @@ bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t
   const bool same_warp = before.unit / kWarpSize == now.unit / kWarpSize;
   // A flag: only lanes of one warp may not count on it.
   constexpr int kStrong = kAtomic | kVolatile;
-  if (!same_warp && (before.flags & kStrong) != 0 && (now.flags & kStrong) != 0) return true;
+  if (!same_warp && (before.flags & kStrong) != 0 && (now.flags & kStrong) != 0 &&
+      !(same_block && is_one_of_many(before, address, bytes))) {
+    return true;
+  }
   Race race{.first = before, .second = now, .address = address};
   race.scope = same_warp                             ? RaceScope::kWarp
                : same_block                          ? RaceScope::kBlock

@@ -13,9 +13,10 @@ namespace convlab::emulation {
 
 // ---- what the running block is ------------------------------------------------------------------
 
-RaceDetector::Worker& RaceDetector::own_worker() {
+void RaceDetector::enter_block() {
   thread_local Worker worker;
-  return worker;
+  worker_ = &worker;
+  block_ = worker.block.get();
 }
 
 unsigned RaceDetector::rank() const {
@@ -48,6 +49,7 @@ void RaceDetector::begin_grid(const KernelCall& call) {
 
 void RaceDetector::begin_block() {
   const Entry entry(*this);
+  enter_block();
   next_unit_ = (next_unit_ + kWarpSize - 1) / kWarpSize * kWarpSize;
   *worker_ = {};
   worker_->block = std::make_unique<Block>();
@@ -67,6 +69,7 @@ void RaceDetector::end_block() {
   const Entry entry(*this);
   resolve_pending();
   worker_->block.reset();
+  block_ = nullptr;
 }
 
 const RaceDetector::BlockOf& RaceDetector::block_of(Unit unit) const {

@@ -94,7 +94,7 @@ class RaceDetector final : public Observer {
     Place place;  ///< 0: of the caller
     const void* caller = nullptr;
   };
-  /// An access of the running thread.
+  /// An access of the running thread to traced memory.
   void access(const Access& access);
 
   void begin_grid(const KernelCall& call) override;
@@ -107,7 +107,6 @@ class RaceDetector final : public Observer {
                       const CallSite& site) override;
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
   void end_copy(void* to, std::size_t bytes, const CallSite& site) override;
-  void multiply_in_warp(long long, const CallSite&) override {}
   void begin_atomic(const void* address, std::size_t bytes, bool orders,
                     const void* place) override;
   void end_atomic() override;
@@ -116,6 +115,10 @@ class RaceDetector final : public Observer {
   void release(const void* object) override;
   void acquire(const void* object) override;
   void begin_object(const void* object, std::size_t bytes) override;
+
+  /// Every race since the last call of take(): one of each pair of lines, the one that says most
+  /// first.
+  std::vector<FaultRecord> all();
 
   /// The race that says most of those that were met since the last call; forgets everything.
   std::optional<FaultRecord> take();
@@ -221,15 +224,15 @@ class RaceDetector final : public Observer {
     std::uintptr_t atomic_end = 0;
     std::optional<Pending> pending{};
   };
-  static Worker& own_worker();
+  /// The calling thread's worker, and the block that it runs, are the ones that run.
+  void enter_block();
   /// What begins each function that a kernel calls.
   class Entry {
    public:
-    explicit Entry(RaceDetector& detector)
-        : lock_(detector.side_by_side_ ? std::unique_lock(detector.mutex_)
-                                       : std::unique_lock<std::mutex>()) {
-      detector.worker_ = &own_worker();
-      detector.block_ = detector.worker_->block.get();
+    explicit Entry(RaceDetector& detector) {
+      if (!detector.side_by_side_) return;  // one worker runs all blocks
+      lock_ = std::unique_lock(detector.mutex_);
+      detector.enter_block();
     }
 
    private:
@@ -250,6 +253,7 @@ class RaceDetector final : public Observer {
   /// @return false for a race
   bool compare(const Touch& before, const Touch& now, std::uintptr_t address, const Cell& cell,
                std::size_t bytes);
+  bool is_one_of_many(const Touch& before, std::uintptr_t address, std::size_t bytes);
   void tell(const Race& race);
   void resolve_pending();
   [[nodiscard]] ProgramOrder program_order(const Touch& before, const Touch& now) const;
@@ -283,13 +287,6 @@ class RaceDetector final : public Observer {
   std::unordered_map<std::uint64_t, std::size_t> known_races_;
   std::vector<std::uintptr_t> first_address_;  ///< of each place
 };
-
-/// Whether threads can meet at this address: in shared memory of the running block, in memory of
-/// the device or in a `__device__` variable; not in constant memory, which no kernel writes.
-bool is_traced_memory(std::uintptr_t address);
-
-/// What lies at an address of traced memory, for the running kernel.
-FaultMemory memory_at(std::uintptr_t address);
 
 /// Of this process.
 RaceDetector& race_detector();

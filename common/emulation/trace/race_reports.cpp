@@ -29,7 +29,7 @@ void RaceDetector::tell(const Race& race) {
   if (races_.size() == kMostRaces || !known_races_.try_emplace(key, races_.size()).second) return;
   races_.push_back(race);
   races_.back().number = races_.size();
-  races_.back().memory = memory_at(race.address);
+  races_.back().memory = memory_at(reinterpret_cast<const void*>(race.address));
 }
 
 RaceSide RaceDetector::side_of(const Touch& touch) const {
@@ -96,18 +96,28 @@ std::string RaceDetector::meeting_places() const {
   return list.str();
 }
 
+std::vector<FaultRecord> RaceDetector::all() {
+  const auto worth = [](const Race& race) {
+    const bool both_write = (race.first.flags & race.second.flags & kWrites) != 0;
+    const bool one_place = both_write && race.first.place == race.second.place;
+    const bool in_warp = race.scope == RaceScope::kWarp;
+    return std::tuple(in_warp && !both_write, !race.updates, !one_place, in_warp, race.number);
+  };
+  std::ranges::sort(races_, {}, worth);
+  std::set<std::pair<int, int>> told;
+  std::vector<FaultRecord> records;
+  for (const Race& race : races_) {
+    FaultRecord record = record_of(race);
+    if (told.emplace(record.race->first.line, record.race->second.line).second)
+      records.push_back(std::move(record));
+  }
+  return records;
+}
+
 std::optional<FaultRecord> RaceDetector::take() {
   std::optional<FaultRecord> result;
-  if (!races_.empty()) {
-    const auto worth = [](const Race& race) {
-      const bool both_write = (race.first.flags & race.second.flags & kWrites) != 0;
-      const bool one_place = both_write && race.first.place == race.second.place;
-      const bool in_warp = race.scope == RaceScope::kWarp;
-      return std::tuple(in_warp && !both_write, !race.updates, !one_place, in_warp, race.number);
-    };
-    const Race& told =
-        *std::ranges::min_element(races_, {}, [&](const Race& race) { return worth(race); });
-    result = record_of(told);
+  if (const auto records = all(); !records.empty()) {
+    result = records.front();
     result->race->meeting_places = meeting_places();
   }
   pages_.clear();

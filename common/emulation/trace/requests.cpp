@@ -70,6 +70,10 @@ int turns(const Request& request) {
 
 }  // namespace
 
+const char* name_of(Space space) {
+  return space == Space::kShared ? "shared" : space == Space::kConstant ? "constant" : "global";
+}
+
 Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic) {
   Parts parts;
   if (space == Space::kShared) {

@@ -1,7 +1,7 @@
 #include "common/emulation/trace/step_recorder.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -9,8 +9,8 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 #include "common/emulation/trace/access_counts.hpp"
+#include "common/emulation/trace/places.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -22,16 +22,6 @@ constexpr int kAlignment = 128;
 
 Space space_named(const std::string& name) {
   return name == "shared" ? Space::kShared : name == "constant" ? Space::kConstant : Space::kGlobal;
-}
-
-// "12," or "12:"; moves on behind it.
-bool read_number(const char*& text, char end, unsigned long& number) {
-  char* behind = nullptr;
-  if (*text < '0' || *text > '9') return false;
-  number = std::strtoul(text, &behind, 10);
-  if (*behind != end) return false;
-  text = behind + 1;
-  return true;
 }
 
 std::vector<std::int64_t> runs_of(const std::vector<PairedStep::Part>& parts) {
@@ -56,16 +46,13 @@ std::vector<std::int64_t> runs_of(const std::vector<PairedStep::Part>& parts) {
 
 std::optional<WantedSteps> parse_wanted_steps(const std::string& text) {
   WantedSteps wanted;
-  const char* rest = text.c_str();
-  unsigned long x = 0;
-  unsigned long y = 0;
-  unsigned long z = 0;
-  if (!read_number(rest, ',', x) || !read_number(rest, ',', y) || !read_number(rest, ':', z) ||
-      !read_number(rest, ':', wanted.first)) {
+  int name = 0;
+  const bool is_read = std::sscanf(text.c_str(), "%u,%u,%u:%zu:%n", &wanted.block.x,
+                                   &wanted.block.y, &wanted.block.z, &wanted.first, &name) == 4;
+  if (!is_read || name == 0 ||
+      text.find_first_not_of("0123456789,:") < static_cast<std::size_t>(name))
     return std::nullopt;
-  }
-  wanted.block = {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
-  wanted.kernel = rest;
+  wanted.kernel = text.substr(static_cast<std::size_t>(name));
   return wanted;
 }
 
@@ -92,7 +79,11 @@ void StepRecorder::begin_grid(const KernelCall& call) {
   const std::size_t threads = std::size_t{call.block.x} * call.block.y * call.block.z;
   begins_.clear();
   calls_.clear();
+  positions_.assign(threads, {});
   threads_.assign(threads, {});
+  lengths_.assign(threads, 0);
+  tokens_.assign(1, {});
+  numbers_.clear();
   fragments_.assign((threads + kWarpSize - 1) / kWarpSize, {});
 }
 
@@ -117,9 +108,46 @@ void StepRecorder::end_block() {
 
 void StepRecorder::add(std::size_t thread, const StepToken& token, std::int64_t offset) {
   // A step has at most one event of a thread, so more of them are in no step that is shown.
-  if (thread < threads_.size() && threads_[thread].size() <= wanted_.first + kMostSteps) {
-    threads_[thread].push_back({token, offset});
-  }
+  if (thread >= threads_.size() || lengths_[thread] > wanted_.first + kMostSteps) return;
+  ++lengths_[thread];
+  const std::uint16_t number = number_of(token);
+  threads_[thread].push_back(token.kind == StepKind::kBarrier
+                                 ? LanePosition::at_barrier(number)
+                                 : positions_[thread].event(number, offset));
+}
+
+std::uint16_t StepRecorder::number_of(const StepToken& token) {
+  const auto [known, is_new] =
+      numbers_.try_emplace(token, static_cast<std::uint16_t>(tokens_.size()));
+  if (is_new) tokens_.push_back(token);
+  return known->second;
+}
+
+void StepRecorder::come_to_block(const void* caller, const void* frame) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
+  const auto thread = static_cast<std::size_t>(thread_rank());
+  positions_[thread].move(caller, frame);
+  if (lengths_[thread] > wanted_.first + kMostSteps) return;
+  threads_[thread].push_back(positions_[thread].event(0, 0));
+}
+
+std::vector<PairedStep> StepRecorder::paired_steps(std::size_t most) {
+  CodeOrder code;
+  for (const auto& list : threads_) code.learn(list);
+  for (auto& list : threads_) code.apply(list);
+  std::vector<PairedStep> steps;
+  pair_lanes(threads_, 0, threads_.size(), [&](const auto& threads, const auto& next) {
+    const auto event = [&](std::size_t thread) { return threads_[thread][next[thread] - 1]; };
+    const std::uint16_t what = event(threads.front()).what();
+    if (what == 0) return true;
+    PairedStep& step = steps.emplace_back(PairedStep{.token = tokens_[what]});
+    for (const std::size_t thread : threads) {
+      step.parts.push_back({static_cast<int>(thread), event(thread).offset});
+    }
+    return steps.size() < most;
+  });
+  return steps;
 }
 
 // The array that contains the address or lies next to it; -1 for local variables.
@@ -129,23 +157,9 @@ std::int16_t StepRecorder::array_of(std::uintptr_t address, std::int64_t& offset
     if (offset >= 0 && offset < notes_.arrays[i].memory.bytes) return static_cast<std::int16_t>(i);
   }
   const void* const pointer = reinterpret_cast<const void*>(address);
-  StepArray array;
-  const auto take = [&](const char* space, const std::optional<ReportMemory>& memory) {
-    if (!memory) return;
-    array.space = space;
-    array.memory = fault_memory(*memory, notes_.kernel);
-  };
-  if (is_shared(pointer)) {
-    take("shared", BlockRunner::current()->shared_memory().find(pointer));
-  } else if (device_memory().contains(pointer)) {
-    take("global", device_memory().nearest(pointer));
-  } else if (const auto symbol = find_symbol(pointer)) {
-    take(symbol->kind == SymbolKind::kConstant ? "constant" : "global",
-         ReportMemory{.bytes = static_cast<std::int64_t>(symbol->bytes),
-                      .offset = reinterpret_cast<const std::byte*>(address) - symbol->address,
-                      .variable = symbol->name});
-  }
-  if (array.space.empty()) return -1;
+  const Space space = space_of(pointer);
+  if (space == Space::kOther || is_kernel_heap(pointer)) return -1;
+  StepArray array{.space = name_of(space), .memory = memory_at(pointer)};
   offset = std::exchange(array.memory.offset, 0);
   const std::uintptr_t begin = address - static_cast<std::uintptr_t>(offset);
   const auto known = std::ranges::find(begins_, begin);
@@ -166,9 +180,11 @@ void StepRecorder::add_access(std::size_t thread, const void* address, std::size
   add(thread, {place, kind, array, static_cast<std::uint16_t>(bytes)}, offset);
 }
 
-void StepRecorder::access(const void* address, std::size_t bytes, bool writes, const void* caller) {
+void StepRecorder::access(const void* address, std::size_t bytes, bool writes, const void* caller,
+                          const void* frame) {
   const std::lock_guard lock(mutex_);
   if (!is_here()) return;
+  positions_[static_cast<std::size_t>(thread_rank())].move(caller, frame);
   StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
   // Its read and its write are one step.
   if (atomic_ != 0 && atomic_ == reinterpret_cast<std::uintptr_t>(address)) {
@@ -241,11 +257,19 @@ void StepRecorder::multiply_in_warp(long long /*multiply_adds*/, const CallSite&
 void StepRecorder::met_in_warp(unsigned first_rank, const WarpOperation& operation,
                                std::uint32_t lanes, const CallSite& site) {
   const std::lock_guard lock(mutex_);
-  if (!is_here() || !operation.orders) return;
+  const bool exchanges = std::string_view(operation.name).starts_with("__shfl");
+  if (!is_here() || (!operation.orders && !exchanges)) return;
   const Place place = place_of_call(site);
   name_call(place, operation.name);
+  // The lane that comes last takes another way through the operation.
+  LanePosition furthest;
   for (const int lane : LaneRange(lanes)) {
-    add(first_rank + static_cast<unsigned>(lane), {place, StepKind::kMeeting}, 0);
+    furthest = std::max(furthest, positions_[first_rank + static_cast<unsigned>(lane)]);
+  }
+  for (const int lane : LaneRange(lanes)) {
+    const auto rank = first_rank + static_cast<unsigned>(lane);
+    positions_[rank].come_to(furthest);
+    add(rank, {place, StepKind::kMeeting}, 0);
   }
 }
 
@@ -287,7 +311,7 @@ StepNotes StepRecorder::take() {
   StepNotes notes = std::exchange(notes_, {});
   std::swap(notes_.arrays, notes.arrays);  // step_of() asks for them
   const std::size_t most = wanted_.first + kMostSteps;
-  const auto paired = pair_steps(threads_, most + 1);
+  const auto paired = paired_steps(most + 1);
   std::map<Place, int> places;
   std::size_t numbers = 0;
   std::size_t requests = 0;

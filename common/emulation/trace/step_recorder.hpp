@@ -3,7 +3,7 @@
 // Records what the threads of one block do, step by step, for a picture of it.
 //
 // Idea     Each thread of the block leaves a list: place, array, offset. When the stage is over,
-//          step_pairing finds what belongs together.
+//          lane_pairing.hpp says what belongs together.
 // Use      CONVLAB_EMU_TRACE=steps:2,0,1:0:conv_forward, in a file compiled for it: the block, how
 //          many steps are left out at the beginning, and the kernel. Its first launch counts that
 //          has such a block.
@@ -12,6 +12,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "common/base/step_notes.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/trace/lane_pairing.hpp"
 #include "common/emulation/trace/places.hpp"
 
 namespace convlab::emulation {
@@ -34,11 +36,6 @@ struct StepToken {
   friend auto operator<=>(const StepToken&, const StepToken&) = default;
 };
 
-struct ThreadEvent {
-  StepToken token{};
-  std::int64_t offset = 0;
-};
-
 struct PairedStep {
   StepToken token{};
   struct Part {
@@ -47,11 +44,6 @@ struct PairedStep {
   };
   std::vector<Part> parts{};  ///< in the order of threads
 };
-
-/// @param threads  what each thread did, in its order
-/// @param most     no more steps than these
-std::vector<PairedStep> pair_steps(const std::vector<std::vector<ThreadEvent>>& threads,
-                                   std::size_t most);
 
 /// Which steps are recorded.
 struct WantedSteps {
@@ -69,7 +61,10 @@ class StepRecorder final : public Observer {
 
   void want(WantedSteps wanted);
   /// An access of the running thread.
-  void access(const void* address, std::size_t bytes, bool writes, const void* caller);
+  void access(const void* address, std::size_t bytes, bool writes, const void* caller,
+              const void* frame);
+  /// It has come to a block of the program.
+  void come_to_block(const void* caller, const void* frame);
   /// What was recorded since the last call.
   StepNotes take();
 
@@ -83,14 +78,9 @@ class StepRecorder final : public Observer {
                       const CallSite& site) override;
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override;
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
-  void end_copy(void*, std::size_t, const CallSite&) override {}
   void begin_atomic(const void* address, std::size_t bytes, bool orders,
                     const void* place) override;
   void end_atomic() override;
-  void fence() override {}
-  void release(const void*) override {}
-  void acquire(const void*) override {}
-  void begin_object(const void*, std::size_t) override {}
 
  private:
   enum class State { kWaiting, kInGrid, kInBlock, kOver };
@@ -106,14 +96,21 @@ class StepRecorder final : public Observer {
                   Place place);
   std::int16_t array_of(std::uintptr_t address, std::int64_t& offset);
   void name_call(Place place, const char* call);
+  std::uint16_t number_of(const StepToken& token);
+  /// @param most  no more steps than these
+  [[nodiscard]] std::vector<PairedStep> paired_steps(std::size_t most);
   [[nodiscard]] BlockStep step_of(const PairedStep& paired) const;
 
   std::mutex mutex_;
   WantedSteps wanted_;
   State state_ = State::kWaiting;
   StepNotes notes_;
-  std::vector<std::uintptr_t> begins_;  ///< of notes_.arrays
-  std::vector<std::vector<ThreadEvent>> threads_;
+  std::vector<std::uintptr_t> begins_;   ///< of notes_.arrays
+  std::vector<LanePosition> positions_;  ///< by thread
+  std::vector<std::vector<LaneEvent>> threads_;
+  std::vector<std::size_t> lengths_;  ///< of `threads_`, without blocks of the program
+  std::vector<StepToken> tokens_;     ///< by LaneEvent::what; the first one is none
+  std::map<StepToken, std::uint16_t> numbers_;
   std::vector<FragmentRows> fragments_;  ///< by warp
   std::vector<std::string> calls_;       ///< by place
   std::uintptr_t atomic_ = 0;            ///< the address of the operation that has begun; 0: none

@@ -36,7 +36,7 @@ Result two_runs() {
 
 }  // namespace
 
-TEST_CASE("device: tells the machine, what runs leave out, and the floors of each batch") {
+TEST_CASE("device: tells the machine, what runs leave out, and the bounds of each batch") {
   Result result = two_runs();
   add_device(result, measured_gpu());
   CHECK(result.machine.gpu == "NVIDIA H200");
@@ -48,24 +48,24 @@ TEST_CASE("device: tells the machine, what runs leave out, and the floors of eac
   CHECK(result.runs[0].start_up_ms == 300);
   CHECK(result.runs[1].empty_launch_ms == 0.005);
 
-  REQUIRE(result.references.size() == 4);  // two batches, two floors
+  REQUIRE(result.references.size() == 4);  // two batches, two bounds
   const ReferenceLine& memory = result.references[2];
-  CHECK(memory.label == kMemoryFloor);
-  CHECK(memory.kind == "floor");
+  CHECK(memory.label == kMemoryBound);
+  CHECK(memory.kind == "bound");
   CHECK(memory.batch == 10'000);
   // At the measured bandwidth: 1.32 GB and 0.996 GB.
   REQUIRE(memory.op_ms.size() == 2);
   CHECK(memory.op_ms[0] == Approx(0.3077).epsilon(1e-3));
   CHECK(memory.op_ms[1] == Approx(0.2321).epsilon(1e-3));
   const ReferenceLine& fp32 = result.references[3];
-  CHECK(fp32.label == kFp32Floor);
+  CHECK(fp32.label == kFp32Bound);
   REQUIRE(fp32.op_ms.size() == 2);
   CHECK(fp32.op_ms[0] == Approx(0.375).epsilon(1e-2));
   CHECK(fp32.op_ms[1] == Approx(1.084).epsilon(1e-2));
   CHECK(parse_result(to_json(result), "text") == result);
 }
 
-TEST_CASE("device: an emulated device has no limits, and a failed run no floor") {
+TEST_CASE("device: an emulated device has no limits, and a failed run no bound") {
   MeasuredDevice emulated = measured_gpu();
   emulated.info.device = Device::kEmulated;
   Result result = two_runs();

@@ -8,6 +8,7 @@ find_package(nlohmann_json CONFIG REQUIRED)
 # For `grader class` only; a hand-out does not need them.
 find_package(SQLite3 QUIET)
 find_package(LibArchive QUIET)
+find_package(ICU QUIET COMPONENTS uc)
 
 if(CONVLAB_TESTS)
   # Debian 12 has Catch2 2.13, newer distributions 3.x; common/base/testing/catch.hpp hides the difference.

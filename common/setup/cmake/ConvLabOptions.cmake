@@ -51,6 +51,7 @@ target_compile_options(
     -Wno-sign-conversion>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CONVLAB_WERROR}>>:-Werror>)
 if(CONVLAB_SANITIZE)
+  message(STATUS "Sanitizers: everything is compiled again, file by file; m1 alone takes minutes")
   target_compile_options(
     convlab_options INTERFACE -fsanitize=${CONVLAB_SANITIZE} -fno-omit-frame-pointer
                               -fno-sanitize-recover=all)

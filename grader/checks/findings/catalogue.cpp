@@ -131,6 +131,11 @@ const std::vector<Diagnosis>& catalogue() {
        "A loop never ends (its counter is not increased, or overflows), or the work grows much "
        "faster than the image.",
        "Check the condition and the step of every loop. gdb -p PID shows where the program is."},
+      {"E-slow", "too slow for an emulated device",
+       "No loop hangs. An emulated barrier or atomic takes longer than many products, so a kernel "
+       "that computes little between two of them is slow; or few threads do all the work.",
+       "Check fewer images, --batches 20, or allow more: --time-limit SECONDS. On a GPU the check "
+       "allows far more work."},
       {"E-flood", "the program prints without end", "There is a print statement inside the loops.",
        "Remove it, or print for one element only."},
       {"E-channel", "the grader cannot read the program's answer",
@@ -227,9 +232,7 @@ const std::vector<Diagnosis>& catalogue() {
        "is incomplete.",
        "Check the index of weights and output, and what the code does for the last group."},
       {"E-blocks", "some rows or columns are wrong",
-       "It looks as if the code works in tiles or vectors and the last, incomplete one is wrong: "
-       "whole "
-       "rows or columns are.",
+       "The code works in tiles or vectors, and some of them are wrong.",
        "Test sizes that are not a multiple of the tile: the last tile must stop at the border."},
       {"E-precision", "less precise than single precision",
        "Inputs or sums were rounded to a smaller type (half, TF32, int), or fast-math changed the "
@@ -273,16 +276,11 @@ const std::vector<Diagnosis>& catalogue() {
        "convolve()."},
       {"E-impossible-time", "the time is shorter than physics allows",
        "The work happens before or after the timed call, or a clock was replaced.",
-       "Do the whole convolution in the timed phase. No program can beat the physical floor: bytes "
+       "Do the whole convolution in the timed phase. No program can beat the physical bound: bytes "
        "/ bandwidth, operations / peak."},
       {"E-tile-rows", "two lines use different row lengths for one shared array",
        "The line that stores and the line that loads use different row lengths.",
        "Use one name for the row length in every line that uses the array."},
-      {"E-fragment", "a fragment reads its array in the wrong order",
-       "A fragment is declared col_major, but the array holds the elements of a row side by side. "
-       "Or the leading dimension is not the distance between two rows.",
-       "row_major fits an array [row][column]; col_major fits one that is stored column by "
-       "column."},
       {"E-index", "an index is computed wrongly",
        "The line that reads or writes this array uses another index than the formula.",
        "Find the line with this array and compare its index with the formula: variables, factors "
@@ -324,10 +322,14 @@ Finding finding(const std::string& id, const std::string& seen) {
           .next = found->next};
 }
 
-Finding finding(const FaultWords& words, const std::string& prefix) {
-  Finding found = finding(words.id, prefix + words.seen);
-  if (!words.cause.empty()) found.cause = words.cause;
-  if (!words.next.empty()) found.next = words.next;
+bool is_about_time(const Finding& finding) {
+  return finding.id == "E-timeout" || finding.id == "E-slow";
+}
+
+Finding finding(const FaultMessage& message, const std::string& prefix) {
+  Finding found = finding(message.id, prefix + message.seen);
+  if (!message.cause.empty()) found.cause = message.cause;
+  if (!message.next.empty()) found.next = message.next;
   return found;
 }
 
@@ -409,9 +411,9 @@ Finding explain_signal(int signal, const std::string& where, const FaultRecord& 
 
 Finding explain_fault(const Failure& failure, const std::string& where) {
   const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
-  const FaultWords words =
-      failure.words.id.empty() ? words_of(fault, std::nullopt, {}) : failure.words;
-  if (!words.id.empty()) return finding(words, "In " + where + ": ");
+  const FaultMessage message =
+      failure.told.id.empty() ? message_of(fault, std::nullopt, {}) : failure.told;
+  if (!message.id.empty()) return finding(message, "In " + where + ": ");
   if (fault.kind == FaultKind::kSystemCall) {
     return finding("E-forbidden", "In " + where + ": the system call " +
                                       system_call_name(static_cast<int>(fault.element)) + ".");

@@ -24,8 +24,11 @@ const std::vector<Diagnosis>& catalogue();
 /// catalogue
 Finding finding(const std::string& id, const std::string& seen);
 
+/// Whether the time was up: E-timeout or E-slow.
+bool is_about_time(const Finding& finding);
+
 /// The finding with these words. @param prefix  where it was: "In case 'stride 2' (…): "
-Finding finding(const FaultWords& words, const std::string& prefix);
+Finding finding(const FaultMessage& message, const std::string& prefix);
 
 /// The finding with the compiler's warnings. A variable without a start value explains any wrong
 /// number, so then the finding is E-uninitialised.

@@ -1,6 +1,5 @@
 #include "grader/checks/findings/course_findings.hpp"
 
-#include <cmath>
 #include <iterator>
 #include <sstream>
 #include <utility>
@@ -14,8 +13,8 @@ std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses) {
        "smaller than the tile gives 0 blocks.",
        "Round up: (size + tile - 1) / tile."},
       {"E-rounded-down", "the last, incomplete tile is left out",
-       "The number of blocks was rounded down. ceil(W_out / TILE) does not help: the integer "
-       "division has rounded down before ceil is called.",
+       "A number of tiles or of vectors is rounded down. ceil(W_out / TILE) does not help: the "
+       "integer division has rounded down before ceil is called.",
        "Round up with integers: (W_out + TILE - 1) / TILE. Let threads beyond the border do "
        "nothing."},
       {"E-cuda-call", "a CUDA call fails",
@@ -30,47 +29,6 @@ std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses) {
   };
   std::move(more.begin(), more.end(), std::back_inserter(diagnoses));
   return diagnoses;
-}
-
-namespace {
-
-// Whether a usual tile leaves exactly these lines out, or none is left out.
-bool is_part_of_tile(int first_left_out, int lines) {
-  if (first_left_out == lines) return true;
-  for (const int tile : {4, 8, 10, 12, 14, 16, 20, 24, 28, 32, 64}) {
-    if (first_left_out % tile == 0 && lines - first_left_out < tile) return true;
-  }
-  return false;
-}
-
-// The first of the lines at the end that are wrong everywhere; `lines` if there is none.
-int first_of_last_lines(const std::vector<std::int64_t>& counts, std::int64_t per_line) {
-  auto first = static_cast<int>(counts.size());
-  while (first > 0 && counts[static_cast<std::size_t>(first) - 1] == per_line) --first;
-  return first;
-}
-
-}  // namespace
-
-bool leaves_out_last_tile(const WrongOutput& wrong) {
-  const ConvShape& shape = wrong.shape;
-  const oracle::ErrorReport& report = wrong.report;
-  const int rows = shape.out_height();
-  const int columns = shape.out_width();
-  const int row = first_of_last_lines(report.wrong_in_row, shape.output_size() / rows);
-  const int column = first_of_last_lines(report.wrong_in_column, shape.output_size() / columns);
-  const std::int64_t written = std::int64_t{row} * column * shape.batch * shape.out_channels;
-  if (report.wrong != shape.output_size() - written || report.wrong == 0 || written == 0) {
-    return false;
-  }
-  if (!is_part_of_tile(row, rows) || !is_part_of_tile(column, columns)) return false;
-  // Zeros of fresh memory, or a NaN: not the result of other loops.
-  for (std::int64_t i = 0; i < shape.output_size(); ++i) {
-    const bool is_right = i / columns % rows < row && i % columns < column;
-    const float value = wrong.arrays.output[i];
-    if (!is_right && value != 0.0F && std::isfinite(value)) return false;
-  }
-  return true;
 }
 
 std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& where) {

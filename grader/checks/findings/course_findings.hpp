@@ -6,17 +6,12 @@
 
 #include "common/base/fault_record.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 
 namespace convlab::grader {
 
 /// The catalogue with the findings for submissions of the course: causes of a crash, an exit or a
 /// wrong output that the symptom does not show.
 std::vector<Diagnosis> with_course_diagnoses(std::vector<Diagnosis> diagnoses);
-
-/// Whether the last, incomplete tile of rows or columns was never written: there the output holds
-/// zeros or its old content; the rest is right.
-bool leaves_out_last_tile(const WrongOutput& wrong);
 
 /// For a program that ended by itself: the finding of the CUDA error that it printed last.
 /// @return nothing if it printed none

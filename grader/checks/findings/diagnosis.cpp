@@ -2,99 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
-#include <numeric>
-#include <optional>
-#include <vector>
 
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/course_findings.hpp"
 #include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-using Counts = std::vector<std::int64_t>;
-
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.7g", value);
   return text;
-}
-
-std::int64_t sum(const Counts& counts, std::size_t begin, std::size_t end) {
-  return std::accumulate(counts.begin() + static_cast<std::ptrdiff_t>(begin),
-                         counts.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{0});
-}
-
-// Wrong only in the last one or two rows or columns, and nearly everywhere there.
-bool at_the_end(const Counts& counts, std::int64_t per_line) {
-  if (counts.size() < 4) return false;
-  const std::int64_t inner = sum(counts, 0, counts.size() - 2);
-  return inner == 0 && counts.back() * 2 > per_line;
-}
-
-bool some_are_right(const Counts& counts) {
-  return std::any_of(counts.begin(), counts.end(), [](std::int64_t n) { return n == 0; });
-}
-
-// Wrong elements lie in the last rows, the last columns, or both; the rest is right.
-bool only_at_borders(const ConvShape& shape, const oracle::ErrorReport& report) {
-  if (report.wrong == shape.output_size()) return false;  // a tiny output is all border
-  const std::int64_t row = shape.output_size() / shape.out_height();
-  const std::int64_t column = shape.output_size() / shape.out_width();
-  // A single row or column is all border, as in a product of matrices.
-  const bool has_rows = shape.out_height() > 1;
-  const bool has_columns = shape.out_width() > 1;
-  if ((has_rows && at_the_end(report.wrong_in_row, row)) ||
-      (has_columns && at_the_end(report.wrong_in_column, column))) {
-    return true;
-  }
-  if (!has_rows || !has_columns) return false;
-  // Both: nothing else is wrong. The corner counts twice.
-  const std::int64_t in_last_row = report.wrong_in_row.back();
-  const std::int64_t in_last_column = report.wrong_in_column.back();
-  const std::int64_t corner = std::int64_t{shape.batch} * shape.out_channels;
-  const std::int64_t both = in_last_row + in_last_column;
-  return in_last_row * 2 > row && in_last_column * 2 > column && report.wrong <= both &&
-         report.wrong >= both - corner;
-}
-
-bool most_are_wrong(const Counts& counts) {
-  const auto wrong = std::count_if(counts.begin(), counts.end(), [](auto n) { return n > 0; });
-  return 2 * wrong > static_cast<std::ptrdiff_t>(counts.size());
-}
-
-// Whether the output keeps the bound of a class.
-bool fits(const WrongOutput& wrong, Precision precision) {
-  if (wrong.report.worst_ratio <= oracle::error_bound(precision, wrong.shape.taps())) return true;
-  const auto tolerance = oracle::Tolerance::of(precision, wrong.shape);
-  // Small numbers may have large errors in halves.
-  return tolerance.smallest_normal > 0.0 &&
-         oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
-                         tolerance)
-             .passed(wrong.shape);
-}
-
-// The id that the pattern of the whole report suggests.
-std::string id_of_pattern(const WrongOutput& wrong) {
-  const ConvShape& shape = wrong.shape;
-  const oracle::ErrorReport& report = wrong.report;
-  if (report.unwritten == shape.output_size()) return "E-never-written";
-  if (leaves_out_last_tile(wrong)) return "E-rounded-down";
-  if (report.unwritten > 0 && report.unwritten == report.not_finite) return "E-partly-written";
-  if (report.not_finite > 0) return "E-nan";
-  if (only_at_borders(shape, report)) return "E-borders";
-  if (report.wrong_in_image.front() == 0 && some_are_right(report.wrong_in_image)) {
-    return "E-images";
-  }
-  if (some_are_right(report.wrong_in_map)) return "E-maps";
-  if (some_are_right(report.wrong_in_row) || some_are_right(report.wrong_in_column)) {
-    return "E-blocks";
-  }
-  return "E-wrong";
 }
 
 }  // namespace
@@ -123,23 +43,6 @@ std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) 
          ".";
 }
 
-std::optional<Precision> looser_class(const WrongOutput& wrong) {
-  const oracle::ErrorReport& report = wrong.report;
-  if (wrong.tolerance.bound == 0.0 || report.not_finite > 0) return std::nullopt;
-  const bool everywhere =
-      most_are_wrong(report.wrong_in_image) && most_are_wrong(report.wrong_in_map) &&
-      most_are_wrong(report.wrong_in_row) && most_are_wrong(report.wrong_in_column);
-  using enum Precision;
-  for (const Precision precision :
-       {kTf32, kFp16, kFp16Products, kTf32Truncated, kBf16, kBf16Truncated, kFp16Sums}) {
-    const double bound = oracle::error_bound(precision, wrong.shape.taps());
-    if (bound < wrong.tolerance.bound) continue;
-    const bool narrow = bound <= oracle::error_bound(kTf32Truncated, wrong.shape.taps());
-    if ((narrow || everywhere) && fits(wrong, precision)) return precision;
-  }
-  return std::nullopt;
-}
-
 bool is_nearly_right(const WrongOutput& wrong) {
   constexpr double kNearly = 0.02;
   return wrong.report.not_finite == 0 &&
@@ -156,16 +59,23 @@ Finding lost_precision(const WrongOutput& wrong, const std::string& where) {
             std::to_string(static_cast<long long>(report.bound)) + " are allowed.";
   }
   Finding found = finding("E-precision", seen);
-  if (const auto looser = looser_class(wrong)) {
-    found.seen += std::string(" The largest error fits ") + describe(*looser) + ".";
+  if (wrong.tolerance.bound > oracle::error_bound(Precision::kFp32, wrong.shape.taps())) {
+    found.title = "less precise than this stage may be";
+    found.next =
+        "The chapter says which numbers of this stage may be shorter: with tensor cores the "
+        "inputs, not the sums. Keep all others in float.";
   }
   return found;
 }
 
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
-  if (looser_class(wrong)) return lost_precision(wrong, where);
-  Finding found =
-      finding(id_of_pattern(wrong), "In " + where + ": " + describe(wrong.shape, wrong.report));
+  if (wrong.tolerance.bound > 0.0 && is_nearly_right(wrong)) return lost_precision(wrong, where);
+  const oracle::ErrorReport& report = wrong.report;
+  const std::string id = report.unwritten == wrong.shape.output_size() ? "E-never-written"
+                         : report.not_finite > report.unwritten        ? "E-nan"
+                         : report.unwritten > 0                        ? "E-partly-written"
+                                                                       : "E-wrong";
+  Finding found = finding(id, "In " + where + ": " + describe(wrong.shape, report));
   const float* output = wrong.arrays.output;
   if (found.id == "E-nan" && std::none_of(output, output + wrong.shape.output_size(),
                                           [](float each) { return std::isnan(each); })) {

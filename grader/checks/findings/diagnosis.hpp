@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "common/base/conv_shape.hpp"
@@ -18,11 +17,6 @@ struct WrongOutput {
   oracle::ErrorReport report;
 };
 
-/// The tightest class looser than that of the tolerance whose bound the output keeps. The wide
-/// bounds count only if errors are everywhere: a few wrong taps stay within them, too, but are
-/// local.
-std::optional<Precision> looser_class(const WrongOutput& wrong);
-
 /// Whether every element lies within 2 % of the sum of absolute products: a matter of rounding, as
 /// long as nothing else is known.
 bool is_nearly_right(const WrongOutput& wrong);
@@ -30,7 +24,7 @@ bool is_nearly_right(const WrongOutput& wrong);
 /// E-precision.
 Finding lost_precision(const WrongOutput& wrong, const std::string& where);
 
-/// Names what the places of the wrong elements suggest.
+/// What the output alone tells: it is unwritten, holds NaN, is nearly right, or is wrong.
 ///
 /// @param where  what was computed: "case 'stride 2' (B=1 …)"
 Finding diagnose(const WrongOutput& wrong, const std::string& where);

@@ -27,8 +27,15 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
       Feature last{.name = name + " in the last, incomplete " + number(tile),
                    .is_flag = true,
                    .cost = cost + 3};
-      for (const Label& at : labels) last.values.push_back(value(at) / tile == size / tile ? 1 : 0);
+      Feature rest{.name = name + " behind the last whole " + number(tile),
+                   .is_flag = true,
+                   .cost = cost + 4};
+      for (const Label& at : labels) {
+        last.values.push_back(value(at) / tile == size / tile ? 1 : 0);
+        rest.values.push_back(size >= tile ? last.values.back() : 0);
+      }
       all.push_back(std::move(last));
+      all.push_back(std::move(rest));
     }
   };
   add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
@@ -51,7 +58,7 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
         [&s](const Label& at) { return at.h * s.stride + at.p; });
     add("the column of the pixel", s.out_width(), "W_out", 4,
         [&s](const Label& at) { return at.w * s.stride + at.q; });
-    for (const int tile : {4, 8, 16, 32}) {
+    for (const int tile : {4, 8, 16, 32, 64}) {
       add("the number of the tap % " + number(tile), 0, "", 4,
           [&, tile](const Label& at) { return flat(at) % tile; });
     }
@@ -60,6 +67,10 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     const std::string by = " % " + number(tile);
     add("(h·W_out + w)" + by, 0, "", 4,
         [&s, tile](const Label& at) { return (at.h * s.out_width() + at.w) % tile; });
+    add("the column of the product, (b·H_out + h)·W_out + w," + by, 0, "", 5,
+        [&s, tile](const Label& at) {
+          return ((at.b * s.out_height() + at.h) * s.out_width() + at.w) % tile;
+        });
     add("m" + by, 0, "", 3, [tile](const Label& at) { return at.m % tile; });
     add("h" + by, 0, "", 3, [tile](const Label& at) { return at.h % tile; });
     add("w" + by, 0, "", 3, [tile](const Label& at) { return at.w % tile; });

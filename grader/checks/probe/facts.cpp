@@ -1,6 +1,7 @@
 #include "grader/checks/probe/facts.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -45,8 +46,12 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
             std::string("Measured at ") + to_string(s) + ": output " + output_text(at) +
             " should multiply " + weight_text(s, weight) + " by " + pixel_text(s, pixel) +
             "; it multiplies that weight by " +
-            (instead.empty() ? "nothing" : joined(instead, " and by ")) + "." +
-            window_picture(own, at);
+            (instead.empty() ? "nothing" : joined(instead, " and by ")) + ".";
+        fact.picture = window_picture(own, at);
+        fact.product = watched(
+            s, {at,
+                {static_cast<std::int64_t>(o), instead.empty() ? pixel : meets[weight].front(),
+                 weight, instead.empty() ? 0.0 : 1.0}});
         return fact;
       }
     }
@@ -116,7 +121,9 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   const bool is_of_first =
       example >= first.terms.data() && example < first.terms.data() + first.terms.size();
   if (is_of_first) {
-    fact.measured += product_by_hand(first.shape, *example) + window_picture(first, example->at);
+    fact.measured += product_by_hand(first.shape, *example);
+    fact.picture = window_picture(first, example->at);
+    fact.product = watched(first.shape, *example);
   }
   fact.next = "Look for what the code does differently there: a guard, a load, the last tile.";
   return fact;
@@ -126,7 +133,11 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
 std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& runs, bool few_bits,
                                const std::string& outputs, bool any_shape) {
   std::vector<ConvShape> shapes;
-  for (const DenseRun& run : runs) shapes.push_back(run.shape);
+  // Each weight takes a run, and others must have some left.
+  constexpr std::int64_t kMostWeights = 300;
+  for (const DenseRun& run : runs) {
+    if (runs.size() < 3 || run.shape.weights_size() <= kMostWeights) shapes.push_back(run.shape);
+  }
   const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
   std::vector<WrongIndex> candidates;
   if (!by_weight.empty()) {
@@ -142,9 +153,12 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
   }
   std::vector<Terms> by_pixel;
   if (candidates.empty()) {
-    // There are many pixels.
-    const std::vector<ConvShape> two(
-        shapes.begin(), shapes.begin() + std::min<std::ptrdiff_t>(2, std::ssize(shapes)));
+    // The same of pixels.
+    constexpr std::int64_t kMostPixels = 200;
+    std::vector<ConvShape> two;
+    std::ranges::copy_if(shapes, std::back_inserter(two), [&](const ConvShape& shape) {
+      return two.size() < 2 && shape.input_image_size() <= kMostPixels;
+    });
     by_pixel = measured(program, two, few_bits, measure_by_pixel);
     for (const bool label : {false, true}) {
       const auto terms = labelled(by_pixel, label);
@@ -167,6 +181,9 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
         candidates.begin(), candidates.end(),
         [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
   }
+  if (const auto pixels = labelled(by_weight, true); !pixels.empty()) {
+    if (auto fact = find_tile_rows(pixels)) return fact;
+  }
   for (const std::vector<Terms>* terms : {&by_weight, &std::as_const(by_pixel)}) {
     for (const bool label : {true, false}) {
       const auto part = labelled(*terms, label);
@@ -178,6 +195,11 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
     if (auto fact = find_matrix_mistake(program, few_bits)) return fact;
   }
   if (auto fact = find_unused_array(program, runs.front(), few_bits)) return fact;
+  const bool is_unclear =
+      std::ranges::any_of(by_weight, [](const Terms& terms) { return terms.unclear > 0; });
+  if (any_shape && is_unclear) {
+    if (auto fact = find_factors(program)) return fact;
+  }
   for (const auto& terms : {by_weight, by_pixel}) {
     if (terms.empty()) continue;
     if (auto fact = show_products(terms.front(), runs.front(), outputs)) return fact;
@@ -204,6 +226,35 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs) {
   return rule;
 }
 
+// As a whole.
+WrongProduct first_wrong(const DenseRun& run) {
+  std::size_t o = 0;
+  while (!run.is_wrong(o)) ++o;
+  return {.shape = run.shape, .output = static_cast<std::int64_t>(o)};
+}
+
+bool hold_other_sums(const std::vector<DenseRun>& runs) {
+  return std::ranges::all_of(runs, [](const DenseRun& run) {
+    const std::set<double> sums(run.right.begin(), run.right.end());
+    return std::ranges::all_of(run.answer.output, [&](float each) {
+      return each != 0.0F && sums.contains(static_cast<double>(each));
+    });
+  });
+}
+
+// The outputs of this rule are wrong; the variable of the rule says what kind of mistake it is.
+Fact fact_of_outputs(const std::string& rule, const DenseRun& run) {
+  const bool at_end = rule.find("_out") != std::string::npos;
+  return {.id = rule.starts_with("b")   ? "E-images"
+                : rule.starts_with("m") ? "E-maps"
+                : at_end                ? "E-borders"
+                                        : "E-blocks",
+          .measured = "Measured at " + to_string(run.shape) + ": exactly the outputs with " + rule +
+                      " are wrong." + neighbourhood(run),
+          .product = first_wrong(run),
+          .cause = "Only the outputs with " + rule + " are wrong."};
+}
+
 }  // namespace
 
 std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
@@ -226,7 +277,9 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
   }
   const std::string outputs = any ? wrong_outputs(some) : "";
   if (outputs.empty()) return std::nullopt;
-  return Fact{.id = "E-partly-written",
+  const bool is_rest = outputs.find("incomplete") != std::string::npos ||
+                       outputs.find("last whole") != std::string::npos;
+  return Fact{.id = is_rest ? "E-rounded-down" : "E-partly-written",
               .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
                           outputs + " are never written. All others are right.",
               .cause = "The outputs with " + outputs +
@@ -253,8 +306,7 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   }
   const std::string outputs = wrong_outputs(runs);
   if (outputs.empty()) return std::nullopt;
-  return Fact{.measured = "At this shape exactly the outputs with " + outputs + " are wrong." +
-                          neighbourhood(runs.front())};
+  return fact_of_outputs(outputs, runs.front());
 }
 
 std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
@@ -284,10 +336,20 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
   for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
-    if (auto fact = find(wrong)) return fact;
+    if (auto fact = find(wrong)) {
+      if (!fact->product) fact->product = first_wrong(wrong.front());
+      return fact;
+    }
   }
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
+  if (fact && fact->id == "E-index" && !fact->predicts && hold_other_sums(wrong)) {
+    fact->cause =
+        "Each of these outputs holds the right sum of another one, so the store takes another sum "
+        "or place, or the window begins elsewhere. " +
+        fact->cause;
+    fact->product = first_wrong(wrong.front());
+  }
   // A store or a sum in the wrong place is wrong at every shape.
   const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);
   if (fact && some_right && (fact->id == "E-stored-early" || fact->id == "E-last-tap")) {
@@ -295,8 +357,7 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     fact->cause.erase(std::min(fact->cause.find(" It looks as if"), fact->cause.size()));
   }
   if (!fact && !outputs.empty()) {
-    fact = Fact{.measured = "Exactly the outputs with " + outputs + " are wrong." +
-                            neighbourhood(wrong.front())};
+    fact = fact_of_outputs(outputs, wrong.front());
   }
   return fact;
 }

@@ -34,6 +34,10 @@ std::optional<Fact> find_moved_images(const DenseRun& run);
 /// Of products that are all right: which are missing, or count several times.
 std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all);
 
+/// With one pixel and one weight at a time: which products count how often in sums that transforms
+/// or lanes make of several pixels.
+std::optional<Fact> find_factors(Program& program);
+
 /// Computes one product of matrices, 32 × 32 each: M = C = W = 32, all other sizes 1. Looks for
 /// what products in tiles do wrong as a whole: rows and columns of a tile exchanged, a matrix used
 /// in place of the other one.

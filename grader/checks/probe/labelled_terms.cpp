@@ -49,6 +49,17 @@ std::string product_by_hand(const ConvShape& s, const Labelled& one) {
          pixel_text(s, input_index(s, one.at)) + ".";
 }
 
+WrongProduct watched(const ConvShape& s, const Labelled& one) {
+  WrongProduct product{.shape = s,
+                       .output = output_index(s, one.at),
+                       .pixel = input_index(s, one.at),
+                       .weight = weight_index(s, one.at),
+                       .factor = one.term.factor};
+  if (one.term.pixel != product.pixel) product.other_pixel = one.term.pixel;
+  if (one.term.weight != product.weight) product.other_weight = one.term.weight;
+  return product;
+}
+
 bool is_right_product(const ConvShape& s, const Labelled& one) {
   return one.term.pixel == input_index(s, one.at) && one.term.weight == weight_index(s, one.at);
 }
@@ -67,9 +78,9 @@ std::string window_picture(const LabelledTerms& terms, const Label& of) {
     if (each.term.output == output_index(s, of)) found.insert(each.term.pixel);
   }
   const std::string drawn = picture(s, plane, right, found);
-  return drawn.empty() ? drawn
-                       : "\nPixels of channel " + number(of.c) + " for output " + output_text(of) +
-                             ":" + drawn;
+  return drawn.empty()
+             ? drawn
+             : "Pixels of channel " + number(of.c) + " for output " + output_text(of) + ":" + drawn;
 }
 
 }  // namespace convlab::grader::probe

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grader/checks/probe/terms.hpp"
+#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader::probe {
 
@@ -31,6 +32,9 @@ std::size_t place_of(const ConvShape& s, const Label& at);  ///< in LabelledTerm
 std::vector<LabelledTerms> labelled(const std::vector<Terms>& terms, bool by_weight);
 
 bool is_right_product(const ConvShape& s, const Labelled& one);
+
+/// What a traced program is watched for to find its lines.
+WrongProduct watched(const ConvShape& s, const Labelled& one);
 
 // A product in words; the window of one output in one channel, as it should be and as it is.
 std::string product_by_hand(const ConvShape& s, const Labelled& one);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -106,7 +108,16 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
         if (of_weights > 1) parts.push_back(tile_text(of_weights, "the weights"));
         if (of_input > 1) parts.push_back(tile_text(of_input, "the unrolled input"));
         if (of_result > 1) parts.push_back(tile_text(of_result, "the result"));
-        return fact_of("E-tile-transposed", joined(parts, "; "), next);
+        Fact fact = fact_of("E-tile-transposed", joined(parts, "; "), next);
+        // Elements (0, 1) and (1, 0) are exchanged.
+        fact.product = WrongProduct{.shape = run.shape, .output = 1};
+        if (of_result <= 1 && of_input > 1) {
+          fact.product->weight = 0, fact.product->pixel = 1, fact.product->other_pixel = kSize;
+        } else if (of_result <= 1) {
+          fact.product->output = 0;
+          fact.product->weight = 1, fact.product->pixel = kSize, fact.product->other_weight = kSize;
+        }
+        return fact;
       }
     }
   }
@@ -114,6 +125,9 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
 }
 
 std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, bool few_bits) {
+  // Infinity hides the numbers behind it.
+  const auto is_finite = [](float each) { return std::isfinite(each); };
+  if (!std::ranges::all_of(run.answer.output, is_finite)) return std::nullopt;
   const DenseRun other = run_dense(program, run.shape, few_bits, 4);
   for (const bool input : {true, false}) {
     const Answer mixed = program.run(run.shape, input ? other.input : run.input,
@@ -123,6 +137,7 @@ std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, boo
     return Fact{.id = "E-terms",
                 .measured = "Measured at " + to_string(run.shape) + ": other numbers in the " +
                             array + " change no output." + neighbourhood(run),
+                .product = WrongProduct{.shape = run.shape, .pixel = 0, .weight = 0, .factor = 0.0},
                 .cause = "The output does not depend on the " + array + ".",
                 .next = "Follow the " + array +
                         " from the argument to the line that multiplies: "

@@ -45,7 +45,7 @@ std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
     }
     tests.push_back(std::move(test));
   };
-  constexpr std::size_t kMostValues = 40;
+  constexpr std::size_t kAtEachEnd = 20;
   if (values.size() < 2) return tests;
   if (feature.is_flag) {
     add("", 1, 0, [](std::int64_t each) { return each == 1; });
@@ -53,7 +53,7 @@ std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   }
   std::size_t tried = 0;
   for (const std::int64_t value : values) {
-    if (++tried > kMostValues) break;
+    if (++tried > kAtEachEnd && tried + kAtEachEnd <= values.size()) continue;
     if (!feature.only_bounds || value == *values.begin())
       add("=", value, 0, [value](std::int64_t each) { return each == value; });
     if (value != *values.begin()) {

@@ -74,11 +74,12 @@ constexpr int kFaults = 8;
 constexpr int kFaultsOfShapes = 40;
 
 // Sizes that differ from each other and between the shapes, so that two of them tell names apart.
-// B, M, C, H, W, K, S
+// The last two have more products than two slices of a warp. B, M, C, H, W, K, S
 const std::vector<ConvShape>& probe_shapes() {
   static const std::vector<ConvShape> shapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 7, 9, 3, 1},
                                                 {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 37, 3, 1},
-                                                {1, 3, 2, 19, 22, 2, 1}, {2, 18, 3, 5, 4, 3, 1}};
+                                                {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
+                                                {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
   return shapes;
 }
 
@@ -105,7 +106,9 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
   if (is_infinite) {
     if (auto overflow = find_overflow(program, shape)) return overflow;
   }
-  const auto shapes = any_shape ? probe_shapes() : std::vector<ConvShape>{shape};
+  auto shapes = any_shape ? probe_shapes() : std::vector<ConvShape>{shape};
+  constexpr std::int64_t kMostWork = 5'000'000;
+  if (any_shape && failing.multiply_adds() <= kMostWork) shapes.push_back(failing);
   if (!only_rounds(program, shapes)) return std::nullopt;
   return measure_rounding(program, shape, stage.precision != Precision::kFp32);
 }
@@ -124,7 +127,16 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) {
     if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
-    return find_in_large(program, failing, few_bits);
+    if (auto fact = find_in_large(program, failing, few_bits)) return fact;
+    // It may need a larger filter or more channels than the shapes of the probe have.
+    StageProgram again(submission, stage, kFaults);
+    auto wide = smallest_failing(again, failing, few_bits);
+    if (!wide) return std::nullopt;
+    wide->height += 2 * wide->stride, wide->width += 3 * wide->stride;
+    auto fact = find_fact(again, {*wide}, few_bits);
+    // At one shape a sum may hold another one by chance.
+    if (fact && fact->id == "E-sum-kept") return std::nullopt;
+    return fact;
   }
   const auto found = promised(failing);
   if (!found) return std::nullopt;
@@ -187,25 +199,22 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
                   "that each may take with the last one that exists."};
 }
 
-FailingShapes shapes_that_fail(Submission& submission, const StageInfo& stage,
-                               const ConvShape& failing, bool is_shown) {
+std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageInfo& stage,
+                                            const ConvShape& failing, Finding& finding) {
   StageProgram program(submission, stage, kFaultsOfShapes);
-  const bool few_bits = stage.precision != Precision::kFp32;
-  const auto study = study_shapes(program, failing, few_bits);
-  if (!study) return {};
-  const std::string option = "--case " + case_text(study->smallest);
-  std::string text = study->smallest == failing && is_shown
-                         ? "No smaller case fails; " + option + " runs this one alone."
-                         : "The smallest case that fails: " + to_string(study->smallest) +
-                               ". Check it alone with " + option + ".";
+  const auto study = study_shapes(program, failing, stage.precision != Precision::kFp32);
+  if (!study) return std::nullopt;
+  finding.smallest = to_string(study->smallest);
+  finding.alone = "--case " + case_text(study->smallest);
+  std::vector<std::string> lines;
   if (!study->rule.empty()) {
-    text += "\nIt fails exactly if " + study->rule + " (" + std::to_string(study->confirmed) +
-            " more shapes confirm this).";
+    lines.push_back("It fails exactly if " + study->rule + " (" + std::to_string(study->confirmed) +
+                    " more shapes confirm this).");
   }
   // No size of the smallest can be smaller.
-  const bool needs_stride = study->smallest.stride > 1;
-  if (needs_stride) text += "\nWith a stride of 1 this case is right.";
-  return {.lines = text, .needs_stride = needs_stride};
+  if (study->smallest.stride > 1) lines.emplace_back("With a stride of 1 this case is right.");
+  finding.shapes = joined(lines, "\n");
+  return study->smallest;
 }
 
 }  // namespace convlab::grader::probe

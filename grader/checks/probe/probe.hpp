@@ -41,15 +41,9 @@ std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
 /// meanwhile. Only an index that has a name counts.
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage);
 
-/// What the shapes tell that fail.
-struct FailingShapes {
-  std::string lines{};  ///< of a finding: the smallest shape, the rule; empty if none was found
-  bool needs_stride = false;  ///< the smallest is right with a stride of 1
-};
-
-/// @param is_shown  whether the finding describes `failing`, not another shape
-/// @return without lines if `failing` is large or does not fail again
-FailingShapes shapes_that_fail(Submission& submission, const StageInfo& stage,
-                               const ConvShape& failing, bool is_shown);
+/// Adds the smallest case that fails, and at which shapes it fails.
+/// @return that case; nothing if `failing` is large or does not fail again
+std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageInfo& stage,
+                                            const ConvShape& failing, Finding& finding);
 
 }  // namespace convlab::grader::probe

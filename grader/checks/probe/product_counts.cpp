@@ -1,4 +1,5 @@
-#include <cctype>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -67,30 +68,34 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
   const ConvShape& s = first.shape;
   std::optional<Label> example;
   std::size_t missed = 0;
+  std::size_t often = 0;
   std::set<double> factors;
   for (const Label& at : labels.front()) {
     if (first.unwritten[static_cast<std::size_t>(output_index(s, at))]) continue;
     const double factor = first.factors[place_of(s, at)];
     if (factor != 1.0 && !example) example = at;
     missed += factor == 0.0 ? 1 : 0;
-    if (factor != 0.0 && factor != 1.0) factors.insert(factor);
+    if (factor == 0.0 || factor == 1.0) continue;
+    factors.insert(factor);
+    ++often;
   }
+  // Which ones, or how many.
+  const auto some = [&](const std::string& rule, std::size_t count) {
+    const std::size_t whole = labels.front().size();
+    if (count == whole) return std::string("all products");
+    return rule.empty() ? std::to_string(count) + " of " + std::to_string(whole) + " products"
+                        : "the products with " + rule;
+  };
   std::vector<std::string> causes;
-  if (misses) {
-    causes.push_back(missing.empty()
-                         ? number(static_cast<std::int64_t>(missed)) + " of " +
-                               number(static_cast<std::int64_t>(labels.front().size())) +
-                               " products are missing"
-                         : "the products with " + missing + " are missing");
-  }
+  if (misses) causes.push_back(some(missing, missed) + " are missing");
   if (scales) {
-    const std::string times =
-        factors.size() == 1 ? real(*factors.begin()) + " times" : "with another factor than 1";
-    causes.push_back("the products " + (scaled.empty() ? std::string() : "with " + scaled + " ") +
-                     "count " + times);
+    causes.push_back(some(scaled, often) + " count " +
+                     (factors.size() == 1 ? real(*factors.begin()) + " times"
+                                          : std::string("with another factor than 1")));
   }
   const std::string cause = joined(causes, "; ");
-  fact.measured += cause + ". All others are right.";
+  fact.measured +=
+      cause + (missed + often == labels.front().size() ? "." : ". All others are right.");
   if (example) {
     fact.measured += "\nBy hand, at " + to_string(s) + ": output " + output_text(*example) +
                      (first.factors[place_of(s, *example)] == 0.0 ? " misses " : " counts ") +
@@ -99,7 +104,11 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
                      (first.factors[place_of(s, *example)] == 0.0
                           ? "."
                           : " " + real(first.factors[place_of(s, *example)]) + " times.");
-    fact.measured += window_picture(first, *example);
+    fact.picture = window_picture(first, *example);
+    fact.product = watched(s, {*example,
+                               {.pixel = input_index(s, *example),
+                                .weight = weight_index(s, *example),
+                                .factor = first.factors[place_of(s, *example)]}});
   }
   fact.cause = sentence(cause);
   if (misses && !scales) {
@@ -121,6 +130,70 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
         "from the others.";
   }
   return fact;
+}
+
+std::optional<Fact> find_factors(Program& program) {
+  static const std::vector<ConvShape> shapes = {
+      {1, 1, 1, 1, 2, 1, 1}, {1, 1, 1, 2, 3, 2, 1}, {1, 1, 1, 3, 4, 3, 1}, {1, 1, 1, 4, 5, 4, 1}};
+  for (const ConvShape& s : shapes) {
+    const std::vector<Label> labels = labels_of(s);
+    const auto taps = static_cast<std::size_t>(s.taps());
+    std::vector<bool> wrong(labels.size(), false);
+    std::vector<std::string> parts(labels.size());
+    bool transforms = false;
+    Numbers input(s.input_size());
+    Numbers weights(s.weights_size());
+    for (std::int64_t weight = 0; weight < s.weights_size(); ++weight) {
+      weights[weight] = 1.0F;
+      for (std::int64_t pixel = 0; pixel < s.input_size(); ++pixel) {
+        input[pixel] = 1.0F;
+        const Answer answer = program.run(s, input, weights);
+        input[pixel] = 0.0F;
+        if (answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+        for (std::size_t o = 0; o < answer.output.size(); ++o) {
+          const std::size_t i = o * taps + static_cast<std::size_t>(weight);
+          const auto factor = static_cast<double>(answer.output[o]);
+          if (!std::isfinite(factor)) return std::nullopt;
+          const bool counts = pixel == input_index(s, labels[i]);
+          wrong[i] = wrong[i] || factor != (counts ? 1.0 : 0.0);
+          transforms = transforms || (factor != 0.0 && factor != 1.0);
+          if (factor == 0.0) continue;
+          parts[i] +=
+              (parts[i].empty() ? "" : ", ") + pixel_text(s, pixel) + " " + real(factor) + " times";
+        }
+      }
+      weights[weight] = 0.0F;
+    }
+    const auto first = std::ranges::find(wrong, true);
+    if (first == wrong.end()) continue;
+    const auto i = static_cast<std::size_t>(first - wrong.begin());
+    const std::string rule = common_rule({features_of(s, labels, true)}, {wrong});
+    const bool all = std::ranges::find(wrong, false) == wrong.end();
+    const std::string which = all            ? "All products"
+                              : rule.empty() ? "Some products"
+                                             : "Exactly the products with " + rule;
+    const std::int64_t weight = weight_index(s, labels[i]);
+    const std::int64_t pixel = input_index(s, labels[i]);
+    Fact fact{.id = "E-terms",
+              .measured = "Measured at " + to_string(s) +
+                          " with one pixel and one weight at a time: output " +
+                          output_text(labels[i]) + " should multiply " + weight_text(s, weight) +
+                          " by " + pixel_text(s, pixel) + " once, and by nothing else.",
+              .product = watched(s, {labels[i], {.pixel = pixel, .weight = weight}}),
+              .cause = which + " come out wrong: output " + output_text(labels[i]) + " adds " +
+                       weight_text(s, weight) + " times " +
+                       (parts[i].empty() ? "nothing" : parts[i]) + "."};
+    if (transforms) {
+      fact.cause +=
+          " Pixels count with factors other than 0 and 1, as in a transform (Winograd, FFT): one "
+          "of "
+          "its factors or signs is wrong. A rule with p and q points to the transform of the "
+          "weights, one with h and w to that of the pixels or back to the outputs.";
+      fact.next = "Compute this product by hand, through each line of the transforms.";
+    }
+    return fact;
+  }
+  return std::nullopt;
 }
 
 }  // namespace convlab::grader::probe

@@ -52,6 +52,8 @@ class Program {
     if (is_over()) return {.kind = Answer::Kind::kFault};
     ++runs_;
     Answer answer = convolve(shape, input, weights);
+    // On a busy machine a call may wait for seconds; the same call does so only once.
+    if (answer.kind == Answer::Kind::kTimeout) answer = convolve(shape, input, weights);
     faults_ += answer.kind == Answer::Kind::kNumbers ? 0 : 1;
     if (answer.kind == Answer::Kind::kTimeout) hangs_ = true;
     return answer;

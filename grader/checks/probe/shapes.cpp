@@ -199,10 +199,22 @@ std::string case_text(const ConvShape& s) {
   return text;
 }
 
+namespace {
+
+constexpr std::int64_t kMostWork = 5'000'000;
+
+}  // namespace
+
+std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing,
+                                          bool few_bits) {
+  Tried tried(program, few_bits);
+  if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
+  return shrunk(tried, failing, program);
+}
+
 std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits) {
   Tried tried(program, few_bits);
   ShapeStudy study;
-  constexpr std::int64_t kMostWork = 5'000'000;
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   study.smallest = shrunk(tried, failing, program);
   // One size at a time.

@@ -20,6 +20,10 @@ struct ShapeStudy {
 /// @return nothing if the program does not fail again, or this shape is too large to be tried often
 std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits);
 
+/// The smallest shape that the study finds.
+std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing,
+                                          bool few_bits);
+
 /// "1,2,1,5,6,3,1": as --case takes it.
 std::string case_text(const ConvShape& shape);
 

@@ -8,6 +8,7 @@
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/index_form.hpp"
+#include "grader/checks/probe/labelled_terms.hpp"
 #include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
@@ -139,21 +140,6 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
                 .cause = "What comes back is the " + array + ", not the output.",
                 .next = "Copy from the array that the kernel writes."};
   }
-  constexpr double kLargestHalf = 65504.0;
-  // Without an overflow, small sums would all be within the rounding of large ones.
-  const bool overflows = std::ranges::any_of(runs, [](const DenseRun& run) {
-    return std::ranges::any_of(run.answer.output, [](float each) { return std::isinf(each); });
-  });
-  if (overflows && all([](const DenseRun&, double got, double right) {
-        return std::isinf(got) == (std::abs(right) > kLargestHalf) &&
-               (std::isinf(got) || std::abs(got - right) <= 0x1p-9 * std::abs(right) + 64.0);
-      })) {
-    return Fact{.id = "E-precision",
-                .measured = head("nearly right up to 65 504, and infinity beyond"),
-                .cause =
-                    "A half holds no number beyond 65 504: the sum, or what is stored, is a "
-                    "half."};
-  }
   std::vector<double> factors;
   for (const DenseRun& run : runs) {
     double factor = 0.0;
@@ -185,7 +171,15 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   } else {
     name = real(factors.front());
   }
-  return Fact{.id = "E-scaled", .measured = head("the right sum times " + name)};
+  Fact fact{.id = "E-scaled", .measured = head("the right sum times " + name)};
+  if (factors.front() > 1.0 && whole.size() == runs.size()) {
+    fact.cause = "Each product counts " + name +
+                 " times. Several threads, lanes or slices add the same products, or what is added "
+                 "once is multiplied by a factor.";
+    fact.next = "Take the first output: which threads add to it, and what does each of them add?";
+    fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
+  }
+  return fact;
 }
 
 std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {

@@ -92,8 +92,8 @@ class Codes {
   [[nodiscard]] std::vector<Part> parts_of(const std::array<double, 2>& value) const {
     if (const auto one = places_.find(key(value)); one != places_.end()) return {{one->second}};
     std::vector<double> factors = {-1.0, 0.5, 0.25};
-    constexpr int kMostTimes = 64;
-    for (int times = 2; times <= kMostTimes; ++times) factors.push_back(times);
+    const int most_times = rounds_ == 2 ? 1024 : 64;  // with one round, more would hit by chance
+    for (int times = 2; times <= most_times; ++times) factors.push_back(times);
     for (const double factor : factors) {
       const auto scaled = places_.find(key({value[0] / factor, value[1] / factor}));
       if (scaled != places_.end() && scaled->second >= 0 && scaled->second < size_) {
@@ -174,8 +174,11 @@ std::optional<Terms> measure(Program& program, const ConvShape& shape, bool few_
 
 }  // namespace
 
+// Sums of many small numbers are exact where those of few large ones are not.
 std::optional<Terms> measure_by_weight(Program& program, const ConvShape& shape, bool few_bits) {
-  return measure(program, shape, few_bits, true);
+  auto terms = measure(program, shape, few_bits, true);
+  if (few_bits || !terms || terms->unclear == 0) return terms;
+  return measure(program, shape, true, true);
 }
 
 std::optional<Terms> measure_by_pixel(Program& program, const ConvShape& shape, bool few_bits) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "grader/checks/probe/fact_texts.hpp"
+
 namespace convlab::grader::probe {
 
 std::optional<WrongIndex> wrong_index(const std::vector<LabelledTerms>& all, bool by_weight) {
@@ -80,8 +82,77 @@ Fact fact_of(const WrongIndex& wrong) {
   for (const Labelled& each : terms.terms) {
     if (is_right_product(terms.shape, each)) continue;
     fact.measured += product_by_hand(terms.shape, each);
-    if (wrong.form == &input_form()) fact.measured += window_picture(terms, each.at);
+    fact.product = watched(terms.shape, each);
+    if (wrong.form == &input_form()) fact.picture = window_picture(terms, each.at);
     break;
+  }
+  return fact;
+}
+
+std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {
+  struct Lengths {
+    std::int64_t filled;
+    std::int64_t read;
+  };
+  std::vector<ConvShape> shapes;
+  std::vector<std::vector<Lengths>> possible;  // with few rows several pairs are
+  for (const LabelledTerms& terms : all) {
+    const ConvShape& s = terms.shape;
+    shapes.push_back(s);
+    possible.emplace_back();
+    constexpr std::int64_t kLongest = 80;
+    for (std::int64_t length = s.width; length <= kLongest; ++length) {
+      // The place of each pixel in the tile, as a function of its row and column.
+      std::vector<Point> points;
+      for (const Labelled& each : terms.terms) {
+        const std::int64_t plane = std::int64_t{each.at.b} * s.in_channels + each.at.c;
+        const std::int64_t pixel = each.term.pixel - plane * s.height * s.width;
+        if (pixel < 0 || pixel >= std::int64_t{s.height} * s.width) return std::nullopt;
+        points.push_back({{each.at.h * s.stride + each.at.p, each.at.w * s.stride + each.at.q},
+                          pixel / s.width * length + pixel % s.width});
+      }
+      const auto index = fit(points);
+      if (!index || !index->factors[0] || index->factors[1] != 1 || index->constant != 0) continue;
+      if (*index->factors[0] != length) possible.back().push_back({length, *index->factors[0]});
+    }
+  }
+  // One of the two lengths is the width of the block, the same at all shapes.
+  std::vector<Lengths> found;
+  for (const auto same : {&Lengths::read, &Lengths::filled}) {
+    for (const Lengths& first : possible.front()) {
+      if (found.size() == all.size()) break;
+      found.clear();
+      for (const auto& own : possible) {
+        const auto fits = std::ranges::find(own, first.*same, same);
+        if (fits != own.end()) found.push_back(*fits);
+      }
+    }
+  }
+  if (found.size() < all.size()) return std::nullopt;
+  const auto text = [&](auto length) {
+    std::vector<std::int64_t> lengths;
+    for (const Lengths& each : found) lengths.push_back(each.*length);
+    const std::string name = name_of(lengths, shapes, "");
+    return name.empty() ? number(lengths.front()) : name;
+  };
+  const std::string rows = text(&Lengths::filled);
+  const std::string read = text(&Lengths::read);
+  const LabelledTerms& first = all.front();
+  const auto wrong = std::ranges::find_if(
+      first.terms, [&](const Labelled& each) { return !is_right_product(first.shape, each); });
+  Fact fact{.id = "E-tile-rows",
+            .measured = "Measured at " + shapes_text(shapes) +
+                        ": every pixel is that of a tile that is filled with rows of " + rows +
+                        " elements and read with rows of " + read + ".",
+            .cause = "The tile is filled with rows of " + rows +
+                     " elements and read with rows of " + read + "."};
+  if (rows == number(found.front().filled) || read == number(found.front().read)) {
+    fact.measured += " Numbers are those of the first shape.";
+  }
+  if (wrong != first.terms.end()) {
+    fact.measured += product_by_hand(first.shape, *wrong);
+    fact.picture = window_picture(first, wrong->at);
+    fact.product = watched(first.shape, *wrong);
   }
   return fact;
 }

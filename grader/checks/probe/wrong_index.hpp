@@ -27,4 +27,8 @@ bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& ru
 
 Fact fact_of(const WrongIndex& wrong);
 
+/// Of products with a wrong pixel: whether they are those of a tile that has rows of one length and
+/// is read with another. The tile begins at pixel (0, 0).
+std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all);
+
 }  // namespace convlab::grader::probe

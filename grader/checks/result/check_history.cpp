@@ -13,6 +13,7 @@
 #include "common/base/descriptor.hpp"
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/result/result_json.hpp"
 
 namespace convlab::grader {
 
@@ -22,6 +23,24 @@ std::set<std::string> checked_stages(const CheckResult& check) {
   std::set<std::string> stages;
   for (const CaseResult& test : check.cases) stages.insert(test.stage);
   return stages;
+}
+
+// The smallest case and its picture. If the finding names no case, the smallest of those that
+// failed; if none failed, nothing.
+std::string smallest_case(Finding finding, const std::vector<CaseResult>& cases) {
+  finding.alone.clear();  // a field of its own
+  const std::string sentence = smallest_case_text(finding);
+  if (!sentence.empty()) return sentence + "\n" + finding.picture;
+  const CaseResult* least = nullptr;
+  for (const CaseResult& each : cases) {
+    if (each.verdict != Verdict::kFailed || each.stage != finding.stage) continue;
+    const bool smaller =
+        least == nullptr || each.shape.multiply_adds() < least->shape.multiply_adds();
+    if (smaller) least = &each;
+  }
+  if (least == nullptr) return {};
+  return "The smallest case that is wrong: '" + least->name + "' (" + to_string(least->shape) +
+         ").\n" + finding.picture;
 }
 
 }  // namespace
@@ -34,9 +53,15 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(
         {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
+    const std::string smallest = smallest_case(finding, check.cases);
+    if (!smallest.empty()) line["findings"].back()["smallest"] = smallest;
+    if (!finding.alone.empty()) line["findings"].back()["alone"] = finding.alone;
   }
   const std::string text =
       line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  // The first check of a student may be that of a puzzle or a repair, which has no result.
+  std::error_code refused;  // open() tells the reason
+  std::filesystem::create_directories(file.parent_path(), refused);
   const Descriptor descriptor(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!descriptor.is_open() ||
@@ -55,16 +80,19 @@ std::vector<HistoryEntry> parse_history(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     try {
-      const auto json = nlohmann::json::parse(line);
+      const Json json = parse_foreign(line);
       HistoryEntry entry{.created = json.at("created"),
                          .milestone = json.at("milestone"),
                          .stages = json.at("stages").get<std::vector<std::string>>()};
       for (const auto& each : json.at("findings")) {
-        entry.findings.push_back(
-            {.id = each.at("id"), .title = each.at("title"), .stage = each.at("stage")});
+        entry.findings.push_back({.id = each.at("id"),
+                                  .title = each.at("title"),
+                                  .seen = each.value("smallest", ""),
+                                  .alone = each.value("alone", ""),
+                                  .stage = each.at("stage")});
       }
       history.push_back(std::move(entry));
-    } catch (const nlohmann::json::exception&) {
+    } catch (const std::exception&) {
       continue;
     }
   }
@@ -76,7 +104,7 @@ std::string history_of(const std::filesystem::path& file, const std::string& mil
   if (!std::filesystem::exists(file)) return text;
   std::istringstream lines(read_text(file));
   for (std::string line; std::getline(lines, line);) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = Json::parse(line, nullptr, false);
     if (json.is_object() && json.value("milestone", "") == milestone) text += line + "\n";
   }
   return text;

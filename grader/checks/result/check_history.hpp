@@ -8,12 +8,12 @@
 
 namespace convlab::grader {
 
-/// One check in the history: its stages and findings, without numbers.
+/// One check in the history: its stages and findings.
 struct HistoryEntry {
   std::string created{};
   std::string milestone{};
   std::vector<std::string> stages{};  ///< those that were checked
-  std::vector<Finding> findings{};    ///< id, title and stage only
+  std::vector<Finding> findings{};    ///< without cause and next; `seen` is its smallest case
 };
 
 /// A mistake from the first check that found it to the first that no longer found it.
@@ -27,7 +27,8 @@ struct MendedMistake {
   int checks = 0;        ///< how many checks found it
 };
 
-/// Adds a check to a history: one line of JSON, appended in one piece.
+/// Adds a check to a history: one line of JSON, appended in one piece. Of what a finding has seen
+/// it keeps the smallest case that fails, with its picture if there is one.
 /// @throws EnvironmentError if the file cannot be written
 void append_history(const std::filesystem::path& file, const CheckResult& check);
 

@@ -9,9 +9,26 @@ namespace convlab::grader {
 using convlab::from_json;
 using convlab::to_json;
 
+std::string smallest_case_text(const Finding& finding) {
+  if (finding.smallest.empty()) return {};
+  return "The smallest case that fails: " + finding.smallest +
+         (finding.alone.empty() ? "." : "; " + finding.alone + " runs it alone.") +
+         (finding.shapes.empty() ? "" : "\n" + finding.shapes);
+}
+
+std::string seen_text(const Finding& finding) {
+  const std::string smallest = smallest_case_text(finding);
+  return smallest + (smallest.empty() ? "" : "\n") + finding.seen +
+         (finding.picture.empty() ? "" : "\n" + finding.picture);
+}
+
 static void json_fields(JsonFields& fields, Finding& finding) {
   fields("id", finding.id, "title", finding.title, "seen", finding.seen, "cause", finding.cause,
          "next", finding.next)
+      .optional("smallest", finding.smallest)
+      .optional("alone", finding.alone)
+      .optional("shapes", finding.shapes)
+      .optional("picture", finding.picture)
       .optional("compiler", finding.compiler)
       .defaulted("stage", finding.stage);
 }
@@ -24,7 +41,7 @@ static void json_fields(JsonFields& fields, CaseResult& result) {
 static void json_fields(JsonFields& fields, SpeedMeasure& speed) {
   fields("reference", speed.reference, "speed", speed.speed, "low", speed.low, "high", speed.high,
          "rounds", speed.rounds, "yours_ms", speed.yours_ms, "reference_ms", speed.reference_ms)
-      .optional("floor_ms", speed.floor_ms);
+      .optional("bound_ms", speed.bound_ms);
 }
 
 static void json_fields(JsonFields& fields, ScoreItem& item) {

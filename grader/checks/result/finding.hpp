@@ -1,20 +1,48 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "common/base/conv_shape.hpp"
+
 namespace convlab::grader {
+
+/// A product that was measured to be wrong, or an output: what a traced program is watched for.
+struct WrongProduct {
+  ConvShape shape{};
+  std::int64_t output = 0;  ///< flat indices
+  std::int64_t pixel = -1;  ///< the right ones; -1: the output as a whole
+  std::int64_t weight = -1;
+  std::int64_t other_pixel = -1;  ///< that is used instead; -1: the right one, or none
+  std::int64_t other_weight = -1;
+  double factor = 1.0;  ///< how often it counts
+
+  friend bool operator==(const WrongProduct&, const WrongProduct&) = default;
+};
 
 /// One thing that the grader found wrong, in words for the person who wrote the code.
 struct Finding {
   std::string id{};        ///< "E-nan", see docs/diagnoses.md
   std::string title{};     ///< what is wrong, in a few words
   std::string seen{};      ///< where and what: numbers
-  std::string cause{};     ///< what it usually means
-  std::string next{};      ///< one next step
+  std::string smallest{};  ///< the smallest case that fails: "B=1 M=2 …"; empty: unknown
+  std::string alone{};     ///< the option that runs it alone: "--case 1,2,1,5,6,3,1"
+  std::string shapes{};    ///< at which shapes it fails: sentences, a line each
+  std::string picture{};   ///< the pixels of one window, expected and found: lines
+  std::optional<WrongProduct> product{};  ///< an example; not stored
+  std::string cause{};                    ///< what it usually means
+  std::string next{};                     ///< one next step
   std::string compiler{};  ///< the compiler's warnings about the same files, a line each
   std::string stage{};     ///< empty if it concerns the whole program
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
+
+/// "The smallest case that fails: …", and at which shapes it fails; empty if unknown.
+std::string smallest_case_text(const Finding& finding);
+
+/// All that was seen: the smallest case, `seen`, the picture.
+std::string seen_text(const Finding& finding);
 
 }  // namespace convlab::grader

@@ -29,7 +29,7 @@ struct SpeedMeasure {
   double speed = 0.0;  ///< reference's time over yours, sums of the convolutions' medians
   double low = 0.0;    ///< 95 % of the resampled series lie between low and high
   double high = 0.0;
-  std::optional<double> floor_ms{};  ///< the least time of any program, if known
+  std::optional<double> bound_ms{};  ///< the least time of any program, if known
   int rounds = 0;
 
   friend bool operator==(const SpeedMeasure&, const SpeedMeasure&) = default;

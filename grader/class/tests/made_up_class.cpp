@@ -132,7 +132,7 @@ CheckResult stub_result(int number) {
                            .yours_ms = {{time}},
                            .reference_ms = {{4.0}},
                            .speed = 4.0 / time,
-                           .floor_ms = 1.0};
+                           .bound_ms = 1.0};
   check.score = Score{.items = {{.stage = "baseline",
                                  .item = "cases",
                                  .points = 100,

@@ -22,7 +22,7 @@ std::vector<SpeedRow> some_speeds() {
                     .batch = 1000,
                     .yours_ms = ms,
                     .reference_ms = 2.0,
-                    .floor_ms = 0.5,
+                    .bound_ms = 0.5,
                     .speed = 2.0 / ms};
   };
   return {row("alice", "S-AAAA", 1, "2026-10-01T00:00:00Z", 8.0),
@@ -48,6 +48,11 @@ std::vector<SubmissionRow> some_rows() {
            .state = SubmissionState::kRefused}};
 }
 
+std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
+                                  const std::vector<SpeedRow>& speeds) {
+  return figures_of(class_dashboard(rows, rows, speeds, {}, false));
+}
+
 }  // namespace
 
 TEST_CASE("class pictures: the best attempt of each, by alias") {
@@ -55,10 +60,13 @@ TEST_CASE("class pictures: the best attempt of each, by alias") {
   CHECK(board.rows == std::vector<std::vector<std::string>>{{"S-AAAA", "1", "1.00", "2.00", "2"},
                                                             {"S-BBBB", "2", "4.00", "0.500", "1"}});
   CHECK(leaderboard(some_speeds(), true).rows[0][0] == "alice");
+  auto equal = some_speeds();
+  equal[2].yours_ms = 1.0;  // as fast as the other's best
+  CHECK(leaderboard(equal, false).rows[1][1] == "1");
 }
 
 TEST_CASE("class pictures: each chart has what the class did, and no name") {
-  const auto figures = class_figures(some_rows(), some_speeds(), {});
+  const auto figures = class_figures(some_rows(), some_speeds());
   REQUIRE(figures.size() == 4);
   const auto values = [&](std::size_t figure, std::size_t series) {
     std::vector<double> all;
@@ -74,7 +82,7 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
   CHECK(values(1, 0) == Values{1.0, 4.0});
   CHECK(figures[1].panels[0].series[0].marks[0].at == 50.0);
   CHECK(values(1, 1) == Values{2.0, 2.0});
-  CHECK(figures[1].panels[0].series[2].label == "floor");
+  CHECK(figures[1].panels[0].series[2].label == "bound");
   // Attempts are rows, never joined by a line.
   CHECK(figures[2].rows ==
         std::vector<std::string>{"attempt 1 of 2 students", "attempt 2 of 1 student"});
@@ -99,7 +107,7 @@ TEST_CASE("class pictures: gnuplot draws every chart") {
   rows[1].finding = "\"; system(\"touch " + (folder.path() / "run").string() + "\") \"";
   auto speeds = some_speeds();
   speeds[2].stage = "end_1\n!touch " + (folder.path() / "run").string() + "\n%s{/=99 x}";
-  const auto files = draw(class_figures(rows, speeds, {}), folder.path());
+  const auto files = draw(class_figures(rows, speeds), folder.path());
   CHECK(std::ranges::any_of(files, [](const auto& file) { return file.stem() == "findings"; }));
   for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 1000);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "run"));
@@ -117,7 +125,7 @@ TEST_CASE("class pictures: the leaderboard is sorted by precision class and name
   CHECK(table.rows.size() == 2);
   CHECK(table.rows[0][0] == "S-BBBB");
   const Figure& figure = std::get<Chart>(page.sections[1].blocks.at(1)).figure;
-  CHECK(figure.panels.at(0).series.size() == 3);  // the class, the reference, the floor
+  CHECK(figure.panels.at(0).series.size() == 3);  // the class, the reference, the bound
 }
 
 TEST_CASE("class pictures: findings by the attempts that they cost") {
@@ -130,13 +138,16 @@ TEST_CASE("class pictures: findings by the attempts that they cost") {
   add("alice", "2026-10-02T01:00:00Z", "");
   add("bob", "2026-10-02T00:00:00Z", "E-outside");
   add("bob", "2026-10-04T00:00:00Z", "E-stride");
-  const Table table = findings_table(rows);
+  const Page page = class_dashboard(rows, rows, {}, {}, false);
+  const auto wrong =
+      std::ranges::find(page.sections, "What the class gets wrong", &PageSection::title);
+  const Table& table = std::get<LiveTable>(wrong->blocks.at(1)).table;
   REQUIRE(table.rows.size() == 2);
   CHECK(table.rows[0] ==
         std::vector<std::string>{"m2", "E-outside", "2", "3", "1.50", "0", "2026-10-02"});
   CHECK(table.rows[1] ==
         std::vector<std::string>{"m2", "E-stride", "1", "1", "1.00", "1", "2026-10-04"});
-  const auto figures = class_figures(rows, {}, {});
+  const auto figures = class_figures(rows, {});
   const auto days = std::ranges::find(figures, "findings-by-day", &Figure::name);
   REQUIRE(days != figures.end());
   const auto& outside = days->panels.at(0).series.at(0);

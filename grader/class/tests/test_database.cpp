@@ -123,6 +123,10 @@ TEST_CASE("class database: attempts are counted, the last or the best counts") {
 TEST_CASE("class database: a newer, a foreign, a damaged and a missing file are told apart") {
   SmallClass small;
   CHECK(contains(small.complaint(Access::kRead), "There is no database"));
+  // A grader has just begun to make it; whoever only reads must not make it, too.
+  write_atomically(small.file, "");
+  CHECK(contains(small.complaint(Access::kRead), "There is no database"));
+  CHECK(std::filesystem::file_size(small.file) == 0);
   { const ClassDatabase database(small.file, Access::kGrade); }
   {
     const SqliteFile file(small.file, false);
@@ -169,7 +173,8 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
   small.add(database, "bob", "d2", {.state = SubmissionState::kRefused, .sentence = "Empty."});
   database.add_student({.name = "Doe, Jane", .number = "7", .login = "jd", .email = "j@d.org"});
   database.add_student({.name = "eve"});
-  const Gradebook book{.students = database.students(), .rows = database.submissions()};
+  const auto attempts = settled(database.submissions(), Term{});
+  const Gradebook book = gradebook_of(attempts, database);
   CHECK(canvas_csv(book) ==
         "Student,ID,SIS User ID,SIS Login ID,Section,m1\n"
         "    Points Possible,,,,,50\n"
@@ -181,9 +186,9 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
         "\"Doe, Jane\",7,j@d.org,50,passed\n"
         "bob,,,0,Empty.\n"
         "eve,,,,\n");
-  const auto list = nlohmann::json::parse(list_json(settled(book.rows, Term{})));
+  const auto list = nlohmann::json::parse(list_json(attempts));
   CHECK(list["submissions"].size() == 2);
-  CHECK(contains(list_csv(settled(book.rows, Term{})),
+  CHECK(contains(list_csv(attempts),
                  "bob,m1,1,2026-01-01,refused,0,100,100,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp"));
 }
 

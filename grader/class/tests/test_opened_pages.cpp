@@ -50,7 +50,7 @@ void look_at(const std::string& name, const Page& page, int charts) {
 struct SmallClass {
   std::vector<SubmissionRow> rows{};
   std::vector<SpeedRow> speeds{};
-  StudentNotes notes{};
+  ClassNotes notes{};
 };
 
 SmallClass small_class() {
@@ -89,16 +89,15 @@ SmallClass small_class() {
                              .precision = "fp32",
                              .yours_ms = time,
                              .reference_ms = 4.0,
-                             .floor_ms = 0.5,
+                             .bound_ms = 0.5,
                              .speed = 4.0 / time});
     }
     const std::string finding = findings[static_cast<std::size_t>(i) % 6];
-    made.notes.hints.push_back({.student = student,
-                                .milestone = "m2",
-                                .list = finding,
-                                .number = 1 + i % 2,
-                                .finding = finding,
-                                .helped = i % 3 - 1});
+    made.notes.hints.push_back({.milestone = "m2",
+                                .name = finding + ", hint " + std::to_string(1 + i % 2),
+                                .students = i,
+                                .checked = i / 2,
+                                .helped = i / 3});
     made.notes.predictions.push_back({.student = student,
                                       .milestone = "m3",
                                       .stage = i % 2 == 0 ? "tiled-shared-constant" : "baseline",
@@ -120,7 +119,7 @@ TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong") {
   const SmallClass made = small_class();
   const Page page =
       class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.notes, true);
-  look_at("dashboard", page, 5 + 3 * 3);
+  look_at("dashboard", page, 3 + 3 * 3);
 }
 
 TEST_CASE("opened pages: the leaderboard") {

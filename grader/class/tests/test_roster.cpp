@@ -51,6 +51,25 @@ TEST_CASE("roster: the gradebooks of Canvas and Moodle, and a plain list") {
   CHECK(read_roster(plain.file).size() == 2);
 }
 
+TEST_CASE("roster: an accent may be a sign of its own, as macOS writes it") {
+  const std::string one = "M\u00fcller";
+  const std::string two = "Mu\u0308ller";
+  const convlab::testing::TemporaryFolder folder;
+  for (const std::string& name : {one + "-m1.cpp", two + "-m2.cu", two + ".zip"}) {
+    write_atomically(folder.path() / name, "int a;\n");
+  }
+  for (const FoundSubmission& each : find_submissions(folder.path(), {})) {
+    CHECK(each.student.name == one);
+  }
+  const RosterFile roster("name,login,file\n" + two + ",jm,\nEve,eve," + one + ".zip\n");
+  const auto students = read_roster(roster.file);
+  CHECK(students.at(0).name == one);
+  for (const FoundSubmission& each : find_submissions(folder.path(), students)) {
+    const bool is_zip = each.place.extension() == ".zip";
+    CHECK(each.student.name == (is_zip ? "Eve" : one));
+  }
+}
+
 TEST_CASE("roster: what is wrong is told with its line") {
   CHECK(contains(complaint(""), "is empty"));
   CHECK(contains(complaint("a,b\n1,2\n"), "line 1: there is no column 'name'"));
@@ -148,6 +167,8 @@ TEST_CASE("roster: a number of Canvas that contradicts the name is asked about")
   CHECK(asked({"liann_77_1_m1.cpp"}, roster) == "Li, Ann");
   CHECK(contains(asked({"liann_78_1_m1.cpp"}, roster), "Its ID in Canvas is 78, and that of"));
   CHECK(asked({"lindjo_79_1_m1.cpp"}, roster) == "Lind, Jo");
+  CHECK(contains(asked({"jane-doe-m1.cpp", "Jane Doe-m1.cpp"}, {}), "one student?"));
+  CHECK(asked({"Jane Doe-m1.cpp", "Jane Doe-m1 (1).cpp"}, {}) == "Jane Doe");
   CHECK(asked({"joannlind_80_1_m1.cpp"}, roster) == "joannlind");
   // One name and two numbers, also where no roster says so.
   CHECK(contains(asked({"lindjo_79_1_m1.cpp", "lindjo_81_1_m1.cpp"}, roster),

@@ -63,10 +63,20 @@ TEST_CASE("term: a wrong file is one sentence that names what is wrong") {
   CHECK(contains(complaint(term_text(R"(, "penalty_percent_per_day": 101)")), "from 0 to 100"));
   CHECK(contains(complaint(term_text(R"(, "counts": "first")")), "\"last\" or \"best\""));
   CHECK(contains(complaint("{}"), "term.json"));
-  CHECK(contains(complaint("not JSON"), "cannot be read"));
+  CHECK(contains(complaint("[1]"), "fields with names are missing"));
+  CHECK(contains(complaint(term_text(R"(, "late_days": "two")")), "\"late_days\" must be a whole"));
+  CHECK(contains(complaint(term_text(R"(, "extensions": 3)")), "\"extensions\" must be a list"));
+  CHECK(contains(complaint("not JSON"), "cannot be read (parse error at line 1"));
   const std::string extension =
       R"(, "extensions": [{"student": "Nobody", "milestone": "m1", "due": "2027-02-03T00:00Z"}])";
   CHECK(contains(complaint(term_text(extension)), "\"Nobody\", who is not in the class"));
+  const std::string early =
+      R"(, "extensions": [{"student": "doe", "milestone": "m1", "due": "2027-01-20T00:00Z"}])";
+  CHECK(contains(complaint(term_text(early)), "of Doe, Jane ends before m1 is due"));
+  const std::string twice = R"(, "extensions": [
+      {"student": "doe", "milestone": "m1", "due": "2027-02-03T00:00Z"},
+      {"student": "Doe, Jane", "milestone": "m1", "due": "2027-02-05T00:00Z"}])";
+  CHECK(contains(complaint(term_text(twice)), "two extensions of Doe, Jane for m1"));
   const std::string unknown =
       R"(, "extensions": [{"student": "doe", "milestone": "m7", "due": "2027-02-03T00:00Z"}])";
   CHECK(contains(complaint(term_text(unknown)), "\"m7\", which has no due date"));
@@ -120,6 +130,10 @@ TEST_CASE("term: what is not earned uses no late day, and Gradescope gets the se
   CHECK(attempts.at(1).free == 2);
   CHECK(settled_points(attempts.at(1)) ==
         "80 of 100 points (80 before 2 late days, 2 of them free)");
+  CHECK(settled_points(attempts.at(0)) ==
+        "0 of 100 points (80 before 19 late days, after which nothing is earned)");
+  const auto nothing = settled({attempt("m1", "2027-02-04T00:00:00Z", 0)}, term);
+  CHECK(settled_points(nothing.at(0)) == "0 of 100 points");
   const std::string results = gradescope_results({}, {.points = 57.5});
   CHECK(contains(results, "\"score\": 57.5"));
 }

@@ -215,6 +215,10 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   const std::string read = read_text(feedback / "m1" / "s103-m1.txt");
   CHECK(contains(read, "70 of 100 points (70 before 1 late day, 1 of them free)"));
   CHECK(contains(read, "Comment on E-stride: Read page 4."));
+  const std::string moodle = term.run({"export", "--format", "moodle"}).output;
+  CHECK(contains(moodle, "70 of 100 points (70 before 1 late day, 1 of them free)"));
+  CHECK(
+      contains(moodle, "0 of 100 points (100 before 8 late days, after which nothing is earned)"));
   CHECK_FALSE(fs::exists(feedback / "m1-canvas.zip"));
 }
 
@@ -362,6 +366,7 @@ TEST_CASE("grader class grade: too many attempts in an hour wait, and none is lo
   CHECK(contains(read_text(feedback / "m1" / "s100-m1-2.txt"), " waits: More than 2"));
   CHECK(contains(held.output, "graded from " + utc_text(now + 3600)));
   CHECK(contains(term.run({"status", "--list"}).output, "waiting: More than 2"));
+  CHECK_FALSE(contains(term.run({"show", "s100"}).output, "0 of 0 points"));
   // As many attempts, of which the last came an hour ago.
   for (int i = 0; i < 4; ++i) {
     term.hand_in("s102-m1-" + std::to_string(i) + ".cpp", 60 + 10 * i,
@@ -380,6 +385,14 @@ TEST_CASE("grader class feedback: Canvas gets its own file names back, with the 
               .exit_code == 0);
   REQUIRE(term.run({"comment", "--milestone", "m1", "--student", "doejane", "--staff", "Twice."})
               .exit_code == 0);
+  const std::string before = read_text(term.submissions().parent_path() / "class.db");
+  for (const char* number : {"0", "-1", "99", "x"}) {
+    const FinishedProcess refused = term.run({"comment", "--milestone", "m1", "--remove", number});
+    INFO(refused.output);
+    CHECK(refused.exit_code == 2);
+    CHECK(contains(refused.output, number));
+  }
+  CHECK(read_text(term.submissions().parent_path() / "class.db") == before);
   const fs::path feedback = term.submissions().parent_path() / "feedback";
   const FinishedProcess run = term.run({"feedback", "--output", feedback.string()});
   CHECK(contains(run.output, "2 files"));
@@ -398,4 +411,19 @@ TEST_CASE("grader class feedback: Canvas gets its own file names back, with the 
   CHECK_FALSE(contains(text, "Twice."));
   CHECK(::archive_read_next_header(zip, &entry) == ARCHIVE_EOF);
   ::archive_read_free(zip);
+}
+
+TEST_CASE("grader class similar: says how much two submissions share") {
+  const convlab::testing::TemporaryFolder folder;
+  for (const char* name : {"alice-m1.cpp", "bob-m1.cpp"}) {
+    write_atomically(folder.path() / name,
+                     "int f(int a, int b) {\n  int c = 0;\n  for (int i = a; i < b; ++i) {\n"
+                     "    c += i * a - b;\n  }\n  while (c > 7) {\n    c /= 3;\n  }\n"
+                     "  return c + a;\n}\n");
+  }
+  const FinishedProcess run = run_process(
+      {.words = {CONVLAB_BINARY_DIR "/grader", "class", "similar", folder.path().string()}});
+  CHECK(contains(run.output, "100 %  alice and bob ("));
+  CHECK(contains(run.output, " fingerprints)\n"));
+  CHECK(contains(run.output, "1 pair shares at least 50 %"));
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <map>
@@ -25,6 +26,9 @@
 
 namespace convlab::grader {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedPlace, path_a, first_a, last_a, path_b, first_b, last_b)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimilarPair, a, b, share, places)
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,11 +41,9 @@ void keep_what_is_done() {
   ::sigaction(SIGXFSZ, &action, nullptr);
 }
 
-struct Options {
+struct GradeOptions : ClassOptions {
   std::string folder;
-  std::string database;
   std::string roster;
-  std::string milestone;
   std::string batches;
   std::string grader;
   std::string launcher = "local";
@@ -53,7 +55,11 @@ struct Options {
   bool changed_rules = false;
   bool allow_lower = false;
   std::string leaderboard;
+};
 
+struct Options : ClassOptions {
+  std::string folder;
+  std::string roster;
   std::string name;
   std::string format = "csv";
   std::string output;
@@ -64,16 +70,10 @@ struct Options {
   bool names = false;
   bool json = false;
   double least = 0.5;
-  std::string task_list;
 };
 
-fs::path database_of(const Options& options) {
-  return options.database.empty() ? build_folder() / "class" / "class.db"
-                                  : fs::path(options.database);
-}
-
 ClassDatabase open_database(const Options& options) {
-  return {database_of(options), ClassDatabase::Access::kRead};
+  return {options.file(), ClassDatabase::Access::kRead};
 }
 
 std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& database) {
@@ -86,7 +86,7 @@ std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& 
   return rows;
 }
 
-ExitCode grade(const Options& options) {
+ExitCode grade(const GradeOptions& options) {
   if (!options.milestone.empty()) find_milestone(options.milestone);
   keep_what_is_done();
   SlurmSettings slurm = options.slurm;
@@ -94,11 +94,11 @@ ExitCode grade(const Options& options) {
   const bool on_cluster = options.launcher == "slurm";
   const ClassRequest request{
       .folder = fs::absolute(options.folder).lexically_normal(),
-      .database = fs::absolute(database_of(options)),
+      .database = fs::absolute(options.file()),
       .roster = options.roster,
       .milestone = options.milestone,
-      .settings = {.grader = options.grader.empty() ? build_folder() / "bin" / "grader"
-                                                    : fs::absolute(options.grader),
+      .settings = {.grader = options.grader.empty() ? (build_folder() / "bin" / "grader").string()
+                                                    : fs::absolute(options.grader).string(),
                    .batches = options.batches,
                    .measures_speed = !options.no_speed,
                    .limit_s = options.limit_s},
@@ -128,7 +128,7 @@ ExitCode status(const Options& options) {
   for (const StateCount& each : database.counts()) {
     if (!options.milestone.empty() && each.milestone != options.milestone) continue;
     std::string& text = words[each.milestone];
-    text += (text.empty() ? "" : ", ") + std::to_string(each.count) + " " + to_string(each.state);
+    text += (text.empty() ? "" : ", ") + std::to_string(each.count) + " " + each.state;
     passed[each.milestone] += each.passed;
     all += each.count;
   }
@@ -159,17 +159,13 @@ std::vector<SettledAttempt> settled_rows(const Options& options, const ClassData
 
 ExitCode show(const Options& options) {
   const ClassDatabase database = open_database(options);
-  const auto attempts = settled_rows(options, database);
-  const auto rows = rows_of(options, database);
   const auto earlier = database.earlier_outcomes();
   const auto revocations = database.revocations();
-  for (const SubmissionRow& row : rows) {
+  for (const SettledAttempt& attempt : settled_rows(options, database)) {
+    const SubmissionRow& row = attempt.row;
     std::cout << "\n" << row_text(row, display_width(row.student), true);
     std::cout << "  " << row.place << ", received " << row.received << "\n";
-    for (const SettledAttempt& each : attempts) {
-      if (each.row.id != row.id || each.late == 0) continue;
-      std::cout << "  " << settled_points(each) << "\n";
-    }
+    if (attempt.late > 0 && row.earned > 0.0) std::cout << "  " << settled_points(attempt) << "\n";
     for (const Revocation& each : revocations) {
       if (each.submission != row.id) continue;
       std::cout << paragraph(
@@ -233,17 +229,7 @@ ExitCode export_grades(const Options& options) {
   }
   const ClassDatabase database = open_database(options);
   const auto attempts = settled_rows(options, database);
-  Gradebook book{.students = database.students(), .notes = notes_on(attempts)};
-  for (const SettledAttempt& each : attempts) {
-    if (!each.counts) continue;
-    book.rows.push_back(each.row);
-    book.rows.back().earned = each.points;
-  }
-  for (const SubmissionRow& row : book.rows) {
-    if (std::string text = comments_text(row, database); !text.empty()) {
-      book.comments[row.id] = std::move(text);
-    }
-  }
+  const Gradebook book = gradebook_of(attempts, database);
   write_or_print(options, options.format == "canvas"   ? canvas_csv(book)
                           : options.format == "moodle" ? moodle_csv(book)
                           : options.format == "json"   ? list_json(attempts)
@@ -256,28 +242,25 @@ ExitCode plot(const Options& options) {
   auto rows = rows_of(options, database);
   std::erase_if(rows, [](const SubmissionRow& row) { return !row.revoked.empty(); });
   if (rows.empty()) {
-    throw UsageError("There is nothing to draw in " + display_path(database_of(options)) +
+    throw UsageError("There is nothing to draw in " + display_path(options.file()) +
                      (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
   }
   const auto is_other = [&](const auto& row) {
     return !options.milestone.empty() && row.milestone != options.milestone;
   };
   auto speeds = database.speeds();
-  StudentNotes notes = database.notes();
+  ClassNotes notes = database.notes();
   std::erase_if(speeds, is_other);
   std::erase_if(notes.hints, is_other);
   std::erase_if(notes.predictions, is_other);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
-  write_atomically(
-      folder / "dashboard.html",
-      html_of(class_dashboard(rows, counting(database.submissions(), term_in_force(database)),
-                              speeds, notes, options.names),
-              course_folder() / "grader/report/pages"));
+  const Page page = class_dashboard(rows, counting(database.submissions(), term_in_force(database)),
+                                    speeds, notes, options.names);
+  write_atomically(folder / "dashboard.html",
+                   html_of(page, course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";
-  for (const auto& file : draw(class_figures(rows, speeds, notes), folder)) {
-    std::cout << display_path(file) << "\n";
-  }
+  for (const auto& file : draw(figures_of(page), folder)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
 
@@ -313,20 +296,14 @@ ExitCode similar(const Options& options) {
     }
   }
   const auto pairs = similar_pairs(sources, common_sources(), options.least);
-  auto list = nlohmann::ordered_json::array();
+  if (options.json) {
+    print_json({{"pairs", nlohmann::json(pairs)}});
+    return ExitCode::kPassed;
+  }
+  constexpr double kPercent = 100.0;
   for (const SimilarPair& pair : pairs) {
-    auto places = nlohmann::ordered_json::array();
-    for (const SharedPlace& place : pair.places) {
-      places.push_back({{"a", place.path_a},
-                        {"lines_a", {place.first_a, place.last_a}},
-                        {"b", place.path_b},
-                        {"lines_b", {place.first_b, place.last_b}}});
-    }
-    list.push_back({{"a", pair.a}, {"b", pair.b}, {"share", pair.share}, {"places", places}});
-    if (options.json) continue;
-    constexpr double kPercent = 100.0;
-    std::cout << static_cast<int>(kPercent * pair.share + 0.5) << " %  " << pair.a << " and "
-              << pair.b << "\n";
+    std::cout << std::lround(kPercent * pair.share) << " %  " << pair.a << " and " << pair.b << " ("
+              << pair.shared << (pair.shared == 1 ? " fingerprint)\n" : " fingerprints)\n");
     constexpr std::size_t kShown = 3;
     for (std::size_t i = 0; i < std::min(kShown, pair.places.size()); ++i) {
       const SharedPlace& place = pair.places[i];
@@ -335,156 +312,162 @@ ExitCode similar(const Options& options) {
                 << "\n";
     }
   }
-  if (options.json) {
-    print_json({{"pairs", list}});
-  } else {
-    std::cout << pairs.size() << " pairs share at least "
-              << static_cast<int>(100.0 * options.least + 0.5)
-              << " % of their fingerprints. These are places to look at, not verdicts.\n";
-  }
+  std::cout << pairs.size() << (pairs.size() == 1 ? " pair shares" : " pairs share") << " at least "
+            << std::lround(kPercent * options.least)
+            << " % of their fingerprints. These are places to look at, not verdicts.\n";
   return ExitCode::kPassed;
 }
 
+// The task of a launcher's job.
 ExitCode run_tasks(const Options& options) {
   keep_what_is_done();
   std::vector<Task> tasks;
-  std::istringstream list(read_text(options.task_list));
+  std::istringstream list(read_text(options.folder));
   for (std::string folder; std::getline(list, folder);) tasks.emplace_back(folder);
-  run_chunk(
+  local_launcher(1)(
       tasks, [](std::size_t) {}, &stop_asked);
   return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
 }
 
-void add_database(CLI::App& command, Options& options) {
-  command.add_option("--database", options.database,
-                     "File of the class (default: build/class/class.db)");
+ExitCode unpack(const Options& options) {
+  answer_in_sandbox(options.folder);
+  return ExitCode::kPassed;
 }
 
-void add_selection(CLI::App& command, Options& options) {
-  add_database(command, options);
-  command.add_option("--milestone", options.milestone, "Only this milestone");
-}
-
-void add_grade(CLI::App& group, const std::shared_ptr<Options>& options, ExitCode& exit_code) {
-  CLI::App* command =
-      group.add_subcommand("grade", "Grades a folder of submissions; continues where it stopped");
-  command->add_option("DIR", options->folder, "Archives, source files, folders")->required();
-  add_database(*command, *options);
-  command->add_option("--milestone", options->milestone,
-                      "m1, m2, … (default: what each submission changed of the hand-out)");
-  command->add_option("--roster", options->roster, "CSV file with the students (docs/class.md)");
-  command->add_option("--batches", options->batches, "As in grader check");
+void add_grade(CLI::App& group, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(group, exit_code, "grade",
+                  "Grades a folder of submissions; continues where it stopped", grade);
+  command.add_option("DIR", options.folder, "Archives, source files, folders")->required();
+  options.add_database(command);
+  command.add_option("--milestone", options.milestone,
+                     "m1, m2, … (default: what each submission changed of the hand-out)");
+  command.add_option("--roster", options.roster, "CSV file with the students (docs/class.md)");
+  command.add_option("--batches", options.batches, "As in grader check");
   command
-      ->add_option("--jobs", options->jobs, "Submissions at the same time (default: one per core)")
+      .add_option("--jobs", options.jobs, "Submissions at the same time (default: one per core)")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--limit", options->limit_s, "Seconds that grading one submission may take")
+  command.add_option("--limit", options.limit_s, "Seconds that grading one submission may take")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  CLI::Option* again = command->add_flag("--again", options->again,
-                                         "Also what is graded already; keeps the old outcomes");
+  CLI::Option* again = command.add_flag("--again", options.again,
+                                        "Also what is graded already; keeps the old outcomes");
   command
-      ->add_flag("--changed-rules", options->changed_rules,
-                 "With --again: only what other rules for points, or another grader, graded")
+      .add_flag("--changed-rules", options.changed_rules,
+                "With --again: only what other rules for points, or another grader, graded")
       ->needs(again);
-  command->add_flag("--allow-lower", options->allow_lower, "With --again: points may fall")
+  command.add_flag("--allow-lower", options.allow_lower, "With --again: points may fall")
       ->needs(again);
-  command->add_option("--leaderboard", options->leaderboard,
-                      "HTML page of ranks, with aliases, that each graded submission rewrites");
-  command->add_flag("--no-speed", options->no_speed, "Do not measure the speeds that give points");
-  command->add_option("--launcher", options->launcher, "local, or slurm: as an array of jobs")
+  command.add_option("--leaderboard", options.leaderboard,
+                     "HTML page of ranks, with aliases, that each graded submission rewrites");
+  command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
+  command.add_option("--launcher", options.launcher, "local, or slurm: as an array of jobs")
       ->check(CLI::IsMember({"local", "slurm"}))
       ->capture_default_str();
-  command->add_option("--chunk", options->slurm.chunk, "slurm: submissions per job")
+  command.add_option("--chunk", options.slurm.chunk, "slurm: submissions per job")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command->add_option("--gres", options->slurm.gres, "slurm: devices per job; '' for none")
+  command.add_option("--gres", options.slurm.gres, "slurm: devices per job; '' for none")
       ->capture_default_str();
-  command->add_option("--partition", options->slurm.partition, "slurm: partition");
-  command->add_option("--memory", options->slurm.memory_mib, "slurm: MiB per job")
+  command.add_option("--partition", options.slurm.partition, "slurm: partition");
+  command.add_option("--memory", options.slurm.memory_mib, "slurm: MiB per job")
       ->capture_default_str();
-  command->add_option("--sbatch", options->slurm.options, "slurm: one more option of sbatch");
-  command->add_option("--grader", options->grader)->group("");  // for tests: what checks
-  command->footer(
+  command.add_option("--sbatch", options.slurm.options, "slurm: one more option of sbatch");
+  command.add_option("--grader", options.grader)->group("");  // for tests: what checks
+  command.footer(
       "Checks correctness in parallel, then takes times, one submission after the\n"
       "other. Ctrl-C keeps finished submissions; the same command continues.\n\n"
       "Examples:\n"
       "  build/bin/grader class grade submissions/\n"
       "  build/bin/grader class grade submissions/m2 --milestone m2 --roster class.csv");
-  command->callback([options, &exit_code] { exit_code = grade(*options); });
 }
 
-void add_export(CLI::App& group, const std::shared_ptr<Options>& options, ExitCode& exit_code) {
-  CLI::App* command = group.add_subcommand("export", "Writes the points for other programs");
-  add_selection(*command, *options);
-  command->add_option("--format", options->format, "csv, canvas, moodle, json, gradescope")
+void add_export(CLI::App& group, ExitCode& exit_code) {
+  auto [command, options] = add_command(group, exit_code, "export",
+                                        "Writes the points for other programs", export_grades);
+  options.add_database(command);
+  options.add_milestone(command);
+  command.add_option("--format", options.format, "csv, canvas, moodle, json, gradescope")
       ->check(CLI::IsMember({"csv", "canvas", "moodle", "json", "gradescope"}))
       ->capture_default_str();
-  command->add_option("--output", options->output, "File (default: standard output)");
-  command->add_flag("--best", options->best, "The best attempt counts, not the last");
-  command->add_option("--student", options->name, "Only this student");
-  command->add_option("--result", options->result,
-                      "gradescope: a result of grader check instead of the class");
-  command->add_option("--hide", options->hidden,
-                      "gradescope: items that students see after publishing, such as speed or "
-                      "'network 10000'");
-  command->footer(
+  command.add_option("--output", options.output, "File (default: standard output)");
+  command.add_flag("--best", options.best, "The best attempt counts, not the last");
+  command.add_option("--student", options.name, "Only this student");
+  command.add_option("--result", options.result,
+                     "gradescope: a result of grader check instead of the class");
+  command.add_option("--hide", options.hidden,
+                     "gradescope: items that students see after publishing, such as speed or "
+                     "'network 10000'");
+  command.footer(
       "Examples:\n"
       "  build/bin/grader class export --format canvas --output canvas.csv\n"
       "  build/bin/grader class export --format gradescope --student alice");
-  command->callback([options, &exit_code] { exit_code = export_grades(*options); });
 }
 
 }  // namespace
 
+fs::path ClassOptions::file() const {
+  return database.empty() ? build_folder() / "class" / "class.db" : fs::path(database);
+}
+
+void ClassOptions::add_database(CLI::App& command) {
+  command.add_option("--database", database, "File of the class (default: build/class/class.db)");
+}
+
+void ClassOptions::add_milestone(CLI::App& command) {
+  command.add_option("--milestone", milestone, "Only this milestone");
+}
+
 void add_class(CLI::App& app, ExitCode& exit_code) {
-  auto options = std::make_shared<Options>();
   CLI::App* group = app.add_subcommand("class", "Grades a class and keeps its points");
   group->require_subcommand(1);
-  add_grade(*group, options, exit_code);
-
-  CLI::App* command = group->add_subcommand("status", "Counts graded submissions, or lists all");
-  add_selection(*command, *options);
-  command->add_flag("--list", options->list, "One line for each submission");
-  command->footer("Example:\n  build/bin/grader class status --milestone m2 --list");
-  command->callback([options, &exit_code] { exit_code = status(*options); });
-
-  command = group->add_subcommand("show", "Shows one student's findings and points");
-  command->add_option("NAME", options->name, "Name, login, number or alias")->required();
-  add_selection(*command, *options);
-  command->footer("Example:\n  build/bin/grader class show \"Doe, Jane\"");
-  command->callback([options, &exit_code] { exit_code = show(*options); });
-
-  add_export(*group, options, exit_code);
+  add_grade(*group, exit_code);
+  {
+    auto [command, options] =
+        add_command(*group, exit_code, "status", "Counts graded submissions, or lists all", status);
+    options.add_database(command);
+    options.add_milestone(command);
+    command.add_flag("--list", options.list, "One line for each submission");
+    command.footer("Example:\n  build/bin/grader class status --milestone m2 --list");
+  }
+  {
+    auto [command, options] =
+        add_command(*group, exit_code, "show", "Shows one student's findings and points", show);
+    command.add_option("NAME", options.name, "Name, login, number or alias")->required();
+    options.add_database(command);
+    options.add_milestone(command);
+    command.footer("Example:\n  build/bin/grader class show \"Doe, Jane\"");
+  }
+  add_export(*group, exit_code);
   term_commands::add(*group, exit_code);
-
-  command = group->add_subcommand("plot", "Draws plots of the class and an HTML dashboard");
-  add_selection(*command, *options);
-  command->add_option("--output", options->output, "Folder (default: build/class/plots)");
-  command->add_flag("--names", options->names, "Names instead of aliases");
-  command->footer("Example:\n  build/bin/grader class plot --milestone m2 --output slides");
-  command->callback([options, &exit_code] { exit_code = plot(*options); });
-
-  command = group->add_subcommand("similar", "Lists similar submissions, also renamed ones");
-  command->add_option("DIR", options->folder, "As in class grade")->required();
-  command->add_option("--milestone", options->milestone, "Only this milestone");
-  command->add_option("--roster", options->roster, "CSV file with the students");
-  command->add_option("--least", options->least, "Smallest share of fingerprints to report")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print all pairs and places as JSON");
-  command->footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
-  command->callback([options, &exit_code] { exit_code = similar(*options); });
-
-  // Internal commands: the task of a launcher's job, and the reader of archives in its box.
-  command = group->add_subcommand("task", "")->group("");
-  command->add_option("--list", options->task_list)->required();
-  command->callback([options, &exit_code] { exit_code = run_tasks(*options); });
-  command = group->add_subcommand("unpack", "")->group("");
-  command->add_option("FILE", options->folder)->required();
-  command->callback([options, &exit_code] {
-    answer_in_box(options->folder);
-    exit_code = ExitCode::kPassed;
-  });
+  {
+    auto [command, options] = add_command(*group, exit_code, "plot",
+                                          "Draws plots of the class and an HTML dashboard", plot);
+    options.add_database(command);
+    options.add_milestone(command);
+    command.add_option("--output", options.output, "Folder (default: build/class/plots)");
+    command.add_flag("--names", options.names, "Names instead of aliases");
+    command.footer("Example:\n  build/bin/grader class plot --milestone m2 --output slides");
+  }
+  {
+    auto [command, options] = add_command(*group, exit_code, "similar",
+                                          "Lists similar submissions, also renamed ones", similar);
+    command.add_option("DIR", options.folder, "As in class grade")->required();
+    options.add_milestone(command);
+    command.add_option("--roster", options.roster, "CSV file with the students");
+    command.add_option("--least", options.least, "Smallest share of fingerprints to report")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    command.add_flag("--json", options.json, "Print all pairs and places as JSON");
+    command.footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
+  }
+  // Internal commands: the task of a launcher's job, and the reader of archives in its sandbox.
+  for (const bool task : {true, false}) {
+    auto [command, options] =
+        add_command(*group, exit_code, task ? "task" : "unpack", "", task ? run_tasks : unpack);
+    command.add_option("FILE", options.folder)->required();
+    command.group("");
+  }
   group->footer(
       "Examples:\n"
       "  build/bin/grader class grade submissions/\n"

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -36,13 +37,23 @@ std::map<std::string, std::string> texts_below(const fs::path& folder) {
   return texts;
 }
 
-std::string without_spaces(const std::string& line) {
-  std::string squeezed;
-  for (const char c : line) {
-    if (std::isspace(static_cast<unsigned char>(c)) == 0) squeezed += c;
+/// What of a text can tell an answer, however it is broken into lines, quoted or commented out.
+struct Squeezed {
+  std::string text{};
+  std::vector<int> line{};  ///< of each character
+
+  explicit Squeezed(const std::string& whole) {
+    int number = 1;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(whole[i]);
+      if (byte == '\n') ++number;
+      if (byte == '\\' && whole.compare(i, 2, "\\n") == 0) ++i;  // of a text in JSON
+      if (std::isspace(byte) != 0 || std::strchr("\"\\/*,>", byte) != nullptr) continue;
+      text += whole[i];
+      line.push_back(number);
+    }
   }
-  return squeezed;
-}
+};
 
 // Shorter lines say nothing: "float sum = 0;".
 constexpr std::size_t kTelling = 16;
@@ -54,11 +65,11 @@ bool computes(const std::string& line) {
       [&](const char* sign) { return line.find(sign) != std::string::npos; });
 }
 
-/// The lines of the solutions that tell something, without spaces, by how they begin.
+/// The lines of the solutions that tell something, squeezed, by how they begin.
 class TellingLines {
  public:
   explicit TellingLines(const HandoutList& list) {
-    for (const std::string& line : list.told) told_.insert(without_spaces(line));
+    for (const std::string& line : list.told) told_.insert(Squeezed(line).text);
   }
 
   void add(const std::string& path, const std::string& text) {
@@ -68,7 +79,7 @@ class TellingLines {
       // Of the changes that solve a puzzle only what they add.
       if (path.ends_with(".change")) line = line.starts_with("+ ") ? line.substr(2) : "";
       line.resize(std::min(line.size(), line.find("//")));
-      const std::string squeezed = without_spaces(line);
+      const std::string squeezed = Squeezed(line).text;
       if (squeezed.size() < kTelling || squeezed.front() == '#' || !computes(line)) continue;
       if (told_.count(squeezed) > 0) continue;
       by_start_[squeezed.substr(0, kTelling)].push_back(
@@ -76,20 +87,23 @@ class TellingLines {
     }
   }
 
-  /// The place of a line that `line` of `file` contains, or "". Hints for a puzzle, the puzzles
-  /// after it and the exercise tell its few lines.
-  [[nodiscard]] std::string place_in(const std::string& line, const std::string& file) const {
+  /// Calls found(line, place of the solution) for what `text` tells. Hints for a puzzle, the
+  /// puzzles after it and the exercise tell its few lines.
+  template <typename Found>
+  void find_in(const std::string& text, const std::string& file, const Found& found) const {
     const bool may_tell = file.starts_with("milestones/") && !file.ends_with(".md");
-    const std::string squeezed = without_spaces(line);
-    for (std::size_t at = 0; at + kTelling <= squeezed.size(); ++at) {
-      const auto found = by_start_.find(squeezed.substr(at, kTelling));
-      if (found == by_start_.end()) continue;
-      for (const auto& [whole, place] : found->second) {
-        if (may_tell && place.find(".change:") != std::string::npos) continue;
-        if (squeezed.compare(at, whole.size(), whole) == 0) return place;
-      }
+    const Squeezed squeezed(text);
+    int last = 0;
+    for (std::size_t at = 0; at + kTelling <= squeezed.text.size(); ++at) {
+      if (squeezed.line[at] == last) continue;
+      const auto same = by_start_.find(squeezed.text.substr(at, kTelling));
+      if (same == by_start_.end()) continue;
+      const auto told = std::ranges::find_if(same->second, [&](const auto& line) {
+        return !(may_tell && line.second.find(".change:") != std::string::npos) &&
+               squeezed.text.compare(at, line.first.size(), line.first) == 0;
+      });
+      if (told != same->second.end()) found(last = squeezed.line[at], told->second);
     }
-    return "";
   }
 
  private:
@@ -181,14 +195,11 @@ std::vector<std::string> answers_in(const fs::path& tree, const fs::path& soluti
       problems.push_back(path + " is the solution " + whole[text] + ".");
       continue;
     }
-    int number = 0;
-    for (const std::string& line : lines_of(text)) {
-      ++number;
-      if (const std::string place = lines.place_in(line, path); !place.empty()) {
-        problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
-                           trimmed(line).substr(0, 120));
-      }
-    }
+    lines.find_in(text, path, [&](int number, const std::string& place) {
+      const std::string line = trimmed(lines_of(text)[static_cast<std::size_t>(number) - 1]);
+      problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
+                         line.substr(0, 120));
+    });
     // A puzzle asks for a line or two, so its frame is most of its solution.
     if (path.starts_with("milestones/") && is_source(path) && !is_puzzle(path)) {
       sources.push_back({path, path, text});

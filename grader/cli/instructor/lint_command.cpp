@@ -95,10 +95,12 @@ void examine_hints(const std::string& name, const std::vector<std::string>& hint
 std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
   const Hints hints = read_hints(milestone.folder / "hints.json");
   std::vector<std::string> problems;
-  examine_hints("the milestone", hints.general, 3, problems);
-  for (const auto& [stage, list] : hints.stages) examine_hints(stage, list, 4, problems);
+  if (!hints.contains("general")) problems.push_back("hints.json lacks the list 'general'.");
+  for (const auto& [stage, list] : hints) {
+    examine_hints(stage, list, stage == "general" ? 3 : 4, problems);
+  }
   for (const Puzzle& puzzle : puzzles_of(milestone)) {
-    if (hints.stages.contains(puzzle.stage)) continue;
+    if (hints.contains(puzzle.stage)) continue;
     problems.push_back("hints.json has no hints for the puzzle " + puzzle.stage + ".");
   }
   return problems;
@@ -106,8 +108,7 @@ std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
 
 std::vector<std::string> finding_hint_problems() {
   std::vector<std::string> problems;
-  for (const auto& [id, list] :
-       read_hints(course_folder() / "milestones" / "finding_hints.json", false).stages) {
+  for (const auto& [id, list] : read_hints(course_folder() / "milestones/finding_hints.json")) {
     if (std::ranges::find(catalogue(), id, &Diagnosis::id) == catalogue().end()) {
       problems.push_back("finding_hints.json has hints for " + id + ", which no check finds.");
     }

@@ -24,11 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
-  std::string database;
-  std::string file;
+struct Options : ClassOptions {
+  std::string term_file;
   std::string name;
-  std::string milestone;
   std::string finding;
   std::string place;
   std::string text;
@@ -40,11 +38,6 @@ struct Options {
   bool undo = false;
   bool for_staff = false;
 };
-
-fs::path file_of(const Options& options) {
-  return options.database.empty() ? build_folder() / "class" / "class.db"
-                                  : fs::path(options.database);
-}
 
 // The attempt that a command names; without a number the last one.
 SubmissionRow attempt_of(const Options& options, const ClassDatabase& database) {
@@ -116,30 +109,30 @@ void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term
 
 Term term_of_file(const Options& options, const std::string& text,
                   const std::vector<Student>& students, const std::vector<SubmissionRow>& rows) {
-  Term term = parse_term(text, options.file, students);
+  Term term = parse_term(text, options.term_file, students);
   for (const auto& [milestone, due] : term.due) find_milestone(milestone);
-  require_right_year(rows, term, options.file);
+  require_right_year(rows, term, options.term_file);
   return term;
 }
 
 ExitCode set_term(const Options& options) {
-  if (options.file.empty()) {
-    const ClassDatabase database(file_of(options), ClassDatabase::Access::kRead);
+  if (options.term_file.empty()) {
+    const ClassDatabase database(options.file(), ClassDatabase::Access::kRead);
     if (database.term_text().empty())
       throw UsageError("No term file is in force; name one: grader class term FILE");
     print_term(term_in_force(database), database);
     return ExitCode::kPassed;
   }
-  const std::string text = read_text(options.file);
+  const std::string text = read_text(options.term_file);
   // A file that is refused makes no database.
-  if (!fs::exists(file_of(options))) term_of_file(options, text, {}, {});
-  ClassDatabase database(file_of(options), ClassDatabase::Access::kGrade);
+  if (!fs::exists(options.file())) term_of_file(options, text, {}, {});
+  ClassDatabase database(options.file(), ClassDatabase::Access::kGrade);
   const auto rows = database.submissions();
   const Term term = term_of_file(options, text, database.students(), rows);
   const bool is_first = database.term_text().empty();
   const Term before = term_in_force(database);
   if (!is_first && before.name != term.name) {
-    throw UsageError("The database holds the term " + before.name + ", and " + options.file +
+    throw UsageError("The database holds the term " + before.name + ", and " + options.term_file +
                      " is for " + term.name + "; name another --database for another term.");
   }
   const auto now = points_under(rows, before);
@@ -168,7 +161,7 @@ ExitCode set_term(const Options& options) {
 }
 
 ExitCode revoke(const Options& options) {
-  ClassDatabase database(file_of(options), ClassDatabase::Access::kChange);
+  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
   const SubmissionRow row = attempt_of(options, database);
   const std::string what =
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
@@ -183,7 +176,7 @@ ExitCode revoke(const Options& options) {
   }
   std::string evidence = printable_line(options.evidence);
   if (fs::is_regular_file(options.evidence)) {  // which may be another one tomorrow
-    const fs::path kept = fs::path(file_of(options).string() + ".evidence") /
+    const fs::path kept = fs::path(options.file().string() + ".evidence") /
                           (std::to_string(row.id) + "-" + std::to_string(std::time(nullptr)) + "-" +
                            fs::path(evidence).filename().string());
     write_atomically(kept, read_text(options.evidence));
@@ -199,7 +192,7 @@ ExitCode revoke(const Options& options) {
 
 ExitCode comment(const Options& options) {
   if (options.removed > 0) {
-    if (!ClassDatabase(file_of(options), ClassDatabase::Access::kChange)
+    if (!ClassDatabase(options.file(), ClassDatabase::Access::kChange)
              .remove_comment(options.removed)) {
       throw UsageError("There is no comment " + std::to_string(options.removed) +
                        "; grader class show NAME shows the numbers.");
@@ -223,7 +216,7 @@ ExitCode comment(const Options& options) {
           (meant.empty() ? "; docs/diagnoses.md lists all." : ". Did you mean " + meant + "?"));
     }
   }
-  ClassDatabase database(file_of(options), ClassDatabase::Access::kChange);
+  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
   Comment comment{.milestone = options.milestone,
                   .finding = options.finding,
                   .place = options.place,
@@ -242,7 +235,7 @@ ExitCode comment(const Options& options) {
 }
 
 ExitCode feedback(const Options& options) {
-  const ClassDatabase database(file_of(options), ClassDatabase::Access::kRead);
+  const ClassDatabase database(options.file(), ClassDatabase::Access::kRead);
   const Term term = term_in_force(database);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
@@ -291,20 +284,15 @@ void add_attempt(CLI::App& command, Options& options) {
   command.add_option("--attempt", options.attempt, "Its number (default: the last)");
 }
 
-void add_database(CLI::App& command, Options& options) {
-  command.add_option("--database", options.database,
-                     "File of the class (default: build/class/class.db)");
-}
-
 }  // namespace
 
 void add(CLI::App& group, ExitCode& exit_code) {
   {
     auto [command, options] = add_command(
         group, exit_code, "term", "Sets or shows due dates, late days and penalties", set_term);
-    command.add_option("FILE", options.file, "term.json (docs/class.md); without it: show");
+    command.add_option("FILE", options.term_file, "term.json (docs/class.md); without it: show");
     command.add_flag("--allow-lower", options.allow_lower, "Points may fall by the new rules");
-    add_database(command, options);
+    options.add_database(command);
     command.footer("Example:\n  build/bin/grader class term term.json");
   }
   {
@@ -316,7 +304,7 @@ void add(CLI::App& group, ExitCode& exit_code) {
     command.add_option("--evidence", options.evidence,
                        "What shows it, for staff: a page, or a file, which is copied");
     command.add_flag("--undo", options.undo, "It counts again");
-    add_database(command, options);
+    options.add_database(command);
     command.footer(
         "Example:\n  build/bin/grader class revoke alice --milestone m2 \\\n"
         "      --reason \"Same file as another submission.\" --evidence similar.json");
@@ -332,8 +320,9 @@ void add(CLI::App& group, ExitCode& exit_code) {
                        "Of these only where the finding names this place, such as "
                        "conv_forward.cu:41");
     command.add_flag("--staff", options.for_staff, "A private note: no student sees it");
-    command.add_option("--remove", options.removed, "Takes the comment of this number back");
-    add_database(command, options);
+    command.add_option("--remove", options.removed, "Takes the comment of this number back")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+    options.add_database(command);
     command.footer(
         "Example:\n  build/bin/grader class comment --milestone m2 --finding E-outside \\\n"
         "      \"Compare your guard with the one of the second puzzle.\"");
@@ -342,8 +331,8 @@ void add(CLI::App& group, ExitCode& exit_code) {
     auto [command, options] = add_command(
         group, exit_code, "feedback", "Writes a file for each submission that counts", feedback);
     command.add_option("--output", options.output, "Folder (default: build/class/feedback)");
-    command.add_option("--milestone", options.milestone, "Only this milestone");
-    add_database(command, options);
+    options.add_milestone(command);
+    options.add_database(command);
     command.footer("Example:\n  build/bin/grader class feedback --milestone m2 --output feedback");
   }
 }

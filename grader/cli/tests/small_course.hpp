@@ -26,6 +26,7 @@ class SmallCourse {
     fs::create_directory_symlink(source / "grader", course() / "grader");  // templates of pictures
     fs::copy(bin.parent_path() / "pristine", build() / "pristine", fs::copy_options::recursive);
     fs::copy_file(bin / "grader", build() / "bin" / "grader");
+    fs::copy_file(bin / "grader-views", build() / "bin" / "grader-views");
     use(submission);
     set_cmake("exit 0");
     // Not the programs of other milestones: they need not be built for these tests.

@@ -259,6 +259,7 @@ TEST_CASE("grader check: a GPU that the isolated program does not reach gives no
 TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
+      {"check fused_gemm", 2, "Did you mean the stage of m4: m4 --stage fused-gemm?"},
       {"check m1 --no-build --stage x", 2,
        "grader: There is no stage 'x' in m1; the stages are: baseline."},
       {"check m1 --network x", 2, "fa23"},
@@ -292,8 +293,16 @@ TEST_CASE(
   CHECK(broken.exit_code == 1);
   CHECK(contains(broken.output, "Which is the cause?"));
   CHECK(contains(run_program("grader", "check m4 --stage left-alone --cause e").output, "a to d"));
-  CHECK(contains(run_program("grader", "check m4 --stage left-alone --cause a").output,
-                 "  You named E-"));
+  const ProgramRun chosen = run_program("grader", "check m4 --stage left-alone --cause a");
+  INFO(chosen.output);
+  CHECK(contains(chosen.output, "  You named \""));
+
+  // The choice is among causes, not among what a check may see of them.
+  const ProgramRun other = run_program("grader", "check m4 --stage the-last-one");
+  INFO(other.output);
+  CHECK(contains(other.output, ")  only the last channel is summed up"));
+  CHECK_FALSE(contains(other.output, ")  the output is wrong"));
+  CHECK_FALSE(contains(other.output, "The smallest case"));
 
   const ProgramRun asked = run_program("grader", "check m4 --stage detective");
   INFO(asked.output);
@@ -320,6 +329,38 @@ TEST_CASE("grader check: missing data is the environment's fault, and is told wi
                   "CONVLAB_DATA=/nonexistent");
   CHECK(run.exit_code == 3);
   CHECK(contains(run.output, "/nonexistent"));
+}
+
+TEST_CASE("grader check: a kernel that is too slow shows it with a tenth of the images") {
+  constexpr const char* kSource = R"(
+#include <cuda_runtime.h>
+
+#include "common/stage/device_convolution.cuh"
+
+__global__ void conv(const float* x) {
+  while (x[0] < 1e30f) __syncthreads();
+}
+
+struct Slow : convlab::DeviceConvolution {
+  void launch(float*, const float* x, const float*, const convlab::ConvShape&) override {
+    conv<<<1, 64>>>(x);
+  }
+};
+
+const convlab::ConvolutionStage<Slow> stage({.id = "slow", .title = "Slow", .order = 1});
+)";
+  const TestFolder folder;
+  const auto file = folder.path() / "slow.cu";
+  write_atomically(file, kSource);
+  const ProgramRun run = run_program("grader",
+                                     "check m4 --solution " + file.string() +
+                                         " --rules course --batches 100 --time-limit 1 --json " +
+                                         (folder.path() / "result.json").string(),
+                                     "CUDA_VISIBLE_DEVICES=-1");
+  INFO(run.output);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "(B=10 "));
+  CHECK_FALSE(contains(run.output, "(B=100 "));
 }
 
 TEST_CASE("grader check: stages that are checked at the same time are told in their order") {

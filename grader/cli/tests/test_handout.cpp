@@ -119,7 +119,16 @@ TEST_CASE("grader handout: an answer is found in every kind of file, with file a
     std::erase(text, ' ');
     return text;
   }();
+  // A line broken into one for each word, in a comment.
+  const std::string broken = [&] {
+    std::string text = loop;
+    for (auto at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 6)) {
+      text.replace(at, 1, "\n// * ");
+    }
+    return text;
+  }();
   const std::vector<std::pair<std::string, std::string>> planted = {
+      {"docs/results.md", broken},
       {"README.md", "    " + loop},
       {"docs/glossary.md", "| sum | `" + squeezed + "` |"},
       {"docs/images/im2col.svg", "<!-- " + typical + " -->"},

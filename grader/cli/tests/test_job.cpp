@@ -112,6 +112,16 @@ TEST_CASE("grader job: what Slurm refuses is one sentence") {
   CHECK(contains(run.errors, "sbatch refuses: sbatch: error: no account"));
 }
 
+TEST_CASE("grader job: on a GPU that another program uses the command waits") {
+  const FakeSlurm slurm;
+  slurm.add("nvidia-smi", "cd " + fs::path(slurm.file("x")).parent_path().string() +
+                              "\n[ -e looked ] && echo '0, 40, Not Active, Not Active' && exit\n"
+                              "touch looked\necho '97, 70, Not Active, Not Active'");
+  const FinishedProcess run = slurm.run({"echo", "runs"});
+  CHECK(run.exit_code == 0);
+  CHECK(run.output == "waiting until the GPU is idle and cool: 97 % busy, 70 °C\nruns\n");
+}
+
 TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and m1") {
   const FakeSlurm slurm;
   write_atomically(slurm.file("refuse"), "");
@@ -124,9 +134,9 @@ TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and 
   CHECK(contains(submitted({bin + "/grader", "check", "m4", "--launcher", "slurm", "--no-speed"}),
                  "/grader check m4 --no-speed"));
   CHECK(contains(submitted({bin + "/grader", "profile", "m4", "--launcher=slurm", "--stage", "s"}),
-                 "/grader profile m4 --stage s"));
+                 "/grader-views profile m4 --stage s"));
   CHECK(contains(submitted({bin + "/grader", "sweep", "x", "--launcher", "slurm"}),
-                 "/grader sweep x"));
+                 "/grader-views sweep x"));
   CHECK(contains(submitted({bin + "/m1", "100", "--launcher", "slurm", "--all"}), "/m1 100 --all"));
   CHECK(contains(read_text(slurm.file("sbatch.log")), "--gres=gpu:1"));
 }

@@ -39,7 +39,7 @@ TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results w
   }
   // In the second half of a check: kill it when it starts to print the network runs.
   course.shell(kCheck +
-               " >out & pid=$!; until grep -q 'PASSED\\|network' out; do sleep 0.01; done; "
+               " >out & pid=$!; until grep -sq 'PASSED\\|network' out; do sleep 0.01; done; "
                "kill -9 $pid; wait $pid");
   CHECK(read_result(file).verdict == Verdict::kPassed);
   // The truncated file does not disturb later runs.

@@ -52,7 +52,7 @@ TEST_CASE("grader show: what it cannot draw, in one sentence") {
     CHECK(run.exit_code == 2);
     CHECK(contains(run.output, words));
   };
-  says("m1", "show draws the threads of CUDA kernels, and m1 has none");
+  says("m1", "This command is for CUDA kernels, and m1 has none");
   says("m4", "m4 has many stages; add --stage");
   says("m3 --block 1,x", "--block takes X, X,Y or X,Y,Z");
   says("m3 --block 1,2,3,4", "--block takes X, X,Y or X,Y,Z");

@@ -83,6 +83,7 @@ TEST_CASE("storage: a result that cannot be written is told, and an earlier one 
 TEST_CASE("storage: no archive is better than half an archive") {
   if (!can_mount()) CONVLAB_SKIP(kNoMount);
   const SmallCourse course("wrong_borders");
+  write_atomically(course.source(), "// my work\n");
   REQUIRE(course.grader("check m1 --batches 1").exit_code == 1);
   REQUIRE(course.grader("submit m1").exit_code == 0);
   const auto archive = course.build() / "submissions" / "m1-submission.tar.gz";
@@ -98,9 +99,8 @@ TEST_CASE("storage: a hint that cannot be remembered does not count") {
   if (!can_mount()) CONVLAB_SKIP(kNoMount);
   const SmallCourse course("plain_loops");
   for (const Disk& disk : {kFull, kReadOnly}) {
-    const CommandResult run =
-        run_with(course, disk, "../memory", "./grader hint m1 --state ../memory/hints.json");
-    check_told(run, "hints.json: " + disk.reason);
+    const CommandResult run = run_with(course, disk, "../notebook", "./grader hint m1");
+    check_told(run, "m1.json: " + disk.reason);
     CHECK_FALSE(contains(run.out, "Hint 1"));
   }
 }

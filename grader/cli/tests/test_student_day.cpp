@@ -25,7 +25,7 @@ std::size_t count(const std::string& text, const std::string& part) {
 // Waits until a file holds some words, however slow the machine is: ctest has the limit. The file
 // must not be there from before.
 std::string until(const std::string& words, const std::string& file) {
-  return "until grep -q '" + words + "' " + file + "; do sleep 0.1; done";
+  return "until grep -sq '" + words + "' " + file + "; do sleep 0.1; done";
 }
 
 std::vector<std::filesystem::path> backups(const SmallCourse& course) {
@@ -37,6 +37,53 @@ std::vector<std::filesystem::path> backups(const SmallCourse& course) {
 }
 
 }  // namespace
+
+TEST_CASE("grader: what somebody wrote into a student's files moves no cursor and adds no tag") {
+  const SmallCourse course("plain_loops");
+  write_atomically(course.source(), "// my work\n");
+  REQUIRE(course.grader("check m1 --no-build --batches 3").exit_code == 0);
+  course.grader("hint m1");
+  // Each text of each file, by its key: texts that are ids would be refused.
+  const std::string hostile = "<script>\x1b[2J\r=1+1";
+  const auto edit = [&](auto& self, nlohmann::ordered_json& json, const std::string& key) -> void {
+    const bool is_text = key == "title" || key == "seen" || key == "cause" || key == "next" ||
+                         key == "machine" || key == "why" || key == "isolation" || key == "what";
+    if (json.is_string() && is_text) json = json.get<std::string>() + hostile;
+    if (!json.is_structured()) return;
+    for (auto& [name, each] : json.items()) self(self, each, json.is_array() ? key : name);
+  };
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(course.build())) {
+    if (!entry.path().extension().string().starts_with(".json")) continue;
+    std::string text;
+    std::istringstream lines(read_text(entry.path()));
+    const bool many = entry.path().extension() == ".jsonl";
+    for (std::string part; std::getline(lines, part, many ? '\n' : '\0');) {
+      auto json = nlohmann::ordered_json::parse(part);
+      edit(edit, json, "");
+      text += json.dump() + "\n";
+    }
+    write_atomically(entry.path(), text);
+    ++files;
+  }
+  CHECK(files >= 3);  // result, history, notebook
+  for (const std::string command :
+       {"next", "list", "hint m1", "explain m1 </dev/null", "answer m1 </dev/null", "report m1",
+        "compare ../results/m1-student.json ../results/m1-student.json", "submit m1"}) {
+    const CommandResult run = course.grader(command);
+    INFO(command << "\n" << run.out);
+    CHECK(run.exit_code != 3);
+    CHECK(run.out.find('\x1b') == std::string::npos);
+    CHECK(run.out.find('\r') == std::string::npos);
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(course.build())) {
+    if (entry.path().extension() != ".html" && entry.path().extension() != ".md") continue;
+    INFO(entry.path().string());
+    const std::string page = read_text(entry.path());
+    CHECK(page.find('\x1b') == std::string::npos);
+    CHECK(page.find("<script>=1+1") == std::string::npos);
+  }
+}
 
 TEST_CASE("grader reset: asks, keeps a backup, puts the file back byte for byte") {
   const SmallCourse course("plain_loops");
@@ -83,8 +130,9 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
   const SmallCourse course("wrong_borders");
   const CommandResult unchecked = course.grader("submit m1");
   CHECK(unchecked.exit_code == 1);
-  CHECK(contains(unchecked.out, "Nothing of m1 was checked yet. Next: build/bin/grader check m1"));
+  CHECK(contains(unchecked.out, "Nothing of m1 was checked yet."));
 
+  write_atomically(course.source(), "// my work\n");
   CHECK(course.grader("check m1 --batches 1").exit_code == 1);
   const CommandResult first = course.grader("submit m1");
   INFO(first.out);
@@ -116,7 +164,7 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
   write_atomically(course.source(), read_text(course.source()) + "// later\n");
   const CommandResult changed = course.grader("submit m1");
   CHECK(changed.exit_code == 1);
-  CHECK(contains(changed.out, "conv_forward.cpp is not the file that was last checked. Next: "));
+  CHECK(contains(changed.out, "The file of stage baseline is not the one that was last checked."));
   CHECK(read_text(archive) == bytes);
   // A check of a program that is older than the file does not count either.
   CHECK(contains(course.grader("check m1 --batches 1 --no-build").out,
@@ -198,9 +246,9 @@ TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   CHECK(contains(course.grader("list").out, "not passed (E-build)  20"));
   const auto json = nlohmann::json::parse(course.grader("list --json").out);
   CHECK(json[0]["stages"][0]["finding"] == "E-build");
-  // The first build of all may be the one that failed.
+  // The program of the milestone need not be built.
   std::filesystem::remove(course.build() / "bin" / "m1");
-  CHECK(contains(course.grader("list").out, ") found E-build"));
+  CHECK(contains(course.grader("list").out, "not passed (E-build)  20"));
   std::filesystem::remove_all(course.build() / "results");
   CHECK(contains(course.grader("list").out, "    not checked yet\n"));
 }
@@ -221,20 +269,6 @@ TEST_CASE("grader: --json tells programs what the words tell people") {
     CHECK(run.exit_code == exit_code);
     return nlohmann::json::parse(run.out);
   };
-  const auto first = json("hint m1 --json", 0);
-  CHECK(first["milestone"] == "m1");
-  CHECK(first["hints"].size() == 1);
-  CHECK(first["all"] >= 3);
-  CHECK(json("hint m1 --json", 0)["hints"].size() == 2);
-  CHECK(json("hint m1 --json --again", 0)["hints"].size() == 2);
-
-  CHECK(course.grader("check m1 --batches 1").exit_code == 1);
-  const auto packed = json("submit m1 --json", 0);
-  CHECK(packed["verdict"] == "failed");
-  CHECK(packed["points"] < packed["of"]);
-  CHECK(packed["sources"][0]["path"] == "milestones/m1_cpu_baseline/conv_forward.cpp");
-  CHECK(std::filesystem::exists(packed["archive"].get<std::string>()));
-
   const auto doctor = nlohmann::json::parse(course.grader("doctor --json").out);
   CHECK(doctor["items"].size() >= 11);
   for (const auto& item : doctor["items"]) {
@@ -329,7 +363,7 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
   CHECK(course.grader("predict m1 --stage baseline --limit latency").exit_code == 2);
   CHECK(contains(course.grader(slip).out, "The prediction needs --because: Why?"));
   CHECK(contains(course.grader(slip + "--because 'just a feeling'").out,
-                 "A reason is a sentence with a number"));
+                 "A reason is a sentence of eight words or more"));
   const std::string reason =
       "--because 'each of the 49 products waits four cycles for the sum before it'";
   CHECK(contains(course.grader(slip + reason).out, "Kept. "));
@@ -354,6 +388,45 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
   CHECK(contains(refused.out, "baseline was measured already on 20"));
 }
 
+TEST_CASE("grader hint: one more each time, the last one again at the end") {
+  const SmallCourse course("plain_loops");
+  const CommandResult first = course.grader("hint m1");
+  CHECK(first.exit_code == 0);
+  CHECK(contains(first.out, "Hint 1 of "));
+  CHECK_FALSE(contains(first.out, "Hint 2 of "));
+  CHECK(contains(course.grader("hint m1").out, "Hint 2 of "));
+  const std::string again = course.grader("hint m1 --again").out;
+  CHECK(contains(again, "Hint 1 of "));
+  CHECK(contains(again, "Hint 2 of "));
+  CHECK_FALSE(contains(again, "Hint 3 of "));
+  std::string last;
+  for (int i = 0; i < 20; ++i) last = course.grader("hint m1").out;
+  CHECK(contains(last, "That was the last hint."));
+  CHECK(course.grader("hint m0").exit_code == 2);
+}
+
+TEST_CASE("grader hint: a stage has a list of its own, remembered apart; others are refused") {
+  const SmallCourse course("plain_loops");
+  std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones/m4_optimizations",
+                        course.course() / "milestones" / "m4_optimizations",
+                        std::filesystem::copy_options::recursive);
+  const auto hint = [&](const std::string& words) { return course.grader("hint " + words); };
+  CHECK(contains(hint("m4 --stage register-tiled").out, "Hint 1 of "));
+  CHECK(contains(hint("m4 --stage register-tiled").out, "Hint 2 of "));
+  CHECK(contains(hint("m4 --stage winograd").out, "Hint 1 of "));
+  CHECK(contains(hint("m4").out, "Hint 1 of "));
+  std::string last;
+  for (int i = 0; i < 20; ++i) last = hint("m4").out;
+  CHECK(contains(last, "build/bin/grader hint m4 --stage NAME"));
+  const CommandResult unknown = hint("m4 --stage fast");
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.out, "no stage 'fast' with hints in m4; the stages are: "));
+  CHECK(contains(unknown.out, "register-tiled"));
+  const CommandResult none = hint("m1 --stage baseline");
+  CHECK(none.exit_code == 2);
+  CHECK(contains(none.out, "ask without --stage: build/bin/grader hint m1"));
+}
+
 TEST_CASE("grader hint: first about the finding, one more for each check that found it again") {
   const SmallCourse course("wrong_borders");
   const auto hint = [&] { return course.grader("hint m1").out; };
@@ -367,7 +440,7 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
   CHECK(course.grader("check m1 --batches 1").exit_code == 1);
   const std::string third = hint();
   INFO(third);
-  CHECK(contains(third, ", in 3 checks\n  No smaller case fails; --case 1,1,1,"));
+  CHECK(contains(third, ", in 3 checks\n  The smallest case that fails: B=1"));
   CHECK(contains(third, "expected"));
   CHECK(contains(third, " # "));
   CHECK(contains(third, "let your function print each"));
@@ -387,6 +460,32 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
   }
   CHECK(read == std::vector<std::string>{"E-terms 1 E-terms", "m1 1 E-terms", "E-terms 2 E-terms",
                                          "E-terms 3 E-terms", "m1 2 E-terms", "m1 3 "});
+}
+
+TEST_CASE("grader hint: a puzzle and a repair, by what their checks found and how often") {
+  const SmallCourse course("plain_loops");
+  for (const char* milestone : {"m2_gpu_baseline", "m4_optimizations"}) {
+    std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones" / milestone,
+                          course.course() / "milestones" / milestone,
+                          std::filesystem::copy_options::recursive);
+  }
+  const std::string found =
+      R"({"created": "1", "milestone": "m4", "stages": ["left-alone"], "findings": [)"
+      R"({"id": "E-barrier", "title": "not all arrive", "stage": "left-alone", )"
+      R"("smallest": "The smallest case that fails: B=1.\nPixels:\n    expected  found\n    # .  . ."}]})";
+  const auto hint = [&] { return course.grader("hint m4 --stage left-alone").out; };
+  CHECK(contains(hint(), "The hints for left-alone are about what its last check found"));
+  for (int i = 0; i < 3; ++i)
+    course.shell("mkdir -p ../results; printf '%s\\n' '" + found + "' >> ../results/history.jsonl");
+  CHECK(contains(hint(), "E-barrier  not all arrive, in 3 checks\n  Which threads do not arrive?"));
+  const std::string last = hint();
+  INFO(last);
+  CHECK(contains(last, "The smallest case that fails: B=1."));
+  CHECK(contains(last, "      # .  . .\n"));
+  CHECK_FALSE(contains(last, "--case"));
+  CHECK(contains(hint(), "The smallest case that fails: B=1."));
+  CHECK(contains(hint(), "are about what its last check found"));
+  CHECK(contains(course.grader("hint m2 --stage index").out, "Hint 1 of 4"));
 }
 
 TEST_CASE("grader watch: without a milestone it does what grader next says") {

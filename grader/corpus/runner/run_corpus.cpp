@@ -215,7 +215,7 @@ Outcome grade(const Entry& entry, const std::string& place) {
     if (!check.findings.empty()) {
       const convlab::grader::Finding& first = check.findings.front();
       outcome.got = first.id;
-      const std::string text = first.title + "\n" + first.seen + "\n" + first.cause + "\n" +
+      const std::string text = first.title + "\n" + seen_text(first) + "\n" + first.cause + "\n" +
                                first.next + "\n" + first.compiler;
       for (const std::string& wanted : entry.mistake.says) {
         if (text.find(wanted) == std::string::npos) outcome.missing += " '" + wanted + "'";

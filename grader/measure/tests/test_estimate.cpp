@@ -61,10 +61,11 @@ TEST_CASE("estimate: each ceiling is work over a published limit, for the whole 
   // 3 · 32 · 2 operations of 64 a second, and 16 instructions, 4 a clock and multiprocessor.
   CHECK(limit_of(ten, "issue and FP32") == Approx(10.0 * (3.0 + 2.0)));
   CHECK(limit_of(ten, "tensor cores") == Approx(2.0));
-  // 10 requests and barriers of each image; ten warps, of which two multiprocessors hold four.
-  CHECK(limit_of(ten, "latency") == Approx(10.0 * 10.0 / 4.0));
+  // 8 requests of global memory and barriers of each image; ten warps, of which two multiprocessors
+  // hold four.
+  CHECK(limit_of(ten, "latency") == Approx(10.0 * 8.0 / 4.0));
   CHECK(limit_of(ten, "launches") == Approx(4e-6));  // three, and the call
-  CHECK(ten.seconds == Approx(std::sqrt(1.0 + 1600.0 + 400.0 + 2500.0 + 4.0 + 625.0) + 4e-6));
+  CHECK(ten.seconds == Approx(std::sqrt(1.0 + 1600.0 + 400.0 + 2500.0 + 4.0 + 400.0) + 4e-6));
   CHECK(ten.low == Approx(ten.seconds / 2.0));
   CHECK(ten.high == Approx(ten.seconds * 2.0));
   CHECK(ten.limits.front().name == "issue and FP32");
@@ -81,6 +82,17 @@ TEST_CASE("estimate: one limit is named if the second is further away") {
   const KernelWork work{.global_passes = 10.0, .shared_passes = 7.0, .warps = 1.0};
   const Estimate one = estimate({work}, Precision::kFp32, slow(), plain(), 1);
   CHECK(limited_by(one) == "cache");
+}
+
+TEST_CASE("estimate: latency is named, too, if the registers leave few warps") {
+  KernelWork work{.multiply_warps = 1e9, .warps = 1e6, .block_warps = 4.0};
+  const auto limit = [&](int registers) {
+    work.registers = registers;
+    return limited_by(estimate({work}, Precision::kFp32, find_gpu("H100"), plain(), 1));
+  };
+  CHECK(limit(0) == "issue and FP32");
+  CHECK(limit(128) == "issue and FP32");           // 4 blocks of 4 warps
+  CHECK(limit(129) == "issue and FP32, latency");  // 3 blocks
 }
 
 TEST_CASE("estimate: work is that of the counted requests") {

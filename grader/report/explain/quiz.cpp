@@ -4,7 +4,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "common/serve/fault_words.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "grader/report/explain/walk.hpp"
 #include "grader/report/numbers.hpp"
 

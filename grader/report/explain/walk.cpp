@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "common/serve/fault_words.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/numbers.hpp"
@@ -192,12 +192,12 @@ std::string next_text(const std::string& milestone, const StageCounts& facts,
            "the block read it.";
   }
   if (milestone == "m3") {
-    return each + " Shared memory is loaded " + short_number(shared_loads_per_product(facts)) +
+    return each + " Shared memory is loaded " + short_number(loads_per_product(facts, {"shared"})) +
            " times for each multiply-add. Milestone 4 lets a thread compute many outputs: a tile "
            "of 8 × 8 outputs in registers takes 16 loads for 64 multiply-adds, 0.25 for each; "
            "tensor cores multiply whole tiles.";
   }
-  return each + " Shared memory is loaded " + short_number(shared_loads_per_product(facts)) +
+  return each + " Shared memory is loaded " + short_number(loads_per_product(facts, {"shared"})) +
          " times for each multiply-add. Compare these two numbers with those of your next stage.";
 }
 

@@ -1,16 +1,11 @@
 // Nsight Compute's page "details" has a line for each launch and counter: which kernel, the
-// section, the counter's name, its unit and value. Its page "raw" has a line for each launch and a
-// column for each counter, under other names, with the units in a line of their own. A launch is
-// told by its "ID".
+// section, the counter's name, its unit and value. A launch is told by its "ID".
 #include "grader/report/pages/counters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <sstream>
-#include <string_view>
-#include <utility>
 
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
@@ -55,11 +50,11 @@ struct Launch {
 };
 
 std::optional<double> mean(const std::map<std::string, Launch>& launches,
-                           std::string_view counter) {
+                           const std::string& counter) {
   double sum = 0.0;
   double weights = 0.0;
   for (const auto& [id, launch] : launches) {
-    const auto found = launch.counters.find(std::string(counter));
+    const auto found = launch.counters.find(counter);
     if (found == launch.counters.end()) continue;
     sum += found->second * launch.nanoseconds;
     weights += launch.nanoseconds;
@@ -68,55 +63,17 @@ std::optional<double> mean(const std::map<std::string, Launch>& launches,
   return sum / weights;
 }
 
-using Rows = std::vector<std::vector<std::string>>;
+}  // namespace
 
-std::optional<std::size_t> column_of(const Rows& rows, const char* heading) {
-  const auto found = std::find(rows[0].begin(), rows[0].end(), heading);
-  if (found == rows[0].end()) return std::nullopt;
-  return static_cast<std::size_t>(std::distance(rows[0].begin(), found));
-}
-
-constexpr std::string_view kCompute = "Compute (SM) Throughput";
-constexpr std::string_view kMemory = "Memory Throughput";
-constexpr std::string_view kL1 = "L1/TEX Cache Throughput";
-constexpr std::string_view kOccupancy = "Achieved Occupancy";
-constexpr std::string_view kDuration = "Duration";
-
-std::map<std::string, Launch> raw_launches(const Rows& rows) {
-  // The page "details" gives these names to these counters.
-  constexpr std::array<std::pair<const char*, std::string_view>, 5> kNames = {{
-      {"gpu__time_duration.sum", kDuration},
-      {"sm__throughput.avg.pct_of_peak_sustained_elapsed", kCompute},
-      {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", kMemory},
-      {"l1tex__throughput.avg.pct_of_peak_sustained_active", kL1},
-      {"sm__warps_active.avg.pct_of_peak_sustained_active", kOccupancy},
-  }};
-  std::map<std::string, Launch> launches;
-  for (const auto& [raw, name] : kNames) {
-    const std::optional<std::size_t> column = column_of(rows, raw);
-    if (!column) continue;
-    for (std::size_t i = 2; i < rows.size(); ++i) {
-      if (rows[i].size() <= *column || rows[1].size() <= *column) continue;
-      const std::optional<double> number = number_of(rows[i][*column]);
-      if (!number) continue;
-      Launch& launch = launches[rows[i][0]];
-      if (name == kDuration) {
-        launch.nanoseconds = nanoseconds(*number, rows[1][*column]);
-      } else {
-        launch.counters.emplace(std::string(name), *number);
-      }
-    }
-  }
-  return launches;
-}
-
-std::map<std::string, Launch> detailed_launches(const Rows& rows, std::size_t counter,
-                                                const std::string& name) {
+Counters parse_counters(const std::string& text, const std::string& name) {
+  const auto rows = parse_csv(table_lines(text), name);
+  if (rows.empty()) throw UsageError(name + " holds no table of Nsight Compute" + kHowToWrite);
   const auto column = [&](const char* heading) {
-    const auto found = column_of(rows, heading);
-    if (!found) throw UsageError(name + " has no column '" + heading + "'" + kHowToWrite);
-    return *found;
+    const auto found = std::ranges::find(rows[0], heading);
+    if (found != rows[0].end()) return static_cast<std::size_t>(found - rows[0].begin());
+    throw UsageError(name + " has no column '" + heading + "'" + kHowToWrite);
   };
+  const std::size_t counter = column("Metric Name");
   const std::size_t unit = column("Metric Unit");
   const std::size_t value = column("Metric Value");
   std::map<std::string, Launch> launches;
@@ -125,24 +82,14 @@ std::map<std::string, Launch> detailed_launches(const Rows& rows, std::size_t co
     const std::optional<double> number = number_of(row[value]);
     if (!number) continue;
     Launch& launch = launches[row[0]];
-    if (row[counter] == kDuration) launch.nanoseconds = nanoseconds(*number, row[unit]);
+    if (row[counter] == "Duration") launch.nanoseconds = nanoseconds(*number, row[unit]);
     // Another section gives "Memory Throughput" in bytes per second.
     if (row[unit] == "%") launch.counters.emplace(row[counter], *number);
   }
-  return launches;
-}
-
-}  // namespace
-
-Counters parse_counters(const std::string& text, const std::string& name) {
-  const Rows rows = parse_csv(table_lines(text), name);
-  if (rows.empty()) throw UsageError(name + " holds no table of Nsight Compute" + kHowToWrite);
-  const std::optional<std::size_t> counter = column_of(rows, "Metric Name");
-  const auto launches = counter ? detailed_launches(rows, *counter, name) : raw_launches(rows);
-  const Counters counters{.compute = mean(launches, kCompute),
-                          .memory = mean(launches, kMemory),
-                          .l1 = mean(launches, kL1),
-                          .occupancy = mean(launches, kOccupancy)};
+  const Counters counters{.compute = mean(launches, "Compute (SM) Throughput"),
+                          .memory = mean(launches, "Memory Throughput"),
+                          .l1 = mean(launches, "L1/TEX Cache Throughput"),
+                          .occupancy = mean(launches, "Achieved Occupancy")};
   if (!counters.compute && !counters.memory && !counters.l1 && !counters.occupancy) {
     throw UsageError(name + " holds no throughput, no occupancy or no duration" + kHowToWrite);
   }

@@ -23,8 +23,7 @@ struct StageCounters {
   Counters counters{};
 };
 
-/// Reads the output of `ncu --csv --page details` or `--page raw`, which may contain lines of the
-/// profiled program.
+/// Reads the output of `ncu --csv --page details`, which may contain lines of the profiled program.
 /// @param name  of the file, for messages
 /// @throws UsageError if the text holds no such table, or none of these counters
 Counters parse_counters(const std::string& text, const std::string& name);

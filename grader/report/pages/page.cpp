@@ -2,13 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "common/base/enum_name.hpp"
 #include "common/base/foreign_text.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/result/json_fields.hpp"
+#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
+
+// What page.js draws: the figure as it is.
+NLOHMANN_JSON_SERIALIZE_ENUM(Figure::Form, {{Figure::Form::kRows, "rows"},
+                                            {Figure::Form::kLines, "lines"},
+                                            {Figure::Form::kCells, "cells"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Series::Line, {{Series::Line::kNone, "none"},
+                                            {Series::Line::kSolid, "solid"},
+                                            {Series::Line::kThick, "thick"},
+                                            {Series::Line::kDashed, "dashed"},
+                                            {Series::Line::kDotted, "dotted"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Axis, title, log, low, high, tics)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Mark, at, value, low, high, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Series, label, colour, symbol, line, marks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Rule, label, value, colour)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Panel, title, series, rules, bars)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Label, x, y, column, text_y, to_the_left, colour, text)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, form, title, x, y, rows, columns, origin, panels, labels)
 
 namespace {
 
@@ -33,73 +51,14 @@ std::string anchor_of(const std::string& title) {
   return anchor;
 }
 
-std::string script_of(const char* kind, const Json& json) {
+std::string script_of(const char* kind, const nlohmann::json& json) {
   return "<script type=\"application/json\" class=\"" + std::string(kind) + "\">" +
-         json_in_html(json.dump(-1, ' ', false, Json::error_handler_t::replace)) + "</script>";
-}
-
-Json json_of(const Axis& axis) {
-  Json json = {{"title", axis.title}, {"log", axis.log}, {"tics", axis.tics}};
-  if (axis.low <= axis.high) json["domain"] = {axis.low, axis.high};
-  return json;
-}
-
-Json json_of(const std::vector<Mark>& marks) {
-  Json json = Json::array();
-  for (const Mark& mark : marks) {
-    json.push_back({{"at", mark.at},
-                    {"value", mark.value},
-                    {"low", mark.low},
-                    {"high", mark.high},
-                    {"text", mark.text}});
-  }
-  return json;
-}
-
-// What page.js draws: the figure as it is.
-Json json_of(const Figure& figure) {
-  Json json = {{"form", enum_name(figure.form, {"rows", "lines", "cells"})},
-               {"title", figure.title},
-               {"x", json_of(figure.x)},
-               {"y", json_of(figure.y)},
-               {"rows", figure.rows},
-               {"columns", figure.columns},
-               {"origin", figure.origin},
-               {"panels", Json::array()},
-               {"labels", Json::array()}};
-  for (const Panel& panel : figure.panels) {
-    Json each = {{"title", panel.title},
-                 {"series", Json::array()},
-                 {"rules", Json::array()},
-                 {"bars", json_of(panel.bars)}};
-    for (const Series& series : panel.series) {
-      each["series"].push_back(
-          {{"label", series.label},
-           {"colour", series.colour},
-           {"symbol", series.symbol},
-           {"line", enum_name(series.line, {"none", "solid", "thick", "dashed", "dotted"})},
-           {"marks", json_of(series.marks)}});
-    }
-    for (const Rule& rule : panel.rules) {
-      each["rules"].push_back(
-          {{"label", rule.label}, {"value", rule.value}, {"colour", rule.colour}});
-    }
-    json["panels"].push_back(std::move(each));
-  }
-  for (const Label& label : figure.labels) {
-    json["labels"].push_back({{"x", label.x},
-                              {"y", label.y},
-                              {"column", label.column},
-                              {"textY", label.text_y},
-                              {"toTheLeft", label.to_the_left},
-                              {"colour", label.colour},
-                              {"text", label.text}});
-  }
-  return json;
+         json_in_html(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
+         "</script>";
 }
 
 // Two hexadecimal digits for each element: grey levels take little room that way.
-Json json_of(const MapGrid& grid) {
+nlohmann::json json_of(const MapGrid& grid) {
   float low = HUGE_VALF;
   float high = -HUGE_VALF;
   for (const MapGrid::Map& map : grid.maps) {
@@ -111,8 +70,7 @@ Json json_of(const MapGrid& grid) {
   }
   constexpr float kWhite = 255.0F;
   const float scale = high > low ? kWhite / (high - low) : 0.0F;
-  Json json = {{"width", grid.width}, {"height", grid.height}};
-  json["maps"] = Json::array();
+  nlohmann::json json = {{"width", grid.width}, {"height", grid.height}};
   for (const MapGrid::Map& map : grid.maps) {
     constexpr const char* kDigits = "0123456789abcdef";
     std::string grey;
@@ -175,7 +133,7 @@ std::string html_of(const PageBlock& block) {
                  [](const Chart& it) {
                    return "<figure><figcaption>" + html_text(it.figure.title) +
                           "</figcaption><div class=\"chart\"></div>" +
-                          script_of("chart-data", json_of(it.figure)) +
+                          script_of("chart-data", nlohmann::json(it.figure)) +
                           "<details><summary>The numbers</summary>" +
                           html_table(table_of(it.figure)) + "</details></figure>\n";
                  },
@@ -209,6 +167,13 @@ std::string markdown_of(const PageBlock& block) {
       block);
 }
 
+std::string indented(const std::string& lines) {
+  std::istringstream stream(lines);
+  std::string text;
+  for (std::string line; std::getline(stream, line);) text += "  " + line + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string markdown_of(const Page& page) {
@@ -222,18 +187,49 @@ std::string markdown_of(const Page& page) {
   return text;
 }
 
+std::string terminal_text(const Page& page) {
+  std::string text;
+  for (const PageSection& section : page.sections) {
+    std::string body;
+    for (const PageBlock& block : section.blocks) {
+      body +=
+          std::visit(Overloaded{[](const Paragraph& it) { return "\n" + paragraph("  ", it.text); },
+                                [](const Table& it) { return indented(plain_table(it)); },
+                                [](const LiveTable& it) { return indented(plain_table(it.table)); },
+                                [](const CodeBlock& it) { return it.text; },
+                                [](const auto&) { return std::string(); }},
+                     block);
+    }
+    if (!body.empty()) text += "\n" + coloured(section.title, Colour::kStrong) + "\n" + body;
+  }
+  return text;
+}
+
+std::vector<Figure> figures_of(const Page& page) {
+  std::vector<Figure> figures;
+  for (const PageSection& section : page.sections) {
+    for (const PageBlock& block : section.blocks) {
+      if (const auto* chart = std::get_if<Chart>(&block)) figures.push_back(chart->figure);
+    }
+  }
+  return figures;
+}
+
+std::string html_head(const std::string& title, const std::string& style) {
+  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+         "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
+         html_text(title) + "</title>\n<style>\n" + style + "</style>\n</head>\n<body>\n";
+}
+
 std::string html_of(const Page& page, const std::filesystem::path& parts) {
   const auto part = [&](const std::string& name) { return read_text(parts / name); };
-  std::string text =
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
-      html_text(page.title) + "</title>\n<style>\n" + part("page.css") +
-      "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">To the "
-      "text</a>\n<header><h1>" +
-      html_text(page.title) + "</h1>\n<p>" + html_text(page.subtitle) + "</p></header>\n";
+  std::string text = html_head(page.title, part("page.css")) +
+                     "<a class=\"skip\" href=\"#main\">To the text</a>\n<header><h1>" +
+                     html_text(page.title) + "</h1>\n<p>" + html_text(page.subtitle) +
+                     "</p></header>\n";
   text += "<nav aria-label=\"Contents\"><ul>\n";
   for (const PageSection& section : page.sections) {
     text += "<li><a href=\"#" + anchor_of(section.title) + "\">" + html_text(section.title) +

@@ -70,7 +70,8 @@ struct PageSection {
   std::vector<PageBlock> blocks{};
 };
 
-/// A report or a dashboard: written as Markdown or as one HTML file that works offline.
+/// A report or a dashboard: written as Markdown, for a terminal, or as one HTML
+/// file that works offline.
 struct Page {
   std::string title{};
   std::string subtitle{};
@@ -78,6 +79,15 @@ struct Page {
 };
 
 std::string markdown_of(const Page& page);
+
+/// Its paragraphs and tables for a terminal, without figures, maps and sources.
+std::string terminal_text(const Page& page);
+
+/// The figures of its charts, for gnuplot.
+std::vector<Figure> figures_of(const Page& page);
+
+/// The beginning of a page, up to its body. What it loads, and from where, stands here alone.
+std::string html_head(const std::string& title, const std::string& style);
 
 /// @param parts  the folder with style, script and libraries: grader/report/pages in the tree
 /// @throws EnvironmentError if one of these is missing

@@ -3,8 +3,8 @@
 "use strict";
 
 (function () {
-  // 0, 1, … of series, which only differ from each other; -1 a library, -2 a floor, -3 ink.
-  const colour = (i) => (i < 0 ? ["var(--library)", "var(--floor)", "var(--ink)"][-1 - i] : "var(--series-" + (i % 4) + ")");
+  // 0, 1, … of series, which only differ from each other; -1 a library, -2 a bound, -3 ink.
+  const colour = (i) => (i < 0 ? ["var(--library)", "var(--bound)", "var(--ink)"][-1 - i] : "var(--series-" + (i % 4) + ")");
   const shapes = ["circle", "square", "triangle", "triangle", "diamond2"];
   const signs = ["●", "■", "▲", "▼", "◆", "○", "□", "△", "▽", "◇"];
   const dashes = { dashed: "7 5", dotted: "2 4" };
@@ -41,13 +41,13 @@
     return Plot.plot({
       width, height: 60 + 19 * figure.rows.length + 16 * rules.length,
       marginLeft: left, marginRight: right, marginTop: 12 + 16 * rules.length, marginBottom: 40,
-      x: { type: "log", domain: figure.x.domain, label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true, ticks: Math.max(2, (width - left) / 90), tickFormat: text },
+      x: { type: "log", domain: [figure.x.low, figure.x.high], label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true, ticks: Math.max(2, (width - left) / 90), tickFormat: text },
       y: { type: "point", domain: figure.rows.map((_, i) => i), label: null, tickSize: 0, tickFormat: name, grid: true },
       marks: [
         figure.origin ? Plot.ruleX([figure.origin], { stroke: "var(--quiet)" }) : null,
         Plot.ruleX(rules, { x: "value", stroke: (rule) => colour(rule.colour), strokeWidth: 1.5, strokeDasharray: "6 5" }),
         rules.map((rule, i) =>
-          Plot.text([rule], { x: "value", text: "label", frameAnchor: "top", dx: 5, dy: -16 * (rules.length - i), textAnchor: rule.value > Math.sqrt(figure.x.domain[0] * figure.x.domain[1]) ? "end" : "start", fill: colour(rule.colour), stroke: "var(--paper)", strokeWidth: 4 })),
+          Plot.text([rule], { x: "value", text: "label", frameAnchor: "top", dx: 5, dy: -16 * (rules.length - i), textAnchor: rule.value > Math.sqrt(figure.x.low * figure.x.high) ? "end" : "start", fill: colour(rule.colour), stroke: "var(--paper)", strokeWidth: 4 })),
         Plot.ruleY(panel.bars, { y: row, x1: "low", x2: "value", stroke: "var(--line)", strokeWidth: 2 }),
         panel.series.map((series) => [
           Plot.ruleY(series.marks, { y: row, x1: "low", x2: "high", stroke: colour(series.colour) }),
@@ -59,12 +59,12 @@
   };
 
   // Where a value lies on an axis: 0 at its beginning, 1 at its end.
-  const share = ({ log, domain: [low, high] }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+  const share = ({ log, low, high }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
 
   // Tics from the left, without those whose words would touch the ones before.
   function ticsOf(axis, width) {
     let free = -Infinity;
-    return axis.tics.filter(([value, name]) => {
+    return [...axis.tics].sort(([one], [other]) => one - other).filter(([value, name]) => {
       const half = wide([name]) / 2;
       const at = share(axis, value) * width;
       if (at - half < free) return false;
@@ -78,8 +78,8 @@
     const taken = [];
     return figure.labels.map((label) => {
       const words = wide([label.text]);
-      const x = left + share(figure.x, label.column) * width + (label.toTheLeft ? -6 - words : 6);
-      const y = (1 - share(figure.y, label.textY)) * height;
+      const x = left + share(figure.x, label.column) * width + (label.to_the_left ? -6 - words : 6);
+      const y = (1 - share(figure.y, label.text_y)) * height;
       const covers = (dy) => (dy && (y + dy < 0 || y + dy > height)) || taken.some((other) => x < other.x + other.words && other.x < x + words && Math.abs(y + dy - other.y) < 14);
       let dy = 0;
       for (let step = 1; covers(dy) && step < 20; ++step) dy = (step % 2 ? 7 : -7) * step;
@@ -98,13 +98,13 @@
     const most = Math.max(0, ...figure.labels.map((label) => figure.labels.filter((other) => other.column === label.column).length));
     const height = Math.max(380, 100 + 15 * most);
     const moves = movesOf(figure, left, width - left - right, height - 75);
-    const name = (label, i) => ({ x: "column", y: "textY", text: "text", fill: colour(label.colour), dx: label.toTheLeft ? -6 : 6, dy: moves[i], textAnchor: label.toTheLeft ? "end" : "start", stroke: "var(--paper)", strokeWidth: 4 });
+    const name = (label, i) => ({ x: "column", y: "text_y", text: "text", fill: colour(label.colour), dx: label.to_the_left ? -6 : 6, dy: moves[i], textAnchor: label.to_the_left ? "end" : "start", stroke: "var(--paper)", strokeWidth: 4 });
     return Plot.plot({
       width, height, marginLeft: left, marginRight: right, marginBottom: 45, marginTop: 30,
-      x: Object.assign({ type: figure.x.log ? "log" : "linear", domain: figure.x.domain, label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true }, tics),
-      y: { type: figure.y.log ? "log" : "linear", domain: figure.y.domain, label: figure.y.title, labelArrow: "none", grid: true, tickFormat: text },
+      x: Object.assign({ type: figure.x.log ? "log" : "linear", domain: [figure.x.low, figure.x.high], label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true }, tics),
+      y: { type: figure.y.log ? "log" : "linear", domain: [figure.y.low, figure.y.high], label: figure.y.title, labelArrow: "none", grid: true, tickFormat: text, ticks: figure.y.log ? undefined : Math.min(10, Math.floor(figure.y.high)) },
       marks: [
-        Plot.link(figure.labels.filter((label) => label.x !== label.column), { x1: "x", y1: "y", x2: "column", y2: "textY", stroke: "var(--line)" }),
+        Plot.link(figure.labels.filter((label) => label.x !== label.column), { x1: "x", y1: "y", x2: "column", y2: "text_y", stroke: "var(--line)" }),
         panel.series.map((series) => [
           series.line === "none" ? null : Plot.line(series.marks, { x: "at", y: "value", stroke: colour(series.colour), strokeWidth: series.line === "thick" ? 2.5 : 1.5, strokeDasharray: dashes[series.line] }),
           series.symbol < 0 ? null : Plot.ruleX(series.marks, { x: "at", y1: "low", y2: "high", stroke: colour(series.colour) }),

@@ -186,10 +186,15 @@ PageSection sweeps_section(const ReportSource& source) {
 
 PageSection mistakes_section(const ReportSource& source) {
   PageSection section{.title = "Mistakes made and mended"};
-  Table table{.heading = {"finding", "stage", "first seen", "mended", "checks that saw it"}};
+  Table table{.heading = {"finding", "stage", "first seen", "mended", "checks"}};
+  // "2026-11-24 12:56" of "2026-11-24T12:56:21Z".
+  const auto minute = [](std::string time) {
+    std::ranges::replace(time, 'T', ' ');
+    return time.substr(0, 16);
+  };
   for (const MendedMistake& mistake : source.mistakes) {
-    table.rows.push_back({mistake.id + " " + mistake.title, mistake.stage, mistake.seen,
-                          mistake.mended.empty() ? "not yet" : mistake.mended,
+    table.rows.push_back({mistake.id + ": " + mistake.title, mistake.stage, minute(mistake.seen),
+                          mistake.mended.empty() ? "not yet" : minute(mistake.mended),
                           std::to_string(mistake.checks)});
   }
   if (table.rows.empty()) {
@@ -236,19 +241,7 @@ std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
                                        const std::vector<SweepTables>& sweeps) {
   std::vector<KnownNumber> known;
   for (const Result& result : results) {
-    for (const RunResult& run : result.runs) {
-      const std::string of = " of " + run.stage.id + " at " + std::to_string(run.batch) + " images";
-      double sum = 0.0;
-      for (std::size_t i = 0; i < run.layers.size(); ++i) {
-        const LayerResult& layer = run.layers[i];
-        const std::string which = " of convolution " + std::to_string(i + 1) + of;
-        const double op_ms = spread_of(layer.op_ms).median;
-        sum += op_ms;
-        known.push_back({op_ms, "the op time" + which});
-        known.push_back({spread_of(layer.layer_ms).median, "the layer time" + which});
-      }
-      known.push_back({sum, "the op time of all convolutions" + of});
-    }
+    for (const KnownNumber& each : known_times(result)) known.push_back(each);
   }
   for (const SweepTables& sweep : sweeps) {
     for (const SweepTable& table : sweep.tables) {
@@ -301,31 +294,27 @@ std::string found_numbers(const std::string& text, const std::vector<KnownNumber
 }
 
 std::vector<std::string> questions_of(const std::string& ladder_page) {
+  constexpr std::string_view kBegin = "<summary>";
   std::vector<std::string> questions;
-  const auto begin = ladder_page.find("## Questions");
-  if (begin == std::string::npos) return questions;
-  std::istringstream lines(ladder_page.substr(begin));
-  // "1. Why?" before its answer, or a summary that is the question itself.
-  std::string open;
-  for (std::string line; std::getline(lines, line);) {
-    const auto dot = line.find(". ");
-    const bool numbered =
-        dot != std::string::npos && dot > 0 && line.find_first_not_of("0123456789") == dot;
-    const auto summary = line.find("<summary>");
-    if (summary != std::string::npos) {
-      constexpr std::size_t kTag = 9;
-      const std::string text =
-          line.substr(summary + kTag, line.find("</summary>") - summary - kTag);
-      questions.push_back(short_line(text == "Answer" ? open : text, kLongest));
-      open.clear();
-    } else if (numbered) {
-      open = line.substr(dot + 2);
-    } else if (!open.empty() && line.find("<details>") == std::string::npos) {
-      open += " " + line;
+  std::size_t at = ladder_page.find("## Questions");
+  while (at != std::string::npos) {
+    const auto begin = ladder_page.find(kBegin, at);
+    const auto end = ladder_page.find("</summary>", begin);
+    if (begin == std::string::npos || end == std::string::npos) break;
+    std::string text = ladder_page.substr(begin + kBegin.size(), end - begin - kBegin.size());
+    // A summary is the question itself, or "Answer" below the paragraph of a numbered one.
+    if (text == "Answer") {
+      const auto details = ladder_page.rfind("<details>", begin);
+      const auto number = ladder_page.find(". ", ladder_page.rfind("\n\n", details - 3));
+      text = ladder_page.substr(number + 2, details - number - 2);
     }
+    std::istringstream words(text);
+    text.clear();
+    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
+    std::ranges::replace(text, '`', '\'');
+    if (!text.empty()) questions.push_back(short_line(text, kLongest));
+    at = end;
   }
-  std::erase(questions, "");
-  for (std::string& question : questions) question = trimmed_end(question);
   return questions;
 }
 

@@ -6,16 +6,11 @@
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/pages/page.hpp"
 #include "grader/report/plots/sweep_report.hpp"
 
 namespace convlab::grader {
-
-/// A number of a student's results, "op time of convolution 2 of tiled-shared at 1000 images".
-struct KnownNumber {
-  double value = 0.0;
-  std::string what{};
-};
 
 /// The times of results, in milliseconds, and the times of sweeps by their parameters.
 std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,

@@ -24,7 +24,7 @@ struct Axis {
 
 /// Colours: 0, 1, … of series, and those of lines that are no series.
 inline constexpr int kLibraryColour = -1;
-inline constexpr int kFloorColour = -2;
+inline constexpr int kBoundColour = -2;
 inline constexpr int kInk = -3;
 
 /// One value with its spread.

@@ -216,7 +216,7 @@ std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
   }
   write_atomically(scratch.path() / "figure.gp", program);
   ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
-                       {.policy = {.box = Box::kCompiler,
+                       {.policy = {.kind = SandboxKind::kCompiler,
                                    .readable = {"/etc/fonts", "/var/cache/fontconfig"},
                                    .secret = course,
                                    .cpu_seconds = 120,

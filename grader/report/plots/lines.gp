@@ -9,6 +9,7 @@ set xrange [x_low:x_high]
 set yrange [y_low:y_high]
 if (x_log) { set logscale x 10 }
 if (y_log) { set logscale y 10 }
+if (!y_log && y_high < 10) { set ytics 1 } # they are counts
 label_font = font_of_rows(most_labels)
 if (longest > 0) { set rmargin at screen 0.941 - wide(longest, size_of_rows(most_labels)) }
 if (|$tics| > 0) {

@@ -45,7 +45,7 @@ std::optional<Figure> op_by_batch(const std::vector<Result>& results, const std:
       Series& series = series_of(panel, time.label);
       series.colour = time.colour;
       series.symbol = -1;
-      series.line = time.colour == kFloorColour ? Series::Line::kDashed : Series::Line::kDotted;
+      series.line = time.colour == kBoundColour ? Series::Line::kDashed : Series::Line::kDotted;
       add(series, batch, {time.milliseconds, time.milliseconds, time.milliseconds});
     }
   }

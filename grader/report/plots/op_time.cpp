@@ -107,7 +107,7 @@ std::vector<KnownTime> known_times(const std::vector<Result>& results, const std
     for (const ReferenceLine& line : result.references) {
       const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
       if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
-      latest[line.label] = {line.label, sum, line.kind == "floor" ? kFloorColour : kLibraryColour};
+      latest[line.label] = {line.label, sum, line.kind == "bound" ? kBoundColour : kLibraryColour};
     }
   }
   std::vector<KnownTime> times;

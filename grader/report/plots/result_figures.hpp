@@ -32,7 +32,7 @@ class RowFigure {
   std::vector<std::pair<std::string, int>> panels_{};
 };
 
-/// Op times, stage by stage: a panel per batch, with floors and libraries.
+/// Op times, stage by stage: a panel per batch, with bounds and libraries.
 /// @return nothing if there is no time to draw
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network);
 

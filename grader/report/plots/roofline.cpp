@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "common/device/device_limits.hpp"
-#include "common/device/physical_floor.hpp"
+#include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/plots/result_figures.hpp"

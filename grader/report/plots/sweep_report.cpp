@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
@@ -33,8 +32,7 @@ std::string rest_of(const SweepPoint& point) {
       SweepPoint(point.begin() + std::min<std::ptrdiff_t>(2, std::ssize(point)), point.end()));
 }
 
-}  // namespace
-
+// The best point with these values of the first two parameters; null if there is none.
 const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column) {
   const auto found = std::ranges::find_if(table.scored, [&](const ScoredPoint& scored) {
     return scored.point[0] == row && (!column || scored.point[1] == *column);
@@ -42,11 +40,14 @@ const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<
   return found == table.scored.end() ? nullptr : &*found;
 }
 
+// "0.390 (64)": the score, and the values of all parameters from the third on; "-" for null.
 std::string cell_text(const ScoredPoint* best) {
   if (best == nullptr) return "-";
   const std::string rest = rest_of(best->point);
   return three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")");
 }
+
+}  // namespace
 
 using convlab::from_json;
 using convlab::to_json;
@@ -142,42 +143,6 @@ std::vector<SweepTable> counted_tables(const SweepPlan& plan) {
   return tables;
 }
 
-std::string table_text(const SweepSpace& space, const SweepTable& table) {
-  constexpr int kFirst = 12;
-  constexpr int kCell = 15;
-  const SweepParameter& rows = space.parameters[0];
-  const bool has_columns = space.parameters.size() > 1;
-  std::ostringstream text;
-  text << table.title << ": " << table.unit;
-  for (std::size_t i = 2; i < space.parameters.size(); ++i) {
-    text << (i == 2 ? ", best (" : ",") << space.parameters[i].name
-         << (i + 1 == space.parameters.size() ? ")" : "");
-  }
-  text << "\n" << left(rows.name + (has_columns ? " \\ " + space.parameters[1].name : ""), kFirst);
-  const std::vector<int> columns = has_columns ? space.parameters[1].values : std::vector<int>{0};
-  for (const int column : columns) text << right(has_columns ? std::to_string(column) : "", kCell);
-  text << "\n";
-  for (const int row : rows.values) {
-    text << left(std::to_string(row), kFirst);
-    for (const int column : columns) {
-      const auto wanted = has_columns ? std::optional(column) : std::nullopt;
-      text << right(cell_text(best_in_cell(table, row, wanted)), kCell);
-    }
-    text << "\n";
-  }
-  if (!table.scored.empty()) {
-    text << "Best: " << text_of(table.scored[0].point) << " with "
-         << three_digits(table.scored[0].score);
-    if (table.scored.size() > 1) {
-      text << "; next: " << text_of(table.scored[1].point) << " with "
-           << three_digits(table.scored[1].score);
-    }
-    text << "\n";
-  }
-  for (const std::string& line : table.left_out) text << paragraph("Left out, ", line);
-  return text.str();
-}
-
 Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::string& caption) {
   const SweepParameter& rows = space.parameters[0];
   const bool has_columns = space.parameters.size() > 1;
@@ -212,6 +177,20 @@ Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::str
     }
   }
   return figure;
+}
+
+std::string table_text(const SweepSpace& space, const SweepTable& table) {
+  const Figure map = heat_map(space, table);
+  std::string text = map.title + "\n" + plain_table(table_of(map));
+  const auto point = [&](std::size_t place) {
+    const ScoredPoint& scored = table.scored[place];
+    return text_of(scored.point) + " with " + three_digits(scored.score);
+  };
+  if (!table.scored.empty()) {
+    text += "Best: " + point(0) + (table.scored.size() > 1 ? "; next: " + point(1) : "") + "\n";
+  }
+  for (const std::string& line : table.left_out) text += paragraph("Left out, ", line);
+  return text;
 }
 
 std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {

@@ -36,26 +36,18 @@ std::string to_json(const SweepTables& tables);
 /// @throws EnvironmentError that names the file if it does not contain such tables
 SweepTables read_sweep_tables(const std::filesystem::path& file);
 
-/// The best point with these values of the first two parameters; null if there is none. Without a
-/// second parameter `column` is empty.
-const ScoredPoint* best_in_cell(const SweepTable& table, int row, std::optional<int> column);
-
-/// "0.390 (64)": the score, and the values of all parameters from the third on; "-" for null.
-std::string cell_text(const ScoredPoint* best);
-
 /// The tables of a timed sweep.
 std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record);
 
 /// The tables of a counted sweep, for which nothing ran; the same at every batch.
 std::vector<SweepTable> counted_tables(const SweepPlan& plan);
 
-/// A table for the terminal or a report: a row for each value of the first parameter, a column for
-/// each of the second, and in each cell the best over the others, with their values; below it the
-/// best point and what was left out.
-std::string table_text(const SweepSpace& space, const SweepTable& table);
-
-/// The same as a heat map, with the unit in its title.
+/// A heat map: a row for each value of the first parameter, a column for each of the second, and in
+/// each cell the best over the others, with their values.
 Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::string& caption = "");
+
+/// The same as a table for the terminal; below it the best point and what was left out.
+std::string table_text(const SweepSpace& space, const SweepTable& table);
 
 /// What to write into the stage: the best point of each convolution and batch, as JSON.
 std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables);

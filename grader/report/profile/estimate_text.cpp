@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "grader/report/numbers.hpp"
-#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
@@ -19,10 +18,6 @@ std::string two_digits(double number) {
   std::ostringstream text;
   text << std::round(number / unit) * unit;
   return text.str();
-}
-
-std::string title(int batch) {
-  return "Estimate for " + grouped(batch) + " images; nothing was measured";
 }
 
 }  // namespace
@@ -50,16 +45,10 @@ std::string estimate_note(const std::vector<Estimate>& estimates, const Estimate
          "they are within 20 %. Estimates give no points.";
 }
 
-std::string estimate_text(const std::vector<Estimate>& estimates, const EstimateModel& model,
-                          int batch) {
-  return "\n" + coloured(title(batch), Colour::kStrong) + "\n\n" +
-         plain_table(estimate_table(estimates)) + "\n" +
-         paragraph("", estimate_note(estimates, model));
-}
-
 PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
                              int batch) {
-  return {title(batch), {estimate_table(estimates), Paragraph{estimate_note(estimates, model)}}};
+  return {"Estimate for " + grouped(batch) + " images; nothing was measured",
+          {estimate_table(estimates), Paragraph{estimate_note(estimates, model)}}};
 }
 
 }  // namespace convlab::grader

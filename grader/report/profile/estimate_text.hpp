@@ -16,11 +16,7 @@ Table estimate_table(const std::vector<Estimate>& estimates);
 /// What the numbers are, and how far they were off where op times were measured.
 std::string estimate_note(const std::vector<Estimate>& estimates, const EstimateModel& model);
 
-/// Both, for a terminal.
-std::string estimate_text(const std::vector<Estimate>& estimates, const EstimateModel& model,
-                          int batch);
-
-/// Both, for a page.
+/// Both, for a page or a terminal.
 PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
                              int batch);
 

@@ -4,11 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "common/serve/fault_words.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/numbers.hpp"
-#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
@@ -17,15 +16,6 @@ namespace {
 const std::vector<std::string>& spaces() {
   static const std::vector<std::string> all = {"global", "shared", "constant"};
   return all;
-}
-
-std::string percent(double share) {
-  return std::to_string(std::lround(100.0 * share)) + " %";
-}
-
-std::string value_text(const Counter& counter, double value) {
-  if (std::isnan(value)) return "-";
-  return counter.is_share ? percent(value) : three_digits(value);
 }
 
 // Parts that the same lanes would need side by side, without a conflict.
@@ -56,31 +46,12 @@ std::string products_text(const StageCounts& counts, const KernelCounts& kernel)
   return text;
 }
 
-std::string indented(const std::string& text) {
-  std::string result;
-  std::string::size_type begin = 0;
-  while (begin < text.size()) {
-    const auto end = std::min(text.find('\n', begin), text.size());
-    result += "  " + text.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
   return "Counted on the emulated device, " +
          (layer == 0 ? "" : "in convolution " + std::to_string(layer) + " of " + network + " ") +
          "with one image: " + to_string(counts.shape) + ".";
-}
-
-Table counter_table(const StageCounts& counts) {
-  Table table{.heading = {"counter", "value"}};
-  for (const Counter& counter : counters()) {
-    table.rows.push_back({std::string(counter.title), value_text(counter, counter.value(counts))});
-  }
-  return table;
 }
 
 std::string access_name(const AccessNote& note) {
@@ -147,30 +118,6 @@ Table occupancy_table(const KernelCounts& kernel) {
   return table;
 }
 
-std::string profile_text(const StageCounts& counts, const SourceText& sources) {
-  std::string text = "\n" + indented(plain_table(counter_table(counts)));
-  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
-    text += "\n" + coloured("kernel " + kernel.launch.kernel, Colour::kStrong) + "  " +
-            launch_text(kernel.launch.grid, kernel.launch.block) + "\n";
-    for (const std::string& space : spaces()) {
-      const auto costs = line_costs(kernel, space, sources);
-      if (costs.empty()) continue;
-      text += "\n  " + space + " memory, in " + parts_name(space) +
-              " for each request of a warp\n" + indented(plain_table(line_table(costs)));
-      text += sources.quoted_line(costs.front().note.file, costs.front().note.line);
-    }
-    text +=
-        "\n" +
-        paragraph("  ", products_text(counts, kernel) + barriers_text(kernel) + " A block has " +
-                            grouped(kernel.threads / std::max<std::int64_t>(1, kernel.blocks)) +
-                            " threads and uses " + grouped(shared_bytes_of(kernel)) +
-                            " bytes of shared memory. Without a limit by registers a "
-                            "multiprocessor holds:");
-    text += indented(plain_table(occupancy_table(kernel)));
-  }
-  return text;
-}
-
 Page profile_page(const StageCounts& counts, const SourceText& sources, const std::string& title,
                   const std::string& where) {
   Page page{.title = "Profile of " + title, .subtitle = where};
@@ -186,6 +133,8 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
       section.blocks.emplace_back(Paragraph{"Requests of warps to " + space + " memory, and the " +
                                             parts_name(space) + " that each takes:"});
       section.blocks.emplace_back(LiveTable{line_table(costs)});
+      const AccessNote& most = costs.front().note;
+      section.blocks.emplace_back(CodeBlock{sources.quoted_line(most.file, most.line)});
       for (const LineCost& cost : costs) {
         SourceListing::Line& line = notes[cost.note.file][cost.note.line];
         line.note += (line.note.empty() ? "" : "; ") + cost_text(cost);
@@ -193,7 +142,10 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
       }
     }
     section.blocks.emplace_back(
-        Paragraph{"Blocks that one multiprocessor holds, if registers do not limit them:"});
+        Paragraph{products_text(counts, kernel) + barriers_text(kernel) + " A block has " +
+                  grouped(kernel.threads / std::max<std::int64_t>(1, kernel.blocks)) +
+                  " threads and uses " + grouped(shared_bytes_of(kernel)) +
+                  " bytes of shared memory. Without a limit by registers a multiprocessor holds:"});
     section.blocks.emplace_back(occupancy_table(kernel));
     page.sections.push_back(std::move(section));
   }

@@ -12,9 +12,6 @@ namespace convlab::grader {
 /// "Counted on the emulated device in convolution 2 of fa23, one image: B=1 M=16 …"
 std::string counted_where(const StageCounts& counts, const std::string& network, int layer);
 
-/// The counters of all kernels together: name, value.
-Table counter_table(const StageCounts& counts);
-
 /// One line of a source and one array, with what its warps asked for.
 struct LineCost {
   AccessNote note{};
@@ -40,9 +37,6 @@ std::string cost_text(const LineCost& cost);
 
 /// GPU, blocks, threads held, what limits.
 Table occupancy_table(const KernelCounts& kernel);
-
-/// The whole profile for a terminal, at most kColumns wide.
-std::string profile_text(const StageCounts& counts, const SourceText& sources);
 
 /// The profile as a page: all counters, each kernel, and the source with the counts beside its
 /// lines.

@@ -190,8 +190,8 @@ std::vector<StepMark> marks_of(const StageSteps& stage, const SourceText& source
   }
   add_elements("unwritten", stage.unwritten, "is written by no thread of any block",
                "are written by no thread of any block", output, all);
-  add_elements("wrong", stage.wrong, "has a wrong number at the end, or none",
-               "have a wrong number at the end, or none", output, all);
+  add_elements("wrong", stage.wrong, "is wrong at the end, or was never written",
+               "are wrong at the end, or were never written", output, all);
   return all;
 }
 

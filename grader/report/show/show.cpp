@@ -6,6 +6,7 @@
 #include "common/base/foreign_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/report/numbers.hpp"
+#include "grader/report/pages/page.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -100,7 +101,8 @@ std::string cut_text(const StepNotes& notes) {
 }
 
 std::string block_text(const StepNotes& notes) {
-  const auto threads = notes.block_size[0] * notes.block_size[1] * notes.block_size[2];
+  const std::int64_t threads =
+      std::int64_t{notes.block_size[0]} * notes.block_size[1] * notes.block_size[2];
   const auto count = static_cast<std::int64_t>(notes.steps.size());
   return "Block " + text_of(notes.block) + " of " + notes.kernel + ", launched with " +
          text_of(notes.grid) + " blocks of " + text_of(notes.block_size) +
@@ -173,14 +175,8 @@ std::string steps_page(const StageSteps& steps, const SourceText& sources, const
   Json json = steps_json(steps, sources);
   json["summary"] = block_text(steps.notes);
   json["sources"] = sources_json(steps.notes, sources);
-  return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-         "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
-         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
-         html_text(title) + "</title>\n<style>\n" + read_text(parts / "viewer.css") +
-         "</style>\n</head>\n<body>\n<header><h1>" + html_text(title) + "</h1>\n<p>" +
-         html_text(where) + "</p></header>\n<main></main>\n" +
+  return html_head(title, read_text(parts / "viewer.css")) + "<header><h1>" + html_text(title) +
+         "</h1>\n<p>" + html_text(where) + "</p></header>\n<main></main>\n" +
          "<script type=\"application/json\" id=\"steps\">" +
          json_in_html(json.dump(-1, ' ', false, Json::error_handler_t::replace)) +
          "</script>\n<script>\n" + read_text(parts / "viewer.js") + "</script>\n</body>\n</html>\n";

@@ -42,7 +42,7 @@ TEST_CASE("score rules: all fields are read") {
       parse_score_rules(kHead + R"({"stage": "a", "item": "cases", "points": 40},
                  {"stage": "a", "item": "speed", "points": 20.5, "batch": 1000, "reference": "b",
                   "curve": [{"speed": 0.5, "share": 0}, {"speed": 1, "share": 0.75}],
-                  "near_floor": 0.25}]})",
+                  "near_bound": 0.25}]})",
                         "x.json");
   CHECK(rules.network == "fa23");
   CHECK(rules.rounds == 3);
@@ -53,7 +53,7 @@ TEST_CASE("score rules: all fields are read") {
   CHECK(rules.items[1].batch == 1000);
   CHECK(rules.items[1].reference == "b");
   CHECK(rules.items[1].curve == std::vector<CurvePoint>{{0.5, 0.0}, {1.0, 0.75}});
-  CHECK(rules.items[1].near_floor == 0.25);
+  CHECK(rules.items[1].near_bound == 0.25);
 }
 
 TEST_CASE("score rules: limits of counters") {

@@ -14,7 +14,7 @@ const ScoreRule kStep{.stage = "a",
                       .batch = 100,
                       .reference = "r",
                       .curve = {{0.5, 0.0}, {0.9, 0.5}, {0.9, 1.0}},
-                      .near_floor = 0.5};
+                      .near_bound = 0.5};
 
 // `count` pairs of samples: both convolutions take the reference 10 ms, the submission 10 / speed,
 // and once less by the noise.
@@ -77,13 +77,13 @@ TEST_CASE("speed: one sample decides nothing, unless every speed gives the same"
   CHECK(points_for(measured(2.0, 0.0, 1), level, 1.0).decided);
 }
 
-TEST_CASE("speed: close to the physical floor everything is earned") {
+TEST_CASE("speed: close to the physical bound everything is earned") {
   SpeedMeasure measure = measured(0.3, 0.0, 5);  // 66.7 ms for both convolutions
-  measure.floor_ms = 30.0;
+  measure.bound_ms = 30.0;
   CHECK(points_for(measure, kStep, 1.0).points == 0);
-  measure.floor_ms = 40.0;
+  measure.bound_ms = 40.0;
   CHECK(points_for(measure, kStep, 1.0).points == 20);
   ScoreRule without = kStep;
-  without.near_floor = 0.0;
+  without.near_bound = 0.0;
   CHECK(points_for(measure, without, 1.0).points == 0);
 }

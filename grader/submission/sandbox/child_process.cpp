@@ -28,7 +28,7 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/serve/serve.hpp"
-#include "grader/submission/sandbox/box_processes.hpp"
+#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
@@ -98,6 +98,7 @@ void tell(const Notice& notice) {
   if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
   sandbox.enter_program();
   tell({Notice::kIsolated, 0, sandbox.isolation()});
+  if (sandbox.isolation().is_refused()) ::_exit(kCannotExecute);
   if (error == 0) error = sandbox.execute(launch.program, launch.arguments, launch.environment);
   tell({Notice::kNotExecuted, error, {}});
   ::_exit(kCannotExecute);
@@ -270,27 +271,19 @@ bool ChildProcess::keeps_environment() const {
 }
 
 std::chrono::nanoseconds ChildProcess::computing_time() const {
-  return processor_time(box_processes(program()));
+  return processor_time(sandbox_processes(program()));
 }
 
 std::chrono::nanoseconds ChildProcess::waiting_time() const {
-  return grader::waiting_time(box_processes(program()));
+  return grader::waiting_time(sandbox_processes(program()));
 }
 
 int ChildProcess::thread_count() const {
-  return static_cast<int>(thread_states(box_processes(program())).size());
+  return static_cast<int>(thread_states(sandbox_processes(program())).size());
 }
 
 bool ChildProcess::is_busy() const {
-  return one_is_ready(thread_states(box_processes(program())));
-}
-
-bool ChildProcess::is_starved() const {
-  constexpr milliseconds kLook(200);
-  const auto computed = computing_time();
-  const auto waited = waiting_time();
-  std::this_thread::sleep_for(kLook);
-  return waiting_time() - waited > computing_time() - computed;
+  return one_is_ready(thread_states(sandbox_processes(program())));
 }
 
 bool ChildProcess::freeze() {
@@ -305,8 +298,8 @@ bool ChildProcess::freeze() {
   const auto asked = Clock::now();
   const auto before = computing_time();
   std::chrono::microseconds pause{20};
-  for (std::string states = thread_states(box_processes(warden_)); !all_stopped(states);
-       states = thread_states(box_processes(warden_))) {
+  for (std::string states = thread_states(sandbox_processes(warden_)); !all_stopped(states);
+       states = thread_states(sandbox_processes(warden_))) {
     const bool waits = one_is_ready(states) && computing_time() - before < kNothing;
     if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
     std::this_thread::sleep_for(pause);
@@ -329,7 +322,7 @@ bool ChildProcess::freeze() {
 bool ChildProcess::stands_still() const {
   constexpr milliseconds kNothing{1};  // a clock tick, counted late
   if (warden_ <= 0 || frozen_at_.count() < 0) return true;
-  return all_stopped(thread_states(box_processes(warden_))) &&
+  return all_stopped(thread_states(sandbox_processes(warden_))) &&
          computing_time() - frozen_at_ <= kNothing;
 }
 
@@ -338,20 +331,33 @@ void ChildProcess::thaw() {
   if (warden_ > 0) ::kill(-warden_, SIGCONT);
 }
 
+// Of the time in which threads wanted to compute, the part in which they had a processor.
+static double share_of(std::chrono::nanoseconds computed, std::chrono::nanoseconds waited) {
+  constexpr milliseconds kNothing{1};
+  const auto had = std::max<std::chrono::nanoseconds>(computed, kNothing);
+  return std::chrono::duration<double>(had) /
+         std::chrono::duration<double>(had + std::max<std::chrono::nanoseconds>(waited, {}));
+}
+
 std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   if (ending_) return *ending_;
-  auto deadline = Clock::now() + limit;
+  const auto start = Clock::now();
+  auto deadline = start + limit;
+  std::chrono::nanoseconds computed{0};  // when the wait began
+  std::chrono::nanoseconds waited{-1};
   bool output_open = true;
   bool ended = false;
-  for (int extensions = 0;;) {
-    const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+  for (;;) {
+    auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
-      // A program that waits for a processor longer than it has one gets the limit again: no
-      // verdict by the clock of a busy machine.
+      // Only the time counts in which the program had the processors that it could use: no verdict
+      // by the clock of a busy machine.
       constexpr int kMost = 20;
-      if (++extensions > kMost || !is_starved()) return kill_because(Ending::Kind::kTimeout);
-      deadline = Clock::now() + limit;
-      continue;
+      const auto passed = Clock::now() - start;
+      left = limit - std::chrono::duration_cast<milliseconds>(
+                         passed * share_of(computing_time() - computed, waiting_time() - waited));
+      if (left < kOftenest || passed > kMost * limit) return kill_because(Ending::Kind::kTimeout);
+      deadline = Clock::now() + left;
     }
     std::array<pollfd, 3> events = {{{channel_.get(), POLLIN, 0},
                                      {output_open ? output_.get() : -1, POLLIN, 0},
@@ -359,7 +365,10 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     const auto wait = ended ? 0 : std::min<std::int64_t>(left.count() + 1, kOftenest.count());
     const int ready = ::poll(events.data(), events.size(), static_cast<int>(wait));
     if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
-    if (ready < 0 || (ready == 0 && !ended)) continue;  // a signal, or nothing yet: look again
+    if (ready < 0 || (ready == 0 && !ended)) {  // a signal, or nothing yet: look again
+      if (waited.count() < 0) computed = computing_time(), waited = waiting_time();
+      continue;
+    }
     if (events[1].revents != 0) {
       read_output();
       if (printed_size_ > kOutputLimit) return kill_because(Ending::Kind::kFlood);
@@ -399,7 +408,9 @@ Ending ChildProcess::wait_for_end(milliseconds limit) {
     std::this_thread::sleep_for(milliseconds(1));
   }
   read_output();
-  return stop();
+  const Ending ending = stop();
+  if (isolation().is_refused()) throw EnvironmentError(refused_part(*isolation_));
+  return ending;
 }
 
 Ending ChildProcess::kill_because(Ending::Kind kind) {

@@ -43,8 +43,8 @@ class ChildProcess {
     SandboxPolicy policy{};
     std::filesystem::path folder{};          ///< to work in; none: a fresh one, removed at the end
     std::vector<std::string> environment{};  ///< more variables, "NAME=value"
-    /// The memory limit of the box, including memory shared with the grader; 0: nine tenths of the
-    /// free memory, so that there is room for a second copy of the arrays.
+    /// The memory limit of the sandbox, including memory shared with the grader; 0: nine tenths of
+    /// the free memory, so that there is room for a second copy of the arrays.
     std::int64_t memory_bytes = 0;
     std::size_t kept_output = 4096;  ///< bytes of its beginning and of its end
   };
@@ -59,6 +59,7 @@ class ChildProcess {
   [[nodiscard]] int channel() const { return channel_.get(); }
 
   /// Waits for the next message, or for the end of the process.
+  /// @throws EnvironmentError if this machine does not isolate it
   std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
 
   /// Waits for the end of a program that sends no messages.
@@ -67,7 +68,7 @@ class ChildProcess {
   /// Ends it if it still runs. After this, usage is known.
   Ending stop();
 
-  /// Stops all processes in its box (SIGSTOP) and waits until they have stopped.
+  /// Stops all processes in its sandbox (SIGSTOP) and waits until they have stopped.
   /// @return whether they have; a thread in an uninterruptible call goes on, for example
   bool freeze();
 
@@ -78,7 +79,7 @@ class ChildProcess {
   /// Continues all stopped processes.
   void thaw();
 
-  /// Processor time of all threads of its box so far; negative if unknown.
+  /// Processor time of all threads of its sandbox so far; negative if unknown.
   [[nodiscard]] std::chrono::nanoseconds computing_time() const;
 
   /// How long its threads have waited for a processor so far, as waiting_time.
@@ -86,11 +87,8 @@ class ChildProcess {
 
   [[nodiscard]] int thread_count() const;
 
-  /// Whether a thread of its box computes, or waits for a processor.
+  /// Whether a thread of its sandbox computes, or waits for a processor.
   [[nodiscard]] bool is_busy() const;
-
-  /// Whether its threads wait for a processor longer than they have one. Looks for 200 ms.
-  [[nodiscard]] bool is_starved() const;
 
   /// False if the program has changed its environment variables, which are settings of the
   /// emulation; true if unknown.

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "grader/submission/sandbox/visible_files.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -25,6 +27,9 @@ const std::string kDevices = kPlace + "/dev";
 const std::string kProc = kPlace + "/proc";
 const std::string kTemporary = kPlace + "/tmp";
 const std::string kShared = kPlace + "/dev/shm";
+// Settings of the machine, which root may change even without rights.
+const std::string kOfMachine[] = {kProc + "/sys", kProc + "/sysrq-trigger", kProc + "/irq",
+                                  kProc + "/bus", kProc + "/fs"};
 
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 constexpr unsigned kMountSetattr = 442;
@@ -56,12 +61,14 @@ int show(const char* source, const char* target) {
   return error_of(::mount(source, target, nullptr, MS_BIND | MS_REC, nullptr) == 0);
 }
 
+constexpr std::uint64_t kReadOnly = 1;
+constexpr std::uint64_t kNoExecution = 8;
+
 // Includes all mounts below it; flags that the kernel has locked stay locked.
-int make_read_only(const char* target) {
-  constexpr std::uint64_t kReadOnly = 1;
+int restrict_mount(const char* target, std::uint64_t flags) {
   constexpr std::uint64_t kNoSetuid = 2;
   constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
-  MountAttributes attributes{.set = kReadOnly | kNoSetuid};
+  MountAttributes attributes{.set = flags | kNoSetuid};
   return error_of(
       ::syscall(kMountSetattr, AT_FDCWD, target, kRecursive, &attributes, sizeof attributes) == 0);
 }
@@ -76,16 +83,16 @@ bool is_inside(const std::string& path, const std::string& folder) {
 
 }  // namespace
 
-OwnRoot::OwnRoot(const std::vector<FileRule>& rules, std::string folder, bool keeps_files)
-    : folder_(std::move(folder)), folder_target_(kPlace + folder_), keeps_files_(keeps_files) {
+OwnRoot::OwnRoot(const SandboxPolicy& policy, const fs::path& program, std::string folder)
+    : folder_(std::move(folder)), folder_target_(kPlace + folder_), kind_(policy.kind) {
   std::vector<std::string> paths;
-  for (const FileRule& rule : rules) paths.push_back(fs::path(rule.path).lexically_normal());
+  for (const fs::path& path : visible_files(policy, program)) {
+    paths.push_back(path.lexically_normal());
+  }
   // Folders come before their contents, so that contents are found to exist already.
   std::sort(paths.begin(), paths.end(),
             [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
-  for (const std::string& path : paths) {
-    if (!is_inside(path, "/proc")) add(path);
-  }
+  for (const std::string& path : paths) add(path);
   add_folders_above(folder_);
   for (const auto& [link, target] : {std::pair{"/dev/fd", "/proc/self/fd"},
                                      {"/dev/stdin", "/proc/self/fd/0"},
@@ -126,7 +133,7 @@ void OwnRoot::add(const std::string& path) {
   entries_.push_back({is_folder ? Entry::Kind::kFolder : Entry::Kind::kFile, path, kPlace + path});
 }
 
-int OwnRoot::build(bool own_proc) const {
+int OwnRoot::build() const {
   int error = mount_memory(kPlace.c_str(), "size=1m,nr_inodes=4096,mode=0755");
   if (error != 0) return error;
   for (const std::string* folder : {&kDevices, &kProc, &kTemporary, &kShared}) {
@@ -149,22 +156,33 @@ int OwnRoot::build(bool own_proc) const {
     error = entry.kind == Entry::Kind::kFolder ? make_folder(target) : make_file(target);
     if (error == 0) error = show(entry.source.c_str(), target);
     // A device may still be written to.
-    if (error == 0) error = make_read_only(target);
+    if (error == 0) error = restrict_mount(target, kReadOnly);
     if (error != 0) return error;
   }
   // It shows only processes that the reader might trace: not the warden, which has the grader's
-  // arguments.
-  error = own_proc ? error_of(::mount("proc", kProc.c_str(), "proc", kQuiet, "hidepid=4") == 0)
-                   : show("/proc", kProc.c_str());
+  // arguments. NVIDIA's driver does not start (cuInit gives error 304) unless it may name its
+  // threads in /proc/self/task/…/comm.
+  const bool on_gpu = kind_ == SandboxKind::kGpu;
+  const unsigned long flags = on_gpu ? kQuiet : kQuiet | static_cast<unsigned long>(MS_RDONLY);
+  error = error_of(::mount("proc", kProc.c_str(), "proc", flags, "hidepid=4") == 0);
   if (error != 0) return error;
+  for (const std::string& part : kOfMachine) {
+    if (!on_gpu || ::access(part.c_str(), F_OK) != 0) continue;
+    error = show(part.c_str(), part.c_str());
+    if (error == 0) error = restrict_mount(part.c_str(), kReadOnly);
+    if (error != 0) return error;
+  }
   const char* folder = folder_target_.c_str();
   if ((error = make_folder(folder)) != 0) return error;
-  return keeps_files_ ? show(folder_.c_str(), folder)
-                      : mount_memory(folder, "size=256m,nr_inodes=1024,mode=0700");
+  if (kind_ != SandboxKind::kCompiler) {
+    return mount_memory(folder, "size=256m,nr_inodes=1024,mode=0700");
+  }
+  error = show(folder_.c_str(), folder);
+  return error != 0 ? error : restrict_mount(folder, kNoExecution);
 }
 
-int OwnRoot::enter(bool own_proc) const {
-  const int error = build(own_proc);
+int OwnRoot::enter() const {
+  const int error = build();
   if (error != 0 || ::chdir(kPlace.c_str()) != 0) {
     ::umount2(kPlace.c_str(), MNT_DETACH);
     return error != 0 ? error : ENOENT;

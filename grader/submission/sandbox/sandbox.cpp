@@ -25,7 +25,7 @@ namespace convlab::grader {
 namespace {
 
 constexpr unsigned long kNamespaces =
-    CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
+    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWUTS;
 
 std::string map_of(unsigned id) {
   return std::to_string(id) + " " + std::to_string(id) + " 1";
@@ -48,7 +48,7 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
 }
 
-// "namespaces,files": mechanisms that the instructor disables because a driver fails under them. A
+// "namespaces,calls": mechanisms that the instructor disables, who has another protection. A
 // submission cannot do this: it does not share the grader's environment.
 bool is_left_out(const char* part) {
   const char* left_out = std::getenv("CONVLAB_ISOLATION_WITHOUT");
@@ -62,38 +62,13 @@ pid_t fork_into(unsigned long namespaces) {
       ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
 
-int mount_new(const char* kind, const char* where, const char* options) {
-  return ::mount(kind, where, kind, MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0 ? 0 : errno;
-}
-
 // Completes a new user namespace: its user and group, and mounts that stay inside.
 int settle_in(const char* user_map, const char* group_map) {
-  ::prctl(PR_SET_DUMPABLE, 1);  // otherwise root would own its id maps
   write_file("/proc/self/setgroups", "deny");
   const int error = write_file("/proc/self/uid_map", user_map);
   write_file("/proc/self/gid_map", group_map);
   ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
   return error;
-}
-
-int mount_proc() {
-  return mount_new("proc", "/proc", "hidepid=4");
-}
-
-// Whether a process may have its own /proc shows only after it got its own process numbers, which
-// it cannot give back. So a short-lived process tries; the answer is an errno.
-int proc_error(const std::string& user_map, const std::string& group_map) {
-  const pid_t process = fork_into(kNamespaces | CLONE_NEWPID);
-  if (process < 0) return errno;
-  if (process == 0) {
-    settle_in(user_map.c_str(), group_map.c_str());
-    ::_exit(mount_proc());
-  }
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0) {
-    if (errno != EINTR) return errno;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
 }
 
 // Without capabilities root is an ordinary user.
@@ -115,8 +90,8 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& progr
     : policy_(policy),
       program_(program.string()),
       folder_(std::move(folder)),
-      files_(policy, program, folder_),
-      filter_(policy.box),
+      root_(policy, program, folder_),
+      filter_(policy.kind),
       memory_bytes_(static_cast<std::uint64_t>(memory_bytes)),
       user_map_(map_of(::geteuid())),
       group_map_(map_of(::getegid())) {
@@ -124,52 +99,29 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& progr
     if (is_left_out(name)) part = ECANCELED;
   };
   leave_out(isolation_.namespaces, "namespaces");
-  leave_out(isolation_.own_proc, "proc");
-  leave_out(isolation_.own_disk, "disk");
-  leave_out(isolation_.own_root, "root");
-  leave_out(isolation_.files, "files");
   leave_out(isolation_.system_calls, "calls");
   leave_out(isolation_.capabilities, "capabilities");
-  const bool keeps_files = policy.box == Box::kCompiler || isolation_.own_disk != 0;
-  if (isolation_.own_root == 0) root_.emplace(files_.rules(), folder_, keeps_files);
 }
 
 pid_t Sandbox::start_warden() {
-  pid_t process = -1;
   if (isolation_.namespaces == 0) {
-    if (isolation_.own_proc == 0) {
-      static const int error = proc_error(user_map_, group_map_);
-      isolation_.own_proc = error;
-    }
-    // Own process numbers only together with a /proc that shows them: NVIDIA's driver starts only
-    // if it can name its threads in /proc/self/task/NUMBER/comm.
-    process = fork_into(kNamespaces | (isolation_.own_proc == 0 ? CLONE_NEWPID : 0UL));
-    if (process < 0) isolation_.namespaces = errno;
+    const pid_t process = fork_into(kNamespaces);
+    if (process >= 0) return process;
+    isolation_.namespaces = errno;
   }
-  if (process < 0) {
-    isolation_.own_disk = isolation_.own_proc = isolation_.own_root = isolation_.namespaces;
-    process = fork_into(0);
-  }
-  return process;
+  return fork_into(0);
 }
 
 void Sandbox::enter_warden() {
   ::setsid();
-  if (isolation_.namespaces == 0) enter_namespaces();
+  ::prctl(PR_SET_DUMPABLE, 1);  // otherwise root would own what this writes in /proc/self
+  // If memory is short, the system ends these processes first.
+  write_file("/proc/self/oom_score_adj", "1000");
+  if (isolation_.namespaces == 0) {
+    isolation_.namespaces = settle_in(user_map_.c_str(), group_map_.c_str());
+    if (isolation_.namespaces == 0) isolation_.namespaces = root_.enter();
+  }
   ::prctl(PR_SET_DUMPABLE, 0);  // no process may trace it or read its memory
-}
-
-void Sandbox::enter_namespaces() {
-  isolation_.namespaces = settle_in(user_map_.c_str(), group_map_.c_str());
-  if (root_) {
-    isolation_.own_root = root_->enter(isolation_.own_proc == 0);
-    has_own_temporary_ = isolation_.own_root == 0;
-    if (has_own_temporary_) return;
-  }
-  if (isolation_.own_proc == 0) isolation_.own_proc = mount_proc();
-  if (isolation_.own_disk == 0 && policy_.box != Box::kCompiler) {
-    isolation_.own_disk = mount_new("tmpfs", folder_.c_str(), "size=256m,nr_inodes=1024,mode=0700");
-  }
 }
 
 void Sandbox::set_limits() {
@@ -180,7 +132,7 @@ void Sandbox::set_limits() {
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   const rlim_t open_files = std::min<rlim_t>(policy_.open_files, files.rlim_max - 1);
-  if (policy_.box == Box::kCpu) {
+  if (policy_.kind == SandboxKind::kCpu) {
     files.rlim_cur = files.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &files);
     const int file = ::open(program_.c_str(), O_PATH | O_CLOEXEC);
@@ -197,13 +149,11 @@ void Sandbox::set_limits() {
 #if !CONVLAB_ADDRESS_SANITIZER
   // Too large allocations end in std::bad_alloc. Not with a device: drivers, the emulation and
   // AddressSanitizer reserve terabytes that they never use.
-  if (data_bytes == 0 && policy_.box == Box::kCpu) data_bytes = memory_bytes_;
+  if (data_bytes == 0 && policy_.kind == SandboxKind::kCpu) data_bytes = memory_bytes_;
 #endif
   if (data_bytes > 0) limit(RLIMIT_DATA, data_bytes);
   // Without a namespace this limit would count all processes of the user.
   if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
-  // If memory is short, the system ends this process first.
-  write_file("/proc/self/oom_score_adj", "1000");
 }
 
 pid_t Sandbox::start_program() {
@@ -214,15 +164,14 @@ void Sandbox::enter_program() {
   set_limits();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (isolation_.capabilities == 0) isolation_.capabilities = drop_capabilities();
-  if (isolation_.files == 0) isolation_.files = files_.apply(has_own_temporary_);
   if (isolation_.system_calls == 0) {
     isolation_.system_calls = filter_.install(program_descriptor_);
   }
 }
 
 int Sandbox::execute(const char* program, char* const* arguments, char* const* environment) const {
-  if (policy_.box == Box::kCpu && program_descriptor_ < 0) return ENOENT;
-  if (policy_.box == Box::kCpu) {
+  if (policy_.kind == SandboxKind::kCpu && program_descriptor_ < 0) return ENOENT;
+  if (policy_.kind == SandboxKind::kCpu) {
     ::syscall(SYS_execveat, program_descriptor_, "", arguments, environment, AT_EMPTY_PATH);
   } else {
     ::execve(program, arguments, environment);

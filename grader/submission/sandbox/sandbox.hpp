@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
-#include "grader/submission/sandbox/file_rules.hpp"
 #include "grader/submission/sandbox/isolation.hpp"
 #include "grader/submission/sandbox/own_root.hpp"
 #include "grader/submission/sandbox/sandbox_policy.hpp"
@@ -28,7 +26,7 @@ class Sandbox {
   Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder,
           std::int64_t memory_bytes);
 
-  /// Like fork(), into as many namespaces as the kernel allows. Fails only if fork does.
+  /// Like fork(), into namespaces if the kernel allows it. Fails only if fork does.
   /// @return as fork
   pid_t start_warden();
 
@@ -50,17 +48,14 @@ class Sandbox {
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
-  void enter_namespaces();
   void set_limits();
 
   SandboxPolicy policy_;
   std::string program_;
   std::string folder_;
-  FileRules files_;
-  std::optional<OwnRoot> root_;
+  OwnRoot root_;
   SeccompFilter filter_;
   Isolation isolation_;
-  bool has_own_temporary_ = false;
   int program_descriptor_ = -1;
   [[maybe_unused]] std::uint64_t memory_bytes_;  // with AddressSanitizer there is no such limit
   std::string user_map_;

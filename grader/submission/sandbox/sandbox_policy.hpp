@@ -7,7 +7,7 @@
 namespace convlab::grader {
 
 /// The kind of a program; each kind gets only what it needs.
-enum class Box {
+enum class SandboxKind {
   kCpu,       ///< a convolution on the CPU: threads, no other process or program
   kEmulated,  ///< kernels without a GPU: starts addr2line, which names the line of a stray access
   kGpu,       ///< kernels on a GPU: its driver opens devices, local sockets and shared memory
@@ -16,7 +16,7 @@ enum class Box {
 
 /// What a program may do in addition to the basic rights of all programs.
 struct SandboxPolicy {
-  Box box = Box::kCpu;
+  SandboxKind kind = SandboxKind::kCpu;
   std::vector<std::filesystem::path> readable{};  ///< may be read and executed
   std::filesystem::path secret{};                 ///< the course: nothing in it may be read
   std::uint64_t cpu_seconds = std::uint64_t{4} * 3600;

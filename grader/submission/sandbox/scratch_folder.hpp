@@ -2,17 +2,12 @@
 
 #include <filesystem>
 
-#include "common/base/descriptor.hpp"
-
 namespace convlab::grader {
 
-/// A fresh temporary folder, removed at the end. Its process holds a lock on it, which tells a
-/// folder in use from the leftovers of a killed grader. This also works for graders in other
-/// containers, where process numbers would not help. The first such folder of a process removes
-/// leftovers.
+/// An empty folder in the system's folder for temporary files, removed at the end.
 class ScratchFolder {
  public:
-  /// @throws EnvironmentError if none can be made
+  /// @throws EnvironmentError if it cannot be made
   ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
@@ -22,10 +17,6 @@ class ScratchFolder {
 
  private:
   std::filesystem::path path_;
-  Descriptor lock_;
 };
-
-/// Removes the unlocked folders in `parent` with this prefix.
-void remove_leftovers(const std::filesystem::path& parent, const char* beginning);
 
 }  // namespace convlab::grader

@@ -50,7 +50,7 @@ sock_filter result(unsigned action) {
 
 }  // namespace
 
-SeccompFilter::SeccompFilter(Box box) {
+SeccompFilter::SeccompFilter(SandboxKind kind) {
   program_ = {load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
               result(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
 #if defined(__x86_64__)
@@ -66,18 +66,19 @@ SeccompFilter::SeccompFilter(Box box) {
   }
   rule(kMemfdSecret, fail(ENOSYS));
   rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
-  restrict_processes(box);
-  restrict_signals(box);
-  restrict_sockets(box);
-  if (box != Box::kCompiler) restrict_channel();
-  if (box == Box::kCpu || box == Box::kEmulated) restrict_code();
-  restrict_memory(box);
-  restrict_terminals(box);
+  restrict_processes(kind);
+  restrict_signals(kind);
+  restrict_sockets(kind);
+  if (kind != SandboxKind::kCompiler) restrict_channel();
+  if (kind == SandboxKind::kCpu || kind == SandboxKind::kEmulated) restrict_code();
+  if (kind == SandboxKind::kEmulated) restrict_offsets();
+  restrict_memory(kind);
+  restrict_requests(kind);
   using enum Condition::Test;
   rule(SYS_prlimit64, kAllow, {{0, kEqual, 0}});
   rule(SYS_prlimit64, kAllow, {{0, kOwnPid}});
   rule(SYS_prlimit64, fail(EPERM));
-  if (box == Box::kCpu) {
+  if (kind == SandboxKind::kCpu) {
     for (const unsigned call : calls_of_a_convolution()) rule(call, kAllow);
     program_.push_back(result(fail(ENOSYS)));
   } else {
@@ -89,22 +90,27 @@ void SeccompFilter::rule(unsigned call, unsigned action,
                          std::initializer_list<Condition> conditions) {
   using enum Condition::Test;
   // Arguments have 64 bits; the lower half comes first on a little-endian machine.
-  const auto argument = [](unsigned index) {
-    return load(offsetof(seccomp_data, args) + index * sizeof(__u64));
+  const auto argument = [](const Condition& of) {
+    return load(offsetof(seccomp_data, args) + of.argument * sizeof(__u64) +
+                (of.test == kUpperHalf ? sizeof(__u32) : 0));
   };
   std::vector<sock_filter> body;
   std::vector<std::size_t> pids;
   std::vector<std::size_t> descriptors;
   std::vector<std::pair<std::size_t, bool>> exits;  // failing tests, and on which side they fail
   for (const Condition& condition : conditions) {
-    body.push_back(argument(condition.argument));
+    body.push_back(argument(condition));
     const bool masked = condition.test == kEqual && condition.mask != ~0U;
     if (masked) body.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, condition.mask));
     if (condition.test == kOwnPid) pids.push_back(body.size());
     if (condition.test == kProgram) descriptors.push_back(body.size());
     const bool is_bit_test = condition.test == kAnyBit || condition.test == kNoBit;
     exits.emplace_back(body.size(), condition.test == kNoBit);
-    body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, condition.value, 0, 0));
+    if (condition.test == kUpperHalf) {
+      body.push_back(jump(BPF_JSET, ~0U, 0, 0));
+    } else {
+      body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, condition.value, 0, 0));
+    }
   }
   body.push_back(result(action));
   // If a test fails, the filter continues after the body, where the call's number is loaded again.
@@ -122,20 +128,20 @@ void SeccompFilter::rule(unsigned call, unsigned action,
   program_.push_back(load(offsetof(seccomp_data, nr)));
 }
 
-void SeccompFilter::restrict_processes(Box box) {
+void SeccompFilter::restrict_processes(SandboxKind kind) {
   using enum Condition::Test;
   rule(SYS_clone, kTrap,
        {{0, kAnyBit,
          CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
              CLONE_NEWCGROUP | CLONE_PARENT}});
-  if (box == Box::kCompiler) return;
+  if (kind == SandboxKind::kCompiler) return;
   // posix_spawn shares its memory until exec; a copy of the program does not.
-  const unsigned allowed = CLONE_THREAD | (box == Box::kCpu ? 0U : CLONE_VFORK);
+  const unsigned allowed = CLONE_THREAD | (kind == SandboxKind::kCpu ? 0U : CLONE_VFORK);
   rule(SYS_clone, kTrap, {{0, kNoBit, allowed}});
 #if defined(SYS_fork)
   rule(SYS_fork, kTrap);
 #endif
-  if (box != Box::kCpu) return;
+  if (kind != SandboxKind::kCpu) return;
 #if defined(SYS_vfork)
   rule(SYS_vfork, kTrap);
 #endif
@@ -148,9 +154,9 @@ void SeccompFilter::restrict_processes(Box box) {
 
 // Also without own process numbers. A compiler's programs have many process numbers, so none of
 // them may send signals; they do not need to.
-void SeccompFilter::restrict_signals(Box box) {
+void SeccompFilter::restrict_signals(SandboxKind kind) {
   using enum Condition::Test;
-  const unsigned refuse = box == Box::kCompiler ? fail(EPERM) : kTrap;
+  const unsigned refuse = kind == SandboxKind::kCompiler ? fail(EPERM) : kTrap;
   for (const unsigned call :
        {SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo}) {
     rule(call, kAllow, {{0, kOwnPid}});
@@ -165,7 +171,7 @@ void SeccompFilter::restrict_signals(Box box) {
        {static_cast<unsigned>(F_SETOWN), kSetSignal, kSetOwnerLarge, kSetLease, kNotify}) {
     rule(SYS_fcntl, fail(EPERM), {{1, kEqual, command}});
   }
-  if (box == Box::kCompiler) return;
+  if (kind == SandboxKind::kCompiler) return;
   for (const unsigned option : {PR_SET_PDEATHSIG, PR_SET_DUMPABLE}) {
     rule(SYS_prctl, fail(EPERM), {{0, kEqual, option}});
   }
@@ -174,13 +180,13 @@ void SeccompFilter::restrict_signals(Box box) {
 // NVIDIA's driver does not start without its own local socket (cuInit gives error 304). It also
 // looks for helpers behind such sockets, and goes on if there is none. A datagram reaches any
 // socket with a known name, without a connection.
-void SeccompFilter::restrict_sockets(Box box) {
+void SeccompFilter::restrict_sockets(SandboxKind kind) {
   using enum Condition::Test;
   rule(SYS_connect, fail(ENOENT));
   for (const unsigned family : {AF_INET, AF_INET6}) {
     rule(SYS_socket, kTrap, {{0, kEqual, family}});
   }
-  if (box == Box::kGpu) {
+  if (kind == SandboxKind::kGpu) {
     constexpr unsigned kType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
     for (const unsigned call : {SYS_socket, SYS_socketpair}) {
       for (const unsigned type : {SOCK_STREAM, SOCK_SEQPACKET}) {
@@ -242,13 +248,27 @@ void SeccompFilter::restrict_code() {
 #endif
 }
 
+// The file /proc/self/mem gives all memory, whatever protects it. An address is a place in it
+// beyond 4 GiB, where no file of a sandbox ends, and which many small steps would reach, too.
+void SeccompFilter::restrict_offsets() {
+  using enum Condition::Test;
+  for (const unsigned whence : {SEEK_SET, SEEK_CUR}) {
+    rule(SYS_lseek, fail(EINVAL), {{2, kEqual, whence}, {1, kUpperHalf}});
+  }
+  rule(SYS_lseek, kAllow, {{2, kEqual, SEEK_CUR}, {1, kEqual, 0}});
+  rule(SYS_lseek, fail(EINVAL), {{2, kEqual, SEEK_CUR}});
+  for (const unsigned call : {SYS_pread64, SYS_preadv, SYS_preadv2}) {
+    rule(call, fail(EINVAL), {{3, kUpperHalf}});
+  }
+}
+
 // Memory that no limit of a process counts. Populating cannot be interrupted, so a stopped process
 // would go on.
-void SeccompFilter::restrict_memory(Box box) {
+void SeccompFilter::restrict_memory(SandboxKind kind) {
   using enum Condition::Test;
-  if (box == Box::kGpu) return;
+  if (kind == SandboxKind::kGpu) return;
   for (const unsigned call : {SYS_memfd_create, SYS_shmget}) rule(call, fail(EPERM));
-  if (box == Box::kCompiler) return;
+  if (kind == SandboxKind::kCompiler) return;
   constexpr unsigned kShared = MAP_SHARED | MAP_ANONYMOUS;
   rule(SYS_mmap, fail(EPERM), {{3, kEqual, kShared, kShared}});
   constexpr unsigned kPopulateRead = 22;
@@ -258,21 +278,16 @@ void SeccompFilter::restrict_memory(Box box) {
   }
 }
 
-void SeccompFilter::restrict_terminals(Box box) {
+// There is no terminal in the sandbox; so some questions, and who gets the signals of a descriptor.
+void SeccompFilter::restrict_requests(SandboxKind kind) {
   using enum Condition::Test;
-  rule(SYS_ioctl, kTrap, {{1, kEqual, TIOCSTI}});
   constexpr unsigned kSetOwner = 0x8901;         // FIOSETOWN
   constexpr unsigned kSetProcessGroup = 0x8902;  // SIOCSPGRP
-  constexpr unsigned kLinuxConsole = 0x541c;     // TIOCLINUX
-  for (const unsigned request :
-       {static_cast<unsigned>(TIOCSCTTY), static_cast<unsigned>(TIOCSPGRP),
-        static_cast<unsigned>(TIOCSETD), kLinuxConsole, kSetOwner, kSetProcessGroup}) {
+  for (const unsigned request : {kSetOwner, kSetProcessGroup}) {
     rule(SYS_ioctl, fail(EPERM), {{1, kEqual, request}});
   }
-  if (box != Box::kCpu) return;
-  constexpr unsigned kIsTerminal = 0x5401;  // TCGETS
-  for (const unsigned request : {kIsTerminal, static_cast<unsigned>(TIOCGWINSZ),
-                                 static_cast<unsigned>(FIONREAD), static_cast<unsigned>(FIONBIO)}) {
+  if (kind != SandboxKind::kCpu) return;
+  for (const unsigned request : {FIONREAD, FIONBIO}) {
     rule(SYS_ioctl, kAllow, {{1, kEqual, request}});
   }
   rule(SYS_ioctl, fail(ENOTTY));

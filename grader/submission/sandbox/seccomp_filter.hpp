@@ -18,19 +18,18 @@ namespace convlab::grader {
 /// program makes ends in SIGSYS, others only fail.
 class SeccompFilter {
  public:
-  explicit SeccompFilter(Box box);
+  explicit SeccompFilter(SandboxKind kind);
 
   /// Installs the filter in the calling process, permanently and also after exec. Allocates
   /// nothing, so it may run between fork and exec.
-  /// @param program_descriptor  the only one that Box::kCpu may execute, with execveat
+  /// @param program_descriptor  the only one that SandboxKind::kCpu may execute, with execveat
   /// @return 0 or an errno
   [[nodiscard]] int install(int program_descriptor);
 
  private:
-  /// A condition on an argument of a call; it uses only the lower half, which holds all that
-  /// matters.
+  /// A condition on the lower half of a call's argument, or on whether the upper one holds a bit.
   struct Condition {
-    enum class Test { kEqual, kAnyBit, kNoBit, kOwnPid, kProgram };
+    enum class Test { kEqual, kAnyBit, kNoBit, kOwnPid, kProgram, kUpperHalf };
     unsigned argument;
     Test test;
     unsigned value = 0;
@@ -39,13 +38,14 @@ class SeccompFilter {
 
   /// The first rule whose call and conditions match says what happens.
   void rule(unsigned call, unsigned action, std::initializer_list<Condition> conditions = {});
-  void restrict_processes(Box box);
-  void restrict_signals(Box box);
-  void restrict_sockets(Box box);
+  void restrict_processes(SandboxKind kind);
+  void restrict_signals(SandboxKind kind);
+  void restrict_sockets(SandboxKind kind);
   void restrict_channel();
   void restrict_code();
-  void restrict_memory(Box box);
-  void restrict_terminals(Box box);
+  void restrict_offsets();
+  void restrict_memory(SandboxKind kind);
+  void restrict_requests(SandboxKind kind);
 
   std::vector<sock_filter> program_;
   std::vector<std::size_t> own_pid_;             ///< instructions that compare with it

@@ -5,7 +5,7 @@
 //
 // Each input goes three ways: through the decoders; to a process that serves, which must answer or
 // exit with an exit code, and never end by a signal; and, each fiftieth time, a hostile program
-// in its box answers the grader, which must call it a failure or a call, and never throw.
+// in its sandbox answers the grader, which must call it a failure or a call, and never throw.
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>

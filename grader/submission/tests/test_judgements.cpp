@@ -25,7 +25,7 @@ void write_program(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("symbols: what the box allows may be used") {
+TEST_CASE("symbols: what the sandbox allows may be used") {
   for (const char* name :
        {"cexpf", "syscall", "mmap", "madvise", "pthread_create", "__cpu_model",
         "_ZNSt3pmr20get_default_resourceEv", "_ZSt15__once_callable", "futimens", "dl_sum",
@@ -35,7 +35,7 @@ TEST_CASE("symbols: what the box allows may be used") {
   }
 }
 
-TEST_CASE("symbols: what the box refuses, and what reaches around these rules, is refused") {
+TEST_CASE("symbols: what the sandbox refuses, and what reaches around these rules, is refused") {
   for (const char* name : {"fork", "posix_spawn", "system", "kill", "socket", "memfd_create",
                            "dlsym", "environ", "setenv", "_DYNAMIC", "_dl_sym", "io_uring_setup"}) {
     CAPTURE(name);

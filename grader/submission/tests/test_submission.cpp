@@ -7,7 +7,10 @@
 #include <thread>
 
 #include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
+#include "grader/submission/build_submission.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -172,6 +175,17 @@ TEST_CASE("submission: writing behind the output is seen") {
   }
 }
 
+TEST_CASE("submission: many files have one time for all of them") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto file = folder.path() / "never-compiled.cpp";
+  write_atomically(file, "int of_" + std::to_string(::getpid()) + ";\n");
+  const auto build = std::filesystem::path(SUBMISSIONS).parent_path().parent_path();
+  const auto built =
+      grader::build_submission(grader::only(file), {.build = build}, std::chrono::seconds(-1));
+  REQUIRE(built.problem);
+  CHECK(built.problem->kind == grader::BuildProblem::Kind::kTakesTooLong);
+}
+
 TEST_CASE("submission: nothing is left behind when it ends") {
   std::string folder = (std::filesystem::temp_directory_path() / "submission-test-XXXXXX").string();
   REQUIRE(::mkdtemp(folder.data()) != nullptr);
@@ -186,11 +200,11 @@ TEST_CASE("submission: nothing is left behind when it ends") {
   std::filesystem::remove(folder);
 }
 
-TEST_CASE("submission: a program that runs outside of a check is in the box of its device") {
+TEST_CASE("submission: a program that runs outside of a check is in the sandbox of its device") {
   using grader::Ending;
   constexpr std::chrono::seconds kLimit(20);
   const auto read = [&](const std::filesystem::path& file) {
-    return grader::run_boxed("/usr/bin/cat", {file.string()}, kLimit);
+    return grader::run_sandboxed("/usr/bin/cat", {file.string()}, kLimit);
   };
   const std::filesystem::path course = network_folder().parent_path().parent_path();
   const auto [ending, output] = read(network_folder() / "presets" / "fa23.json");
@@ -201,6 +215,7 @@ TEST_CASE("submission: a program that runs outside of a check is in the box of i
        {std::filesystem::path("/etc/passwd"), course / "docs" / "class.md"}) {
     CHECK(read(secret).first.code != 0);
   }
-  const auto sleeping = grader::run_boxed("/usr/bin/sleep", {"60"}, std::chrono::milliseconds(100));
+  const auto sleeping =
+      grader::run_sandboxed("/usr/bin/sleep", {"60"}, std::chrono::milliseconds(100));
   CHECK(sleeping.first.kind == Ending::Kind::kTimeout);
 }

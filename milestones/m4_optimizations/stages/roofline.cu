@@ -1,7 +1,7 @@
 // At the roofline: tensor cores that are as fast as a copy of the data.
 //
 // Idea     A convolution must read its input once and write its output once. The time to copy as
-//          many bytes is the floor (docs/performance.md). Tensor cores compute the products in a
+//          many bytes is the bound (docs/performance.md). Tensor cores compute the products in a
 //          fraction of that time, if nothing is unrolled and every element is loaded, converted and
 //          stored once.
 // Picture  one column of the right factor stands for two output columns, which share 8 inputs:

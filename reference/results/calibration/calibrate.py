@@ -3,7 +3,8 @@
 
     reference/results/calibration/calibrate.py GPU FOLDER [BUILD_FOLDER]
 
-FOLDER is the output of on_gpu.sh on that GPU. Writes GPU.json beside this file (for each kernel of
+FOLDER is the output of on_gpu.sh on that GPU; `-` counts anew and keeps what GPU.json says was
+measured. Writes GPU.json beside this file (for each kernel of
 the reference stages in both convolutions of fa23, one image, and each small kernel, what was
 counted and what was measured) and the tables of docs/profile.md. Needs no GPU, and five minutes on
 two cores.
@@ -17,6 +18,7 @@ import sys
 here = pathlib.Path(__file__).resolve().parent
 root = here.parents[2]
 gpu, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+earlier = json.loads((here / f"{gpu}.json").read_text()) if sys.argv[2] == "-" else None
 grader = root / (sys.argv[3] if len(sys.argv) > 3 else "build") / "bin/grader"
 
 # They call a library, run other kernels on Hopper than emulated, or were not measured yet.
@@ -72,6 +74,16 @@ def measured(stage):
     return launches
 
 
+def count_again(which, old, requests):
+    entry = dict(which)
+    for counter, kind, part, _ in COUNTERS:
+        counted = requests.get(kind, {}).get(part, 0)
+        at_gpu = old.get(counter, [0, 0])[1]
+        if counted or at_gpu:
+            entry[counter] = [counted, at_gpu]
+    return entry
+
+
 def compare(stage, profiles):
     """One entry for each kernel and layer."""
     launches = measured(stage)
@@ -79,6 +91,12 @@ def compare(stage, profiles):
     for layer, profile_of_layer in enumerate(profiles, 1):
         for kernel in profile_of_layer["kernels"]:
             name = kernel["kernel"]
+            if earlier is not None:
+                which = {"stage": stage, "layer": layer, "kernel": name}
+                old = next((each for each in earlier if which.items() <= each.items()), None)
+                if old is not None:
+                    entries.append(count_again(which, old, kernel["requests"] or {}))
+                continue
             size = tuple(kernel["grid"]), tuple(kernel["block"])
             # A kernel launched through a pointer has the pointer's name here, its own on a GPU.
             rows = [values for found, at, values in launches

@@ -44,7 +44,7 @@ TEST_CASE("result table: the ladder's order, sums, medians and speed-ups") {
   result.references.push_back(
       {.label = "oneDNN", .kind = "library", .network = "fa23", .batch = 10000, .op_ms = {50, 70}});
   result.references.push_back(
-      {.label = "floor", .kind = "floor", .network = "fa23", .batch = 10000, .op_ms = {1, 1}});
+      {.label = "bound", .kind = "bound", .network = "fa23", .batch = 10000, .op_ms = {1, 1}});
 
   // slow: 250 + 375; fast: 100 + 100.
   CHECK(convlab::result_table(result) ==
@@ -153,9 +153,9 @@ TEST_CASE("tables: a marker without its end is refused, a page without markers i
 TEST_CASE("limits table: the part of the op time that the limit is, by GPU") {
   Result one = measured();
   one.machine.gpu = "One";
-  for (const char* label : {"memory floor", "fp32 floor"}) {
+  for (const char* label : {"memory bound", "fp32 bound"}) {
     one.references.push_back({.label = label,
-                              .kind = "floor",
+                              .kind = "bound",
                               .network = "fa23",
                               .batch = 10000,
                               .op_ms = {label[0] == 'm' ? 30.0 : 10.0, 70.0}});

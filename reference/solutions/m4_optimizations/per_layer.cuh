@@ -155,8 +155,8 @@ static __global__ void __launch_bounds__(kThreads, 4)
   place.store(output, first_map, sum);
 }
 
-inline void launch_first(float* output, const float* input, const float* weights, int batch,
-                         cudaStream_t stream) {
+static inline void launch_first(float* output, const float* input, const float* weights, int batch,
+                                cudaStream_t stream) {
   CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, weights, sizeof(constant_weights), 0,
                                              cudaMemcpyDeviceToDevice, stream));
   const std::int64_t positions = std::int64_t{batch} * First::kPositions;
@@ -165,8 +165,8 @@ inline void launch_first(float* output, const float* input, const float* weights
   CONVLAB_CUDA_CHECK_LAUNCH(grid, kThreads, 0);
 }
 
-inline void launch_second(float* output, const float* input, const float* weights, int batch,
-                          cudaStream_t stream) {
+static inline void launch_second(float* output, const float* input, const float* weights, int batch,
+                                 cudaStream_t stream) {
   const std::int64_t positions = std::int64_t{batch} * Second::kPositions;
   const dim3 grid(static_cast<unsigned>((positions + kThreads - 1) / kThreads * Second::kGroups));
   conv_second<<<grid, kThreads, 0, stream>>>(output, input, weights, positions);
@@ -174,8 +174,8 @@ inline void launch_second(float* output, const float* input, const float* weight
 }
 
 /// Launches the kernel that suits the shape, on `stream`. All pointers are to device memory.
-inline void convolve(float* output, const float* input, const float* weights,
-                     const ConvShape& shape, cudaStream_t stream = nullptr) {
+static inline void convolve(float* output, const float* input, const float* weights,
+                            const ConvShape& shape, cudaStream_t stream = nullptr) {
   if (First::serves(shape)) {
     launch_first(output, input, weights, shape.batch, stream);
   } else if (Second::serves(shape)) {

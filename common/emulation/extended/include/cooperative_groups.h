@@ -7,7 +7,7 @@
 
 #include "common/emulation/extended/lane_group.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
-#include "common/emulation/include/convlab_emulation/observer.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -118,6 +118,33 @@ namespace detail {
 /// Lanes of one warp, whose values can be compared.
 class warp_group : public thread_group {
  public:
+  int any(int predicate, CONVLAB_CALL_SITE) const {
+    return lanes().ballot("cooperative_groups: any", predicate != 0, site) != 0;
+  }
+  int all(int predicate, CONVLAB_CALL_SITE) const {
+    return lanes().ballot("cooperative_groups: all", predicate == 0, site) == 0;
+  }
+  unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
+    return lanes().ballot("cooperative_groups: ballot", predicate != 0, site);
+  }
+  // Of a rank that the group has not: the caller's own value.
+  template <class T>
+  T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
+    return lanes().value_of("cooperative_groups: shfl", value, rank % size(), site);
+  }
+  template <class T>
+  T shfl_up(T value, unsigned delta, CONVLAB_CALL_SITE) const {
+    return lanes().value_of("cooperative_groups: shfl_up", value, lanes().rank() - delta, site);
+  }
+  template <class T>
+  T shfl_down(T value, unsigned delta, CONVLAB_CALL_SITE) const {
+    return lanes().value_of("cooperative_groups: shfl_down", value, lanes().rank() + delta, site);
+  }
+  template <class T>
+  T shfl_xor(T value, unsigned lane_mask, CONVLAB_CALL_SITE) const {
+    return lanes().value_of("cooperative_groups: shfl_xor", value, lanes().rank() ^ lane_mask,
+                            site);
+  }
   template <class T>
   unsigned match_any(T value, CONVLAB_CALL_SITE) const {
     return lanes().match_any(value, site);
@@ -139,29 +166,6 @@ class coalesced_group : public detail::warp_group {
  public:
   explicit coalesced_group(detail::LaneGroup lanes) : warp_group(lanes) {}
 
-  template <class T>
-  T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("coalesced_group::shfl", value, static_cast<int>(rank), site);
-  }
-  template <class T>
-  T shfl_up(T value, int delta, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("coalesced_group::shfl_up", value,
-                            static_cast<int>(thread_rank()) - delta, site);
-  }
-  template <class T>
-  T shfl_down(T value, int delta, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("coalesced_group::shfl_down", value,
-                            static_cast<int>(thread_rank()) + delta, site);
-  }
-  int any(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("coalesced_group::any", predicate != 0, site) != 0;
-  }
-  int all(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("coalesced_group::all", predicate == 0, site) == 0;
-  }
-  unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("coalesced_group::ballot", predicate != 0, site);
-  }
   [[nodiscard]] unsigned meta_group_size() const { return 1; }
   [[nodiscard]] unsigned meta_group_rank() const { return 0; }
 };
@@ -177,8 +181,6 @@ LaneGroup lanes_of_tile() {
 /// kSize neighbouring lanes of a warp.
 template <unsigned kSize>
 class narrow_tile : public warp_group {
-  static constexpr int kWidth = static_cast<int>(kSize);
-
  public:
   narrow_tile(LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
       : warp_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
@@ -195,43 +197,8 @@ class narrow_tile : public warp_group {
   [[nodiscard]] unsigned meta_group_size() const { return meta_size_; }
 
   void sync(CONVLAB_CALL_SITE) const { lanes().barrier("thread_block_tile::sync", site); }
-  template <class T>
-  T shfl(T value, int rank, CONVLAB_CALL_SITE) const {
-    return shuffle("thread_block_tile::shfl", Mode::kIndex, value, rank, site);
-  }
-  template <class T>
-  T shfl_up(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return shuffle("thread_block_tile::shfl_up", Mode::kUp, value, static_cast<int>(delta), site);
-  }
-  template <class T>
-  T shfl_down(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return shuffle("thread_block_tile::shfl_down", Mode::kDown, value, static_cast<int>(delta),
-                   site);
-  }
-  template <class T>
-  T shfl_xor(T value, unsigned lane_mask, CONVLAB_CALL_SITE) const {
-    return shuffle("thread_block_tile::shfl_xor", Mode::kXor, value, static_cast<int>(lane_mask),
-                   site);
-  }
-  int any(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("thread_block_tile::any", predicate != 0, site) != 0;
-  }
-  int all(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("thread_block_tile::all", predicate == 0, site) == 0;
-  }
-  unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("thread_block_tile::ballot", predicate != 0, site);
-  }
 
  private:
-  using Mode = convlab::emulation::ShuffleMode;
-
-  template <class T>
-  T shuffle(const char* name, Mode mode, const T& value, int argument,
-            detail::CallSite site) const {
-    return convlab::emulation::shuffle(name, mode, lanes().mask(), value, argument, kWidth, site);
-  }
-
   unsigned meta_rank_;
   unsigned meta_size_;
 };
@@ -254,10 +221,9 @@ class wide_tile {
   void sync(CONVLAB_CALL_SITE) const {
     if (memory_ == nullptr)
       convlab::emulation::fail_kernel(
-          convlab::emulation::KernelFault::kLaunchFailure,
+          convlab::emulation::KernelFault::kLaunchFailure, site,
           "a tile of more than 32 threads wants memory: __shared__ block_tile_memory<> memory; "
-          "this_thread_block(memory)",
-          site);
+          "this_thread_block(memory)");
     auto& meeting = memory_->meetings[TileMemory::kLargestBlock / kSize + block_rank() / kSize];
     const unsigned phase = meeting.phase;
     const void* const object = reinterpret_cast<const char*>(&meeting) + phase % 2;

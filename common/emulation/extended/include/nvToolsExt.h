@@ -26,25 +26,21 @@ struct nvtxEventAttributes_t {
   } message;
 };
 
-inline int nvtxRangePushA(const char* /*name*/) {
-  return 0;
-}
-inline int nvtxRangePushEx(const nvtxEventAttributes_t* /*attributes*/) {
-  return 0;
-}
-inline int nvtxRangePop() {
-  return 0;
-}
-inline nvtxRangeId_t nvtxRangeStartA(const char* /*name*/) {
-  return 0;
-}
-inline nvtxRangeId_t nvtxRangeStartEx(const nvtxEventAttributes_t* /*attributes*/) {
-  return 0;
-}
-inline void nvtxRangeEnd(nvtxRangeId_t /*range*/) {}
-inline void nvtxMarkA(const char* /*name*/) {}
-inline void nvtxMarkEx(const nvtxEventAttributes_t* /*attributes*/) {}
-inline void nvtxNameOsThreadA(std::uint32_t /*thread*/, const char* /*name*/) {}
+#define CONVLAB_NVTX(Result, name) \
+  template <class... Arguments>    \
+  Result name(Arguments...) {      \
+    return Result();               \
+  }
+CONVLAB_NVTX(int, nvtxRangePushA)
+CONVLAB_NVTX(int, nvtxRangePushEx)
+CONVLAB_NVTX(int, nvtxRangePop)
+CONVLAB_NVTX(nvtxRangeId_t, nvtxRangeStartA)
+CONVLAB_NVTX(nvtxRangeId_t, nvtxRangeStartEx)
+CONVLAB_NVTX(void, nvtxRangeEnd)
+CONVLAB_NVTX(void, nvtxMarkA)
+CONVLAB_NVTX(void, nvtxMarkEx)
+CONVLAB_NVTX(void, nvtxNameOsThreadA)
+#undef CONVLAB_NVTX
 #define nvtxRangePush nvtxRangePushA
 #define nvtxRangeStart nvtxRangeStartA
 #define nvtxMark nvtxMarkA

@@ -2,18 +2,88 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include "common/emulation/extended/runtime/graph.hpp"
+#include "common/emulation/extended/graph_api.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/launch_plan.hpp"
+#include "common/emulation/runtime/random.hpp"
+#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/stream.hpp"
 
 using namespace convlab::emulation;
 
+// The handles of the API point to these.
+struct CUgraphNode_st {
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  Action action;
+  std::vector<std::size_t> before;         ///< numbers of the nodes that it waits for
+  const CUgraphNode_st* origin = nullptr;  ///< of a copy, only for comparison: it may be gone
+};
+
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in the order of their creation
+};
+
+struct CUgraphExec_st : CUgraph_st {};
+
 namespace {
+
+// ---- graphs -------------------------------------------------------------------------------------
+
+/// The work of all nodes, each after those it waits for. CONVLAB_EMU_ORDER chooses among the orders
+/// that are left, so that a forgotten dependency shows.
+std::vector<Action> in_order(const CUgraph_st& graph) {
+  Random random(settings().seed, graph.nodes.size());
+  std::vector<bool> is_done(graph.nodes.size());
+  std::vector<Action> order;
+  while (order.size() < graph.nodes.size()) {
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      if (!is_done[i] && std::ranges::all_of(graph.nodes[i]->before,
+                                             [&](std::size_t other) { return is_done[other]; }))
+        ready.push_back(i);
+    std::size_t next = ready.front();
+    if (settings().order == Order::kReverse) next = ready.back();
+    if (settings().order == Order::kShuffle) next = ready[random.below(ready.size())];
+    is_done[next] = true;
+    order.push_back(graph.nodes[next]->action);
+  }
+  return order;
+}
+
+template <typename Copied>
+std::unique_ptr<Copied> copy_of(const CUgraph_st& graph) {
+  auto copied = std::make_unique<Copied>();
+  for (const auto& node : graph.nodes) {
+    copied->nodes.push_back(std::make_unique<CUgraphNode_st>(*node));
+    copied->nodes.back()->origin = node.get();
+  }
+  return copied;
+}
+
+/// Gathers the work of captured streams in a graph.
+class GraphCapture : public Capture {
+ public:
+  /// Each node waits for the one before: captured work keeps the order in which it was submitted.
+  void add(cudaGraphNodeType type, Action action) override {
+    auto node = std::make_unique<CUgraphNode_st>();
+    node->type = type;
+    node->action = std::move(action);
+    if (!graph_->nodes.empty()) node->before.push_back(graph_->nodes.size() - 1);
+    graph_->nodes.push_back(std::move(node));
+  }
+  [[nodiscard]] std::unique_ptr<CUgraph_st> take_graph() {
+    return std::exchange(graph_, std::make_unique<CUgraph_st>());
+  }
+
+ private:
+  std::unique_ptr<CUgraph_st> graph_ = std::make_unique<CUgraph_st>();
+};
 
 // ---- what nodes do ------------------------------------------------------------------------------
 // Each sets the action, or records and returns an error.
@@ -34,8 +104,23 @@ cudaError_t plan(const Copy& copy, cudaMemcpyKind kind, Action& action) {
   const cudaError_t problem = check(copy, kind, "a copy of a graph");
   if (problem != cudaSuccess) return problem;
   note_copy(side_of(copy.from) == Side::kDevice, side_of(copy.to) == Side::kDevice,
-            static_cast<std::int64_t>(copy.width * copy.height * copy.depth));
+            static_cast<std::int64_t>(copy.width * copy.height));
   return cudaSuccess;
+}
+
+cudaError_t plan(const cudaMemcpy3DParms* p, Action& action) {
+  if (p == nullptr) return record_error(cudaErrorInvalidValue);
+  if (p->srcArray != nullptr || p->dstArray != nullptr || p->extent.depth > 1)
+    return refuse(cudaErrorNotSupported,
+                  "a copy of a cudaArray_t, or of a box with several layers, cannot be emulated: "
+                  "copy rows between memory from cudaMalloc and the host");
+  const auto at = [](const cudaPitchedPtr& of, const cudaPos& position) {
+    return static_cast<std::byte*>(of.ptr) + (position.z * of.ysize + position.y) * of.pitch +
+           position.x;
+  };
+  return plan(rows(at(p->dstPtr, p->dstPos), p->dstPtr.pitch, at(p->srcPtr, p->srcPos),
+                   p->srcPtr.pitch, p->extent.width, p->extent.depth * p->extent.height),
+              p->kind, action);
 }
 
 cudaError_t plan(const cudaMemsetParams* p, Action& action) {
@@ -61,60 +146,60 @@ cudaError_t plan(const cudaHostNodeParams* p, Action& action) {
 
 // ---- nodes --------------------------------------------------------------------------------------
 
-bool owns(const CUgraph_st& graph, const CUgraphNode_st* node) {
-  return std::ranges::any_of(graph.nodes, [&](const auto& other) { return other.get() == node; });
-}
-
 /// Adds a node with the action that `plan` sets; it waits for `count` others.
 template <typename Plan>
-cudaError_t add_node(const char* function, cudaGraphNode_t* node, cudaGraph_t graph,
-                     const cudaGraphNode_t* before, std::size_t count, cudaGraphNodeType type,
-                     Plan plan) {
+cudaError_t add_node(const char* function, CONVLAB_NEW_NODE, cudaGraphNodeType type, Plan plan) {
   if (const cudaError_t lost = begin_call(function)) return lost;
   if (node == nullptr || !is_live(graph) || (count != 0 && before == nullptr))
     return record_error(cudaErrorInvalidValue);
-  for (std::size_t i = 0; i < count; ++i)
-    if (!owns(*graph, before[i])) return record_error(cudaErrorInvalidValue);
-  Action action;
-  const cudaError_t problem = plan(action);
+  auto made = std::make_unique<CUgraphNode_st>();
+  made->type = type;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto other =
+        std::ranges::find(graph->nodes, before[i], &std::unique_ptr<CUgraphNode_st>::get);
+    if (other == graph->nodes.end()) return record_error(cudaErrorInvalidValue);
+    made->before.push_back(static_cast<std::size_t>(other - graph->nodes.begin()));
+  }
+  const cudaError_t problem = plan(made->action);
   if (problem != cudaSuccess) return problem;
-  *node = graph->add(type, std::move(action));
-  (*node)->before.assign(before, before + count);
+  *node = graph->nodes.emplace_back(std::move(made)).get();
   return cudaSuccess;
 }
 
-/// Gives a step of an executable graph another action of the same type.
+/// Gives a node of an executable graph another action of the same type.
 template <typename Plan>
-cudaError_t change_step(const char* function, cudaGraphExec_t executable, cudaGraphNode_t node,
+cudaError_t change_node(const char* function, cudaGraphExec_t executable, cudaGraphNode_t node,
                         cudaGraphNodeType type, Plan plan) {
   if (const cudaError_t lost = begin_call(function)) return lost;
   if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
-  const auto step = std::ranges::find_if(executable->steps,
-                                         [&](const auto& other) { return other.origin == node; });
-  if (step == executable->steps.end() || step->type != type)
-    return record_error(cudaErrorInvalidValue);
-  Action action;
-  const cudaError_t problem = plan(action);
-  if (problem == cudaSuccess) step->action = std::move(action);
-  return problem;
+  for (const auto& each : executable->nodes) {
+    if (each->origin != node || each->type != type) continue;
+    Action action;
+    const cudaError_t problem = plan(action);
+    if (problem == cudaSuccess) each->action = std::move(action);
+    return problem;
+  }
+  return record_error(cudaErrorInvalidValue);
 }
 
 /// Returns a list as CUDA does: on entry `count` is the room in `nodes`, afterwards the length.
-template <typename Wanted>
 cudaError_t list_nodes(const char* function, cudaGraph_t graph, cudaGraphNode_t* nodes,
-                       std::size_t* count, Wanted wanted) {
+                       std::size_t* count, bool only_roots) {
   note_call(function);
   if (!is_live(graph) || count == nullptr) return record_error(cudaErrorInvalidValue);
-  std::size_t found = 0;
-  for (const auto& node : graph->nodes) {
-    if (!wanted(*node)) continue;
-    if (nodes != nullptr && found < *count) nodes[found] = node.get();
-    ++found;
-  }
-  if (nodes != nullptr)
-    for (std::size_t i = found; i < *count; ++i) nodes[i] = nullptr;
-  if (nodes == nullptr || found < *count) *count = found;
+  std::vector<cudaGraphNode_t> found;
+  for (const auto& node : graph->nodes)
+    if (!only_roots || node->before.empty()) found.push_back(node.get());
+  for (std::size_t i = 0; nodes != nullptr && i < *count; ++i)
+    nodes[i] = i < found.size() ? found[i] : nullptr;
+  if (nodes == nullptr || found.size() < *count) *count = found.size();
   return cudaSuccess;
+}
+
+template <typename Object>
+cudaError_t removed(Object* handle) {
+  const bool was_live = handles<Object>().remove(handle) != nullptr;
+  return record_error(was_live ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 }  // namespace
@@ -126,56 +211,41 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* before, std::size_t count,
-                                   const cudaKernelNodeParams* parameters, CallSite site) {
+cudaError_t cudaGraphAddKernelNode(CONVLAB_NEW_NODE, const cudaKernelNodeParams* parameters,
+                                   CallSite site) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeKernel,
                   [&](Action& action) { return plan(parameters, site, action); });
 }
 
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* before, std::size_t count,
-                                   const cudaMemcpy3DParms* parameters) {
-  return add_node(
-      __func__, node, graph, before, count, cudaGraphNodeTypeMemcpy, [&](Action& action) {
-        if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
-        const cudaError_t problem = refuse_arrays(*parameters, "a copy of a graph");
-        return problem != cudaSuccess ? problem : plan(box(*parameters), parameters->kind, action);
-      });
+cudaError_t cudaGraphAddMemcpyNode(CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters) {
+  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemcpy,
+                  [&](Action& action) { return plan(parameters, action); });
 }
 
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph,
-                                     const cudaGraphNode_t* before, std::size_t count, void* to,
-                                     const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+cudaError_t cudaGraphAddMemcpyNode1D(CONVLAB_NEW_NODE, void* to, const void* from,
+                                     std::size_t bytes, cudaMemcpyKind kind) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemcpy,
                   [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
 }
 
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                   const cudaGraphNode_t* before, std::size_t count,
-                                   const cudaMemsetParams* parameters) {
+cudaError_t cudaGraphAddMemsetNode(CONVLAB_NEW_NODE, const cudaMemsetParams* parameters) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemset,
                   [&](Action& action) { return plan(parameters, action); });
 }
 
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                 const cudaGraphNode_t* before, std::size_t count,
-                                 const cudaHostNodeParams* parameters) {
+cudaError_t cudaGraphAddHostNode(CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeHost,
                   [&](Action& action) { return plan(parameters, action); });
 }
 
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                  const cudaGraphNode_t* before, std::size_t count) {
+cudaError_t cudaGraphAddEmptyNode(CONVLAB_NEW_NODE) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeEmpty, [](Action& action) {
     action = [] {};
     return cudaSuccess;
   });
 }
 
-cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                     const cudaGraphNode_t* before, std::size_t count,
-                                     cudaMemAllocNodeParams* parameters) {
+cudaError_t cudaGraphAddMemAllocNode(CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemAlloc,
                   [&](Action& action) {
                     if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
@@ -184,9 +254,7 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t* node, cudaGraph_t graph,
                   });
 }
 
-cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                    const cudaGraphNode_t* before, std::size_t count,
-                                    void* pointer) {
+cudaError_t cudaGraphAddMemFreeNode(CONVLAB_NEW_NODE, void* pointer) {
   return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemFree,
                   [&](Action& action) {
                     if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
@@ -195,61 +263,11 @@ cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t* node, cudaGraph_t graph,
                   });
 }
 
-// The memory of a graph is allocated with its node, like any other.
-cudaError_t cudaDeviceGetGraphMemAttribute(int /*device*/, cudaGraphMemAttributeType /*attribute*/,
-                                           void* /*value*/) {
-  return refuse(cudaErrorNotSupported,
-                "cudaDeviceGetGraphMemAttribute: graphs have no memory of their own here; "
-                "cudaMemGetInfo counts theirs, too");
-}
-cudaError_t cudaDeviceSetGraphMemAttribute(int /*device*/, cudaGraphMemAttributeType /*attribute*/,
-                                           void* /*value*/) {
-  return accept(__func__);
-}
-cudaError_t cudaDeviceGraphMemTrim(int /*device*/) {
-  return accept(__func__);
-}
-
-cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
-                                       const cudaGraphNode_t* before, std::size_t count,
-                                       cudaGraph_t child) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeGraph,
-                  [&](Action& action) {
-                    const std::shared_ptr<CUgraphExec_st> inner =
-                        is_live(child) ? instantiate(*child) : nullptr;
-                    if (inner == nullptr) return record_error(cudaErrorInvalidValue);
-                    action = [inner] {
-                      for (const Action& step : in_order(*inner)) step();
-                    };
-                    return cudaSuccess;
-                  });
-}
-
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                     const cudaGraphNode_t* to, std::size_t count) {
-  note_call(__func__);
-  if (count == 0) return cudaSuccess;
-  if (!is_live(graph) || from == nullptr || to == nullptr)
-    return record_error(cudaErrorInvalidValue);
-  for (std::size_t i = 0; i < count; ++i)
-    if (!owns(*graph, from[i]) || !owns(*graph, to[i])) return record_error(cudaErrorInvalidValue);
-  for (std::size_t i = 0; i < count; ++i) to[i]->before.push_back(from[i]);
-  return cudaSuccess;
-}
-
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
-                                     const cudaGraphNode_t* to, const cudaGraphEdgeData* /*data*/,
-                                     std::size_t count) {
-  return cudaGraphAddDependencies(graph, from, to, count);
-}
-
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  return list_nodes(__func__, graph, nodes, count, [](const CUgraphNode_st&) { return true; });
+  return list_nodes(__func__, graph, nodes, count, false);
 }
-
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  return list_nodes(__func__, graph, nodes, count,
-                    [](const CUgraphNode_st& node) { return node.before.empty(); });
+  return list_nodes(__func__, graph, nodes, count, true);
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
@@ -262,14 +280,13 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) 
 cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
   note_call(__func__);
   if (copy == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  *copy = handles<CUgraph_st>().add(clone(*graph));
+  *copy = handles<CUgraph_st>().add(copy_of<CUgraph_st>(*graph));
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   note_call(__func__);
-  const bool removed = handles<CUgraph_st>().remove(graph) != nullptr;
-  return record_error(removed ? cudaSuccess : cudaErrorInvalidValue);
+  return removed(graph);
 }
 
 // ---- running ------------------------------------------------------------------------------------
@@ -278,11 +295,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   note_call(__func__);
   if (executable == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  *executable = nullptr;
-  auto made = instantiate(*graph);
-  if (made == nullptr)
-    return refuse(cudaErrorInvalidValue, "the nodes of a graph wait for each other in a circle");
-  *executable = handles<CUgraphExec_st>().add(std::move(made));
+  *executable = handles<CUgraphExec_st>().add(copy_of<CUgraphExec_st>(*graph));
   return cudaSuccess;
 }
 
@@ -303,14 +316,14 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* parameters,
                                              CallSite site) {
-  return change_step(__func__, executable, node, cudaGraphNodeTypeKernel,
+  return change_node(__func__, executable, node, cudaGraphNodeTypeKernel,
                      [&](Action& action) { return plan(parameters, site, action); });
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                void* to, const void* from, std::size_t bytes,
                                                cudaMemcpyKind kind) {
-  return change_step(__func__, executable, node, cudaGraphNodeTypeMemcpy,
+  return change_node(__func__, executable, node, cudaGraphNodeTypeMemcpy,
                      [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
 }
 
@@ -318,30 +331,20 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* result) {
   note_call(__func__);
   if (!is_live(executable) || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  const std::unique_ptr<CUgraphExec_st> update = instantiate(*graph);
   auto outcome = cudaGraphExecUpdateSuccess;
-  if (!update || update->steps.size() != executable->steps.size())
+  if (graph->nodes.size() != executable->nodes.size())
     outcome = cudaGraphExecUpdateErrorTopologyChanged;
-  for (std::size_t i = 0; outcome == cudaGraphExecUpdateSuccess && i < update->steps.size(); ++i) {
-    if (update->steps[i].before != executable->steps[i].before)
+  for (std::size_t i = 0; outcome == cudaGraphExecUpdateSuccess && i < graph->nodes.size(); ++i) {
+    if (graph->nodes[i]->before != executable->nodes[i]->before)
       outcome = cudaGraphExecUpdateErrorTopologyChanged;
-    else if (update->steps[i].type != executable->steps[i].type)
+    else if (graph->nodes[i]->type != executable->nodes[i]->type)
       outcome = cudaGraphExecUpdateErrorNodeTypeChanged;
   }
   if (result != nullptr) *result = {outcome, nullptr, nullptr};
   if (outcome != cudaGraphExecUpdateSuccess) return record_error(cudaErrorGraphExecUpdateFailure);
-  for (std::size_t i = 0; i < update->steps.size(); ++i)
-    executable->steps[i].action = std::move(update->steps[i].action);
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i)
+    executable->nodes[i]->action = graph->nodes[i]->action;
   return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
-                                cudaGraphNode_t* error_node, cudaGraphExecUpdateResult* result) {
-  cudaGraphExecUpdateResultInfo info{};
-  const cudaError_t error = cudaGraphExecUpdate(executable, graph, &info);
-  if (error_node != nullptr) *error_node = info.errorNode;
-  if (result != nullptr) *result = info.result;
-  return error;
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
@@ -366,8 +369,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   note_call(__func__);
-  const bool removed = handles<CUgraphExec_st>().remove(executable) != nullptr;
-  return record_error(removed ? cudaSuccess : cudaErrorInvalidValue);
+  return removed(executable);
 }
 
 // ---- capture ------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ void choose_settings(const std::vector<std::string>& variables);
 /// Withholds numbers from now on: what the host gets is tokens, unique numbers without a meaning.
 /// The runtime replaces tokens by the words that they stand for on the way to the device, and words
 /// by new tokens on the way back. So the host can move numbers and put them in order, but not
-/// compute with them. Forgets earlier tokens.
-void withhold_numbers();
+/// compute with them. Forgets earlier tokens; the same key draws the same ones again.
+void withhold_numbers(std::uint64_t key);
 void stop_withholding();
 
 /// Fills `tokens`, an array of the host that it does not write, with new tokens.

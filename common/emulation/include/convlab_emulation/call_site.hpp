@@ -61,6 +61,8 @@ struct CallSite {
 using Here = CallSite;
 #else
   constexpr CallSite() = default;
+  constexpr CallSite(const char* source, std::uint32_t at_line, std::uint32_t at_column)
+      : file(source), line(at_line), column(at_column) {}
   // Implicit, for CONVLAB_CALL_SITE.
   constexpr CallSite(const std::source_location& place)
       : file(place.file_name()), line(place.line()), column(place.column()) {}

@@ -27,11 +27,11 @@
 // The inputs and outputs live on the stacks of the waiting threads, which stay put until the
 // operation is over.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
-#include "common/emulation/include/convlab_emulation/observer.hpp"
 
 namespace convlab::emulation {
 
@@ -167,9 +167,10 @@ enum class KernelFault {
 
 /// Ends the running kernel with a report that names block, thread and place. Call it from a thread
 /// of a kernel or from a WarpFunction.
-/// @param message  one sentence, as in "__shfl_sync reads lane 7, which is not in the mask
-/// 0x0000000f"
-[[noreturn]] void fail_kernel(KernelFault fault, const char* message, CallSite site);
+/// @param format  of printf, for one sentence: "__shfl_sync reads lane %d, which is not in the
+/// mask"
+[[noreturn, gnu::format(printf, 3, 4)]] void fail_kernel(KernelFault fault, CallSite site,
+                                                         const char* format, ...);
 
 /// Waits until all earlier blocks of the grid are over. Called by every atomic operation on global
 /// memory before it touches the memory: floating-point sums and returned values then depend on
@@ -182,5 +183,29 @@ void note_kernel(const char* message, CallSite site);
 
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
+
+// What threads of kernels tell common/emulation/trace, if the program was compiled for it, and
+// nobody otherwise.
+
+/// The next accesses of the running thread to these bytes are one atomic operation.
+/// @param orders  it also acquires and releases, as those of libcu++ do
+void begin_atomic(const void* address, std::size_t bytes, bool orders);
+void end_atomic();
+/// A compare-and-swap will find out whether what the thread has just read there is still true.
+void observe_verification(const void* address);
+
+void observe_fence();
+/// What the thread did before is known to each thread that acquires the same object later.
+void observe_release(const void* object);
+void observe_acquire(const void* object);
+/// These bytes are an object whose operations order threads; its own accesses are no matter.
+void observe_object(const void* object, std::size_t bytes);
+
+/// The thread begins an asynchronous copy; it has waited for one.
+void observe_copy(void* to, const void* from, std::size_t bytes, const CallSite& site);
+void observe_copied(void* to, std::size_t bytes, const CallSite& site);
+
+/// An access that some lane of the thread's warp makes; the layout of fragments leaves open which.
+void observe_warp(const void* address, std::size_t bytes, bool writes, const CallSite& site);
 
 }  // namespace convlab::emulation

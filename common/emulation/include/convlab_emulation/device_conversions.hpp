@@ -13,10 +13,8 @@
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
 
-#define CONVLAB_SAME_BITS(from, to, name)       \
-  inline to name(from x) {                      \
-    return convlab::emulation::bit_cast<to>(x); \
-  }
+#define CONVLAB_SAME_BITS(from, to, name) \
+  CONVLAB_FUNCTION(to, name, (from x), convlab::emulation::bit_cast<to>(x))
 CONVLAB_SAME_BITS(float, int, __float_as_int)
 CONVLAB_SAME_BITS(float, unsigned int, __float_as_uint)
 CONVLAB_SAME_BITS(int, float, __int_as_float)
@@ -24,27 +22,24 @@ CONVLAB_SAME_BITS(unsigned int, float, __uint_as_float)
 CONVLAB_SAME_BITS(double, long long, __double_as_longlong)
 CONVLAB_SAME_BITS(long long, double, __longlong_as_double)
 #undef CONVLAB_SAME_BITS
-inline int __double2hiint(double x) {
-  return static_cast<int>(convlab::emulation::bit_cast<std::uint64_t>(x) >> 32);
-}
-inline int __double2loint(double x) {
-  return static_cast<int>(convlab::emulation::bit_cast<std::uint64_t>(x) & 0xffffffffU);
-}
+CONVLAB_FUNCTION(int, __double2hiint, (double x),
+                 convlab::emulation::bit_cast<std::uint64_t>(x) >> 32)
+CONVLAB_FUNCTION(int, __double2loint, (double x),
+                 convlab::emulation::bit_cast<std::uint64_t>(x) & 0xffffffffU)
 inline double __hiloint2double(int high, int low) {
   return convlab::emulation::bit_cast<double>(std::uint64_t{static_cast<unsigned int>(high)} << 32 |
                                               static_cast<unsigned int>(low));
 }
 
-#define CONVLAB_TO_INTEGER(from, to, name, suffix, mode)                                      \
-  inline to name##suffix(from x) {                                                            \
-    return convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode); \
-  }
-#define CONVLAB_FROM_INTEGER(from, to, format, name, suffix, mode)      \
-  inline to name##suffix(from x) {                                      \
-    return convlab::emulation::bit_cast<to>(                            \
-        convlab::emulation::encode_integer<convlab::emulation::format>( \
-            x, convlab::emulation::Rounding::mode));                    \
-  }
+#define CONVLAB_TO_INTEGER(from, to, name, suffix, mode) \
+  CONVLAB_FUNCTION(                                      \
+      to, name##suffix, (from x),                        \
+      convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode))
+#define CONVLAB_FROM_INTEGER(from, to, format, name, suffix, mode)                     \
+  CONVLAB_FUNCTION(to, name##suffix, (from x),                                         \
+                   convlab::emulation::bit_cast<to>(                                   \
+                       convlab::emulation::encode_integer<convlab::emulation::format>( \
+                           x, convlab::emulation::Rounding::mode)))
 #define CONVLAB_IN_ALL_MODES(define, ...)                                      \
   define(__VA_ARGS__, _rn, kNearestEven) define(__VA_ARGS__, _rz, kTowardZero) \
       define(__VA_ARGS__, _ru, kUp) define(__VA_ARGS__, _rd, kDown)
@@ -66,22 +61,15 @@ CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned long long, double, DoubleFor
 #undef CONVLAB_FROM_INTEGER
 #undef CONVLAB_TO_INTEGER
 
-inline double __int2double_rn(int x) {
-  return x;
-}
-inline double __uint2double_rn(unsigned int x) {
-  return x;
-}
+CONVLAB_FUNCTION(double, __int2double_rn, (int x), x)
+CONVLAB_FUNCTION(double, __uint2double_rn, (unsigned int x), x)
 
-inline float __double2float_rn(double x) {
-  return static_cast<float>(x);
-}
-#define CONVLAB_TO_FLOAT(suffix, mode)                               \
-  inline float __double2float##suffix(double x) {                    \
-    return convlab::emulation::bit_cast<float>(                      \
-        convlab::emulation::encode<convlab::emulation::FloatFormat>( \
-            x, convlab::emulation::Rounding::mode));                 \
-  }
+CONVLAB_FUNCTION(float, __double2float_rn, (double x), x)
+#define CONVLAB_TO_FLOAT(suffix, mode)                                              \
+  CONVLAB_FUNCTION(float, __double2float##suffix, (double x),                       \
+                   convlab::emulation::bit_cast<float>(                             \
+                       convlab::emulation::encode<convlab::emulation::FloatFormat>( \
+                           x, convlab::emulation::Rounding::mode)))
 CONVLAB_TO_FLOAT(_rz, kTowardZero)
 CONVLAB_TO_FLOAT(_ru, kUp)
 CONVLAB_TO_FLOAT(_rd, kDown)

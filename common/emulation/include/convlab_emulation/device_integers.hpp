@@ -11,36 +11,23 @@
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
 
-inline int __popc(unsigned int x) {
-  return convlab::emulation::popcount(x);
-}
-inline int __popcll(unsigned long long x) {
-  return convlab::emulation::popcount(x);
-}
-inline int __clz(int x) {
-  return convlab::emulation::countl_zero(static_cast<unsigned int>(x));
-}
-inline int __clzll(long long x) {
-  return convlab::emulation::countl_zero(static_cast<unsigned long long>(x));
-}
-/// Position of the lowest set bit, counted from 1; 0 if there is none.
-inline int __ffs(int x) {
-  return x == 0 ? 0 : convlab::emulation::countr_zero(static_cast<unsigned int>(x)) + 1;
-}
-inline int __ffsll(long long x) {
-  return x == 0 ? 0 : convlab::emulation::countr_zero(static_cast<unsigned long long>(x)) + 1;
-}
+CONVLAB_FUNCTION(int, __popc, (unsigned int x), convlab::emulation::popcount(x))
+CONVLAB_FUNCTION(int, __popcll, (unsigned long long x), convlab::emulation::popcount(x))
+CONVLAB_FUNCTION(int, __clz, (int x), convlab::emulation::countl_zero(static_cast<unsigned int>(x)))
+CONVLAB_FUNCTION(int, __clzll, (long long x),
+                 convlab::emulation::countl_zero(static_cast<unsigned long long>(x)))
+// Position of the lowest set bit, counted from 1; 0 if there is none.
+CONVLAB_FUNCTION(int, __ffs, (int x), __builtin_ffs(x))
+CONVLAB_FUNCTION(int, __ffsll, (long long x), __builtin_ffsll(x))
 inline unsigned int __brev(unsigned int x) {
   x = (x >> 1 & 0x55555555U) | (x & 0x55555555U) << 1;
   x = (x >> 2 & 0x33333333U) | (x & 0x33333333U) << 2;
   x = (x >> 4 & 0x0f0f0f0fU) | (x & 0x0f0f0f0fU) << 4;
-  x = (x >> 8 & 0x00ff00ffU) | (x & 0x00ff00ffU) << 8;
-  return x >> 16 | x << 16;
+  return __builtin_bswap32(x);
 }
-inline unsigned long long __brevll(unsigned long long x) {
-  return static_cast<unsigned long long>(__brev(static_cast<unsigned int>(x))) << 32 |
-         __brev(static_cast<unsigned int>(x >> 32));
-}
+CONVLAB_FUNCTION(unsigned long long, __brevll, (unsigned long long x),
+                 std::uint64_t{__brev(static_cast<unsigned int>(x))} << 32 |
+                     __brev(static_cast<unsigned int>(x >> 32)))
 
 /// Four bytes picked out of the eight of y:x; each hexadecimal digit of the selector picks one.
 inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
@@ -55,133 +42,68 @@ inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int sel
 
 // The 64 bits high:low shifted; _l yields the upper word, _r the lower one. The plain forms take
 // the shift modulo 32, the _c forms stop at 32.
-inline unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigned int shift) {
-  return static_cast<unsigned int>((std::uint64_t{high} << 32 | low) << (shift & 31U) >> 32);
-}
-inline unsigned int __funnelshift_lc(unsigned int low, unsigned int high, unsigned int shift) {
-  return shift >= 32 ? low : __funnelshift_l(low, high, shift);
-}
-inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift) {
-  return static_cast<unsigned int>((std::uint64_t{high} << 32 | low) >> (shift & 31U));
-}
-inline unsigned int __funnelshift_rc(unsigned int low, unsigned int high, unsigned int shift) {
-  return shift >= 32 ? high : __funnelshift_r(low, high, shift);
-}
+#define CONVLAB_SHIFT(name, expression)                                                           \
+  CONVLAB_FUNCTION(unsigned int, name, (unsigned int low, unsigned int high, unsigned int shift), \
+                   expression)
+CONVLAB_SHIFT(__funnelshift_l, (std::uint64_t{high} << 32 | low) << (shift & 31U) >> 32)
+CONVLAB_SHIFT(__funnelshift_lc, shift >= 32 ? low : __funnelshift_l(low, high, shift))
+CONVLAB_SHIFT(__funnelshift_r, (std::uint64_t{high} << 32 | low) >> (shift & 31U))
+CONVLAB_SHIFT(__funnelshift_rc, shift >= 32 ? high : __funnelshift_r(low, high, shift))
+#undef CONVLAB_SHIFT
 
-// Products.
-
-inline int __mulhi(int x, int y) {
-  return static_cast<int>(std::int64_t{x} * y >> 32);
-}
-inline unsigned int __umulhi(unsigned int x, unsigned int y) {
-  return static_cast<unsigned int>(std::uint64_t{x} * y >> 32);
-}
-inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
-  const std::uint64_t x_low = x & 0xffffffffU;
-  const std::uint64_t x_high = x >> 32;
-  const std::uint64_t y_low = y & 0xffffffffU;
-  const std::uint64_t y_high = y >> 32;
-  const std::uint64_t middle = x_high * y_low + (x_low * y_low >> 32);
-  const std::uint64_t carried = x_low * y_high + (middle & 0xffffffffU);
-  return x_high * y_high + (middle >> 32) + (carried >> 32);
-}
-inline long long __mul64hi(long long x, long long y) {
-  const auto a = static_cast<unsigned long long>(x);
-  const auto b = static_cast<unsigned long long>(y);
-  // A negative factor counts 2^64 too much.
-  return static_cast<long long>(__umul64hi(a, b) - (x < 0 ? b : 0) - (y < 0 ? a : 0));
-}
-/// Low 32 bits of the product of the low 24 bits.
-inline int __mul24(int x, int y) {
-  const auto extend = [](int value) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value) << 8) >> 8;
-  };
-  return static_cast<int>(static_cast<std::uint32_t>(std::int64_t{extend(x)} * extend(y)));
-}
-inline unsigned int __umul24(unsigned int x, unsigned int y) {
-  return static_cast<unsigned int>(std::uint64_t{x & 0xffffffU} * (y & 0xffffffU));
-}
-// Averages without overflow, rounded down and up; sums of absolute differences.
-
-inline int __hadd(int x, int y) {
-  return static_cast<int>((std::int64_t{x} + y) >> 1);
-}
-inline int __rhadd(int x, int y) {
-  return static_cast<int>((std::int64_t{x} + y + 1) >> 1);
-}
-inline unsigned int __uhadd(unsigned int x, unsigned int y) {
-  return static_cast<unsigned int>((std::uint64_t{x} + y) >> 1);
-}
-inline unsigned int __urhadd(unsigned int x, unsigned int y) {
-  return static_cast<unsigned int>((std::uint64_t{x} + y + 1) >> 1);
-}
-inline unsigned int __sad(int x, int y, unsigned int z) {
-  const std::int64_t difference = std::int64_t{x} - y;
-  return static_cast<unsigned int>(difference < 0 ? -difference : difference) + z;
-}
-inline unsigned int __usad(unsigned int x, unsigned int y, unsigned int z) {
-  return (x > y ? x - y : y - x) + z;
-}
-
-// Dot products of bytes, and of bytes with 16-bit numbers, added to c; sums wrap round.
+// Products, averages without overflow (rounded down and up), sums of absolute differences.
+#define CONVLAB_OF_TWO(T, name, expression) CONVLAB_FUNCTION(T, name, (T x, T y), expression)
+CONVLAB_OF_TWO(int, __mulhi, std::int64_t{x} * y >> 32)
+CONVLAB_OF_TWO(unsigned int, __umulhi, std::uint64_t{x} * y >> 32)
+CONVLAB_OF_TWO(long long, __mul64hi, convlab::emulation::Int128{x} * y >> 64)
+CONVLAB_OF_TWO(unsigned long long, __umul64hi, convlab::emulation::UInt128{x} * y >> 64)
+// The low 32 bits of the product of the low 24 bits.
+CONVLAB_OF_TWO(int, __mul24,
+               std::int64_t{static_cast<int>(static_cast<unsigned int>(x) << 8) >> 8} *
+                   (static_cast<int>(static_cast<unsigned int>(y) << 8) >> 8))
+CONVLAB_OF_TWO(unsigned int, __umul24, std::uint64_t{x & 0xffffffU} * (y & 0xffffffU))
+CONVLAB_OF_TWO(int, __hadd, (std::int64_t{x} + y) >> 1)
+CONVLAB_OF_TWO(int, __rhadd, (std::int64_t{x} + y + 1) >> 1)
+CONVLAB_OF_TWO(unsigned int, __uhadd, (std::uint64_t{x} + y) >> 1)
+CONVLAB_OF_TWO(unsigned int, __urhadd, (std::uint64_t{x} + y + 1) >> 1)
+CONVLAB_FUNCTION(unsigned int, __sad, (int x, int y, unsigned int z),
+                 (x > y ? std::int64_t{x} - y : std::int64_t{y} - x) + z)
+CONVLAB_FUNCTION(unsigned int, __usad, (unsigned int x, unsigned int y, unsigned int z),
+                 (x > y ? x - y : y - x) + z)
 
 namespace convlab::emulation {
 
-template <class T>
-constexpr std::int32_t part(unsigned int word, unsigned int index) {
-  return static_cast<T>(word >> (8 * sizeof(T) * index));
-}
-
-template <class Byte>
-constexpr unsigned int dot_of_four(unsigned int a, unsigned int b, unsigned int c) {
-  for (unsigned int i = 0; i < 4; ++i) {
-    c += static_cast<unsigned int>(part<Byte>(a, i) * part<Byte>(b, i));
+/// The sum of `count` products of parts of two words, from the first one of a and from part
+/// `first_b` of b on, added to c; it wraps round.
+template <class A, class B, class Word>
+constexpr Word dot(Word a, Word b, Word c, unsigned int count, unsigned int first_b) {
+  auto sum = static_cast<unsigned int>(c);
+  for (unsigned int i = 0; i < count; ++i) {
+    const auto x = static_cast<A>(static_cast<unsigned int>(a) >> (8 * sizeof(A) * i));
+    const auto y = static_cast<B>(static_cast<unsigned int>(b) >> (8 * sizeof(B) * (first_b + i)));
+    sum += static_cast<unsigned int>(x * y);
   }
-  return c;
-}
-
-template <class Short, class Byte>
-constexpr unsigned int dot_of_two(unsigned int a, unsigned int b, unsigned int c,
-                                  unsigned int first_byte) {
-  for (unsigned int i = 0; i < 2; ++i) {
-    c += static_cast<unsigned int>(part<Short>(a, i) * part<Byte>(b, first_byte + i));
-  }
-  return c;
+  return static_cast<Word>(sum);
 }
 
 }  // namespace convlab::emulation
 
-inline int __dp4a(int a, int b, int c) {
-  return static_cast<int>(convlab::emulation::dot_of_four<std::int8_t>(
-      static_cast<unsigned int>(a), static_cast<unsigned int>(b), static_cast<unsigned int>(c)));
-}
-inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int c) {
-  return convlab::emulation::dot_of_four<std::uint8_t>(a, b, c);
-}
-inline int __dp4a(char4 a, char4 b, int c) {
-  return __dp4a(convlab::emulation::bit_cast<int>(a), convlab::emulation::bit_cast<int>(b), c);
-}
-inline unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int c) {
-  return __dp4a(convlab::emulation::bit_cast<unsigned int>(a),
-                convlab::emulation::bit_cast<unsigned int>(b), c);
-}
-inline int __dp2a_lo(int a, int b, int c) {
-  return static_cast<int>(convlab::emulation::dot_of_two<std::int16_t, std::int8_t>(
-      static_cast<unsigned int>(a), static_cast<unsigned int>(b), static_cast<unsigned int>(c), 0));
-}
-inline int __dp2a_hi(int a, int b, int c) {
-  return static_cast<int>(convlab::emulation::dot_of_two<std::int16_t, std::int8_t>(
-      static_cast<unsigned int>(a), static_cast<unsigned int>(b), static_cast<unsigned int>(c), 2));
-}
-inline unsigned int __dp2a_lo(unsigned int a, unsigned int b, unsigned int c) {
-  return convlab::emulation::dot_of_two<std::uint16_t, std::uint8_t>(a, b, c, 0);
-}
-inline unsigned int __dp2a_hi(unsigned int a, unsigned int b, unsigned int c) {
-  return convlab::emulation::dot_of_two<std::uint16_t, std::uint8_t>(a, b, c, 2);
-}
+// Dot products of bytes, and of bytes with 16-bit numbers, added to c.
+#define CONVLAB_DOT_PRODUCTS(T, Short, Byte, Bytes)                                      \
+  CONVLAB_FUNCTION(T, __dp4a, (T a, T b, T c),                                           \
+                   (convlab::emulation::dot<Byte, Byte>(a, b, c, 4, 0)))                 \
+  CONVLAB_FUNCTION(                                                                      \
+      T, __dp4a, (Bytes a, Bytes b, T c),                                                \
+      __dp4a(convlab::emulation::bit_cast<T>(a), convlab::emulation::bit_cast<T>(b), c)) \
+  CONVLAB_FUNCTION(T, __dp2a_lo, (T a, T b, T c),                                        \
+                   (convlab::emulation::dot<Short, Byte>(a, b, c, 2, 0)))                \
+  CONVLAB_FUNCTION(T, __dp2a_hi, (T a, T b, T c),                                        \
+                   (convlab::emulation::dot<Short, Byte>(a, b, c, 2, 2)))
+CONVLAB_DOT_PRODUCTS(int, std::int16_t, std::int8_t, char4)
+CONVLAB_DOT_PRODUCTS(unsigned int, std::uint16_t, std::uint8_t, uchar4)
+#undef CONVLAB_DOT_PRODUCTS
 
 // min and max, with CUDA's overloads: a signed and an unsigned operand compare as unsigned.
-
 #define CONVLAB_MINMAX(A, B, Result)       \
   inline Result min(A a, B b) {            \
     const auto x = static_cast<Result>(a); \
@@ -205,21 +127,17 @@ CONVLAB_MINMAX_OF(long long, unsigned long long)
 #undef CONVLAB_MINMAX
 
 // Other names.
-#define CONVLAB_ALSO_NAMED(T, name, function) \
-  inline T name(T x, T y) {                   \
-    return function(x, y);                    \
-  }
-CONVLAB_ALSO_NAMED(int, mul24, __mul24)
-CONVLAB_ALSO_NAMED(unsigned int, umul24, __umul24)
-CONVLAB_ALSO_NAMED(int, mulhi, __mulhi)
-CONVLAB_ALSO_NAMED(unsigned int, umulhi, __umulhi)
-CONVLAB_ALSO_NAMED(unsigned int, umin, min)
-CONVLAB_ALSO_NAMED(unsigned int, umax, max)
-CONVLAB_ALSO_NAMED(long long, llmin, min)
-CONVLAB_ALSO_NAMED(long long, llmax, max)
-CONVLAB_ALSO_NAMED(unsigned long long, ullmin, min)
-CONVLAB_ALSO_NAMED(unsigned long long, ullmax, max)
-#undef CONVLAB_ALSO_NAMED
+CONVLAB_OF_TWO(int, mul24, __mul24(x, y))
+CONVLAB_OF_TWO(unsigned int, umul24, __umul24(x, y))
+CONVLAB_OF_TWO(int, mulhi, __mulhi(x, y))
+CONVLAB_OF_TWO(unsigned int, umulhi, __umulhi(x, y))
+CONVLAB_OF_TWO(unsigned int, umin, min(x, y))
+CONVLAB_OF_TWO(unsigned int, umax, max(x, y))
+CONVLAB_OF_TWO(long long, llmin, min(x, y))
+CONVLAB_OF_TWO(long long, llmax, max(x, y))
+CONVLAB_OF_TWO(unsigned long long, ullmin, min(x, y))
+CONVLAB_OF_TWO(unsigned long long, ullmax, max(x, y))
+#undef CONVLAB_OF_TWO
 
 // NOLINTEND(bugprone-macro-parentheses)
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

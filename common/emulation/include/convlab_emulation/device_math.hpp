@@ -46,30 +46,20 @@ template <class Operation, class... T>
   return opaque(operation(opaque(operands)...));
 }
 
-#define CONVLAB_OPERATION(Name, expression) \
-  struct Name {                             \
-    template <class T>                      \
-    T operator()(T a, T b) const {          \
-      return expression;                    \
-    }                                       \
+#define CONVLAB_OPERATION(Name, parameters, expression) \
+  struct Name {                                         \
+    template <class T>                                  \
+    T operator() parameters const {                     \
+      return expression;                                \
+    }                                                   \
   };
-CONVLAB_OPERATION(Sum, a + b)
-CONVLAB_OPERATION(Difference, a - b)
-CONVLAB_OPERATION(Product, a* b)
-CONVLAB_OPERATION(Quotient, a / b)
+CONVLAB_OPERATION(Sum, (T a, T b), a + b)
+CONVLAB_OPERATION(Difference, (T a, T b), a - b)
+CONVLAB_OPERATION(Product, (T a, T b), a* b)
+CONVLAB_OPERATION(Quotient, (T a, T b), a / b)
+CONVLAB_OPERATION(SquareRoot, (T x), std::sqrt(x))
+CONVLAB_OPERATION(FusedMultiplyAdd, (T x, T y, T z), std::fma(x, y, z))
 #undef CONVLAB_OPERATION
-struct SquareRoot {
-  template <class T>
-  T operator()(T x) const {
-    return std::sqrt(x);
-  }
-};
-struct FusedMultiplyAdd {
-  template <class T>
-  T operator()(T x, T y, T z) const {
-    return std::fma(x, y, z);
-  }
-};
 
 }  // namespace convlab::emulation
 
@@ -78,20 +68,15 @@ struct FusedMultiplyAdd {
 
 // One operation in a stated rounding mode.
 
-#define CONVLAB_IN_ALL_MODES(T, name, Operation, parameters, ...)                                  \
-  inline T name##_rn parameters {                                                                  \
-    return convlab::emulation::Operation{}(__VA_ARGS__);                                           \
-  }                                                                                                \
-  inline T name##_rz parameters {                                                                  \
-    return convlab::emulation::rounded(FE_TOWARDZERO, convlab::emulation::Operation{},             \
-                                       __VA_ARGS__);                                               \
-  }                                                                                                \
-  inline T name##_ru parameters {                                                                  \
-    return convlab::emulation::rounded(FE_UPWARD, convlab::emulation::Operation{}, __VA_ARGS__);   \
-  }                                                                                                \
-  inline T name##_rd parameters {                                                                  \
-    return convlab::emulation::rounded(FE_DOWNWARD, convlab::emulation::Operation{}, __VA_ARGS__); \
-  }
+#define CONVLAB_IN_MODE(T, name, Operation, parameters, mode, ...) \
+  CONVLAB_FUNCTION(                                                \
+      T, name, parameters,                                         \
+      convlab::emulation::rounded(mode, convlab::emulation::Operation{}, __VA_ARGS__))
+#define CONVLAB_IN_ALL_MODES(T, name, Operation, parameters, ...)                          \
+  CONVLAB_FUNCTION(T, name##_rn, parameters, convlab::emulation::Operation{}(__VA_ARGS__)) \
+  CONVLAB_IN_MODE(T, name##_rz, Operation, parameters, FE_TOWARDZERO, __VA_ARGS__)         \
+  CONVLAB_IN_MODE(T, name##_ru, Operation, parameters, FE_UPWARD, __VA_ARGS__)             \
+  CONVLAB_IN_MODE(T, name##_rd, Operation, parameters, FE_DOWNWARD, __VA_ARGS__)
 CONVLAB_IN_ALL_MODES(float, __fadd, Sum, (float x, float y), x, y)
 CONVLAB_IN_ALL_MODES(float, __fsub, Difference, (float x, float y), x, y)
 CONVLAB_IN_ALL_MODES(float, __fmul, Product, (float x, float y), x, y)
@@ -107,10 +92,9 @@ CONVLAB_IN_ALL_MODES(double, __drcp, Quotient, (double x), 1.0, x)
 CONVLAB_IN_ALL_MODES(double, __dsqrt, SquareRoot, (double x), x)
 CONVLAB_IN_ALL_MODES(double, __fma, FusedMultiplyAdd, (double x, double y, double z), x, y, z)
 #undef CONVLAB_IN_ALL_MODES
+#undef CONVLAB_IN_MODE
 
-inline double rsqrt(double x) {
-  return 1.0 / std::sqrt(x);
-}
+CONVLAB_FUNCTION(double, rsqrt, (double x), 1.0 / std::sqrt(x))
 
 // Approximate intrinsics. glibc declares some of these names, without defining them, as not
 // throwing.
@@ -143,44 +127,24 @@ inline float __fdividef(float x, float y) {
   if (magnitude > 0x1p126F && magnitude <= 0x1.fffffep127F) return std::isinf(x) ? NAN : 0.0F * x;
   return x / y;
 }
-inline float fdividef(float x, float y) {
-  return x / y;
-}
-inline double fdivide(double x, double y) {
-  return x / y;
-}
+CONVLAB_FUNCTION(float, fdividef, (float x, float y), x / y)
+CONVLAB_FUNCTION(double, fdivide, (double x, double y), x / y)
 /// Clamped to [0, 1]; a NaN becomes 0.
-inline float __saturatef(float x) {
-  return x > 0.0F ? (x < 1.0F ? x : 1.0F) : 0.0F;
-}
+CONVLAB_FUNCTION(float, __saturatef, (float x), x > 0.0F ? (x < 1.0F ? x : 1.0F) : 0.0F)
 
 // Functions that <math.h> lacks.
 
-inline double rcbrt(double x) {
-  return 1.0 / std::cbrt(x);
-}
-inline double rhypot(double x, double y) {
-  return 1.0 / std::hypot(x, y);
-}
-inline double norm3d(double a, double b, double c) {
-  return std::hypot(a, b, c);
-}
-inline float norm3df(float a, float b, float c) {
-  return std::hypot(a, b, c);
-}
-inline double rnorm3d(double a, double b, double c) {
-  return 1.0 / norm3d(a, b, c);
-}
-inline double norm4d(double a, double b, double c, double d) {
-  return std::hypot(std::hypot(a, b), std::hypot(c, d));
-}
-inline double rnorm4d(double a, double b, double c, double d) {
-  return 1.0 / norm4d(a, b, c, d);
-}
+CONVLAB_FUNCTION(double, rcbrt, (double x), 1.0 / std::cbrt(x))
+CONVLAB_FUNCTION(double, rhypot, (double x, double y), 1.0 / std::hypot(x, y))
+CONVLAB_FUNCTION(double, norm3d, (double a, double b, double c), std::hypot(a, b, c))
+CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c))
+CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
+CONVLAB_FUNCTION(double, norm4d, (double a, double b, double c, double d),
+                 std::hypot(std::hypot(a, b), std::hypot(c, d)))
+CONVLAB_FUNCTION(double, rnorm4d, (double a, double b, double c, double d),
+                 1.0 / norm4d(a, b, c, d))
 /// The normal distribution's cumulative probability.
-inline double normcdf(double x) {
-  return 0.5 * std::erfc(-x * 0.70710678118654752440);
-}
+CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
 /// sin(π x), exact where x is a multiple of one half.
 inline double sinpi(double x) {
   const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
@@ -198,21 +162,16 @@ inline double cospi(double x) {
 }
 
 // The same of floats, rounded once.
-#define CONVLAB_FLOAT_FORM(name, parameters, expression) \
-  inline float name parameters {                         \
-    return static_cast<float>(expression);               \
-  }
-CONVLAB_FLOAT_FORM(rsqrtf, (float x), rsqrt(static_cast<double>(x)))
-CONVLAB_FLOAT_FORM(__frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
-CONVLAB_FLOAT_FORM(rcbrtf, (float x), rcbrt(static_cast<double>(x)))
-CONVLAB_FLOAT_FORM(rhypotf, (float x, float y), rhypot(double{x}, double{y}))
-CONVLAB_FLOAT_FORM(rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
-CONVLAB_FLOAT_FORM(norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
-CONVLAB_FLOAT_FORM(rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
-CONVLAB_FLOAT_FORM(normcdff, (float x), normcdf(x))
-CONVLAB_FLOAT_FORM(sinpif, (float x), sinpi(x))
-CONVLAB_FLOAT_FORM(cospif, (float x), cospi(x))
-#undef CONVLAB_FLOAT_FORM
+CONVLAB_FUNCTION(float, rsqrtf, (float x), rsqrt(static_cast<double>(x)))
+CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
+CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))
+CONVLAB_FUNCTION(float, rhypotf, (float x, float y), rhypot(double{x}, double{y}))
+CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
+CONVLAB_FUNCTION(float, norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
+CONVLAB_FUNCTION(float, rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
+CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
+CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(x))
+CONVLAB_FUNCTION(float, cospif, (float x), cospi(x))
 
 inline void sincospi(double x, double* sine, double* cosine) {
   *sine = sinpi(x);

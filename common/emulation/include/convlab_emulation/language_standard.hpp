@@ -16,7 +16,18 @@
 #define CONVLAB_CONSTINIT __constinit
 #endif
 
+/// A function of the device that is one expression. CUDA has some hundred of these.
+#define CONVLAB_FUNCTION(Result, name, parameters, expression) \
+  inline Result name parameters {                              \
+    return static_cast<Result>(expression);                    \
+  }
+
 namespace convlab::emulation {
+
+// NOLINTBEGIN(modernize-use-using): for __extension__
+__extension__ typedef __int128 Int128;
+__extension__ typedef unsigned __int128 UInt128;
+// NOLINTEND(modernize-use-using)
 
 template <typename To, typename From>
 [[nodiscard]] constexpr To bit_cast(const From& from) noexcept {

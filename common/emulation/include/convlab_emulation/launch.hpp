@@ -95,6 +95,18 @@ struct BoundKernel {
   }
 };
 
+/// Binds the kernel to what make() returns, a BoundKernel.
+template <typename Make>
+auto& hold_arguments(KernelCall& call, const Make& make) {
+  using Bound = decltype(make());
+  auto* const bound = new Bound(make());
+  call.run_thread = &Bound::run_thread;
+  call.arguments = bound;
+  call.argument_bytes = sizeof(Bound);
+  call.destroy = [](void* arguments) { delete static_cast<Bound*>(arguments); };
+  return *bound;
+}
+
 /// How a launch keeps an argument for a parameter of this type: of a reference, the address.
 template <typename Parameter>
 using Kept = std::conditional_t<std::is_reference_v<Parameter>,
@@ -137,9 +149,7 @@ cudaError_t start_kernel(const LaunchSetup& setup, const Callable& callable,
   call.name = setup.name;
   call.function = setup.function;
   configure(call, setup.configuration);
-  call.run_thread = &Bound::run_thread;
-  call.arguments = SharedObject::made_by([&] { return Bound{callable, {arguments...}}; });
-  call.argument_bytes = sizeof(Bound);
+  hold_arguments(call, [&] { return Bound{callable, {arguments...}}; });
   return submit_kernel(std::move(call), pointers, pointer_count, setup.configuration.stream);
 }
 
@@ -173,13 +183,10 @@ int bind_in_order(std::index_sequence<Index...> /*order*/, const void* function,
                   KernelCall& call, PointerArgument* pointers) {
   using Kernel = void (*)(Parameters...);
   using Bound = BoundKernel<Kernel, Kept<Parameters>...>;
-  call.run_thread = &Bound::run_thread;
-  call.arguments = SharedObject::made_by([&] {
+  const auto& bound = hold_arguments(call, [&] {
     return Bound{reinterpret_cast<Kernel>(const_cast<void*>(function)),
                  {kept<Parameters>(arguments[Index])...}};
   });
-  call.argument_bytes = sizeof(Bound);
-  const auto& bound = *static_cast<const Bound*>(call.arguments.get());
   return find_pointers(pointers, std::get<Index>(bound.arguments)...);
 }
 
@@ -282,10 +289,11 @@ Launch<Callable> launch(Callable callable, const char* name, const Configuration
 
 // ---- kernels of known parameters ----------------------------------------------------------------
 
-/// A launch between its <<<…>>> and its (…).
+/// A launch between its <<<…>>> and its (…), which stand in one expression: the callable lives so
+/// long.
 struct PendingLaunch {
   LaunchSetup setup;
-  SharedObject callable;
+  const void* callable;
 };
 
 /// The calling thread's pending launches are a stack: arguments may themselves launch kernels.
@@ -295,16 +303,20 @@ PendingLaunch pop_launch();
 template <typename Callable, typename... Parameters>
 void start_pending(Parameters... arguments) {
   const PendingLaunch launch = pop_launch();
-  start_kernel<Callable, Kept<Parameters>...>(
-      launch.setup, *static_cast<const Callable*>(launch.callable.get()), arguments...);
+  if constexpr (std::is_pointer_v<Callable>)
+    start_kernel<Callable, Kept<Parameters>...>(
+        launch.setup, reinterpret_cast<Callable>(const_cast<void*>(launch.setup.function)),
+        arguments...);
+  else
+    start_kernel<Callable, Kept<Parameters>...>(
+        launch.setup, *static_cast<const Callable*>(launch.callable), arguments...);
 }
 
 template <typename Callable, typename Result, typename... Parameters>
-auto launch_function(Result (*function)(Parameters...), Callable callable, const char* name,
+auto launch_function(Result (*function)(Parameters...), const Callable& callable, const char* name,
                      const Configuration& configuration) -> void (*)(Parameters...) {
   static_assert(std::is_void_v<Result>, "a kernel must return void");
-  push_launch({{name, reinterpret_cast<const void*>(function), configuration},
-               SharedObject::made_by([&] { return Callable(std::move(callable)); })});
+  push_launch({{name, reinterpret_cast<const void*>(function), configuration}, &callable});
   return &start_pending<Callable, Parameters...>;
 }
 

@@ -122,12 +122,8 @@ void move(const std::array<Register<kBytes>, 1>& result, const std::array<Bits<k
 }
 
 // Special registers. Blocks go to the multiprocessors in turns.
-std::uint32_t lane();
-std::uint32_t warp();
 std::uint32_t multiprocessor();
 std::uint32_t multiprocessors();
-/// In ns.
-std::uint64_t global_timer();
 
 /// The offset of a generic address in the block's shared memory.
 std::uint64_t shared_offset(const void* pointer);

@@ -17,7 +17,6 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
-cudaError_t cudaSetDeviceFlags(unsigned int flags);
 cudaError_t cudaGetDeviceFlags(unsigned int* flags);
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
@@ -28,25 +27,35 @@ cudaError_t cudaThreadSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
-cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config);
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
 cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
                                       int peer);
-/// Memory and events of another process: never, with one sentence.
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
-cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int flags);
-cudaError_t cudaIpcCloseMemHandle(void* pointer);
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event);
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
 cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
-cudaError_t cudaProfilerStart();
-cudaError_t cudaProfilerStop();
+
+#define CONVLAB_DECLARED(name, parameters) cudaError_t name parameters;
+// Calls that make no difference on the emulated device.
+#define CONVLAB_WITHOUT_EFFECT(X)                        \
+  X(cudaSetDeviceFlags, (unsigned int))                  \
+  X(cudaDeviceSetCacheConfig, (cudaFuncCache))           \
+  X(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig)) \
+  X(cudaCtxResetPersistingL2Cache, ())                   \
+  X(cudaProfilerStart, ())                               \
+  X(cudaProfilerStop, ())
+CONVLAB_WITHOUT_EFFECT(CONVLAB_DECLARED)
+// Memory and events of another process: never, with one sentence.
+#define CONVLAB_OF_OTHER_PROCESS(X)                                   \
+  X(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*))                \
+  X(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned int)) \
+  X(cudaIpcCloseMemHandle, (void*))                                   \
+  X(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t))      \
+  X(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t))
+CONVLAB_OF_OTHER_PROCESS(CONVLAB_DECLARED)
+#undef CONVLAB_DECLARED
 
 // Memory
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
@@ -63,7 +72,6 @@ cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stre
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
                             std::size_t height);
-cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device,
                                  cudaStream_t stream = nullptr);
@@ -97,11 +105,6 @@ cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_
                               std::size_t height, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height);
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters);
-cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream = nullptr);
-cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent);
-cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent,
-                              cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
                            std::size_t bytes);
 cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
@@ -118,16 +121,14 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 /// Caches are not emulated: every attribute is taken and makes no difference.
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
                                    const cudaStreamAttrValue* value);
-cudaError_t cudaCtxResetPersistingL2Cache();
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
                                   unsigned int flags);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
-cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
-cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags);
+cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags = cudaEventDefault);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr,

@@ -11,36 +11,26 @@
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
-template <typename T>
-cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
-  return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
-}
-template <typename T>
-cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned int flags = 0) {
-  return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes, flags);
-}
-template <typename T>
-cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned int flags) {
-  return cudaHostAlloc(reinterpret_cast<void**>(pointer), bytes, flags);
-}
-template <typename T>
-cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes,
-                              unsigned int flags = cudaMemAttachGlobal) {
-  return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
-}
-template <typename T>
-cudaError_t cudaMallocAsync(T** pointer, std::size_t bytes, cudaStream_t stream) {
-  return cudaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
-}
-template <typename T>
-cudaError_t cudaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width_bytes,
-                            std::size_t height) {
-  return cudaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width_bytes, height);
-}
-template <typename T>
-cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
-  return cudaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
-}
+// The functions that give a pointer, for pointers of any type.
+#define CONVLAB_TYPED(name, parameters, ...)                     \
+  template <typename T>                                          \
+  cudaError_t name parameters {                                  \
+    return name(reinterpret_cast<void**>(pointer), __VA_ARGS__); \
+  }
+CONVLAB_TYPED(cudaMalloc, (T * *pointer, std::size_t bytes), bytes)
+CONVLAB_TYPED(cudaMallocHost, (T * *pointer, std::size_t bytes, unsigned int flags = 0), bytes,
+              flags)
+CONVLAB_TYPED(cudaHostAlloc, (T * *pointer, std::size_t bytes, unsigned int flags), bytes, flags)
+CONVLAB_TYPED(cudaMallocManaged,
+              (T * *pointer, std::size_t bytes, unsigned int flags = cudaMemAttachGlobal), bytes,
+              flags)
+CONVLAB_TYPED(cudaMallocAsync, (T * *pointer, std::size_t bytes, cudaStream_t stream), bytes,
+              stream)
+CONVLAB_TYPED(cudaMallocPitch,
+              (T * *pointer, std::size_t* pitch, std::size_t width_bytes, std::size_t height),
+              pitch, width_bytes, height)
+CONVLAB_TYPED(cudaHostGetDevicePointer, (T * *pointer, void* host, unsigned int flags), host, flags)
+#undef CONVLAB_TYPED
 
 namespace convlab::emulation {
 
@@ -148,35 +138,24 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid_size,
                                              block_size_limit);
 }
 
-template <typename... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
-                             std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
-                             CONVLAB_CALL_SITE) {
-  return convlab::emulation::launch_untyped(
-      convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernel"), arguments,
-      {grid, block, dynamic_shared, stream, site, false});
-}
-template <typename... Parameters>
-cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block,
-                                        void** arguments, std::size_t dynamic_shared = 0,
-                                        cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
-  return convlab::emulation::launch_untyped(
-      convlab::emulation::untyped_kernel(kernel, "cudaLaunchCooperativeKernel"), arguments,
-      {grid, block, dynamic_shared, stream, site, true});
-}
-inline cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block,
-                                               void** arguments, std::size_t dynamic_shared = 0,
-                                               cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
-  return convlab::emulation::launch_untyped(kernel, arguments,
-                                            {grid, block, dynamic_shared, stream, site, true});
-}
-/// A kernel cast to void*: the rewrite has noted what it takes where the cast is.
-inline cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                    std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,
-                                    CONVLAB_CALL_SITE) {
-  return convlab::emulation::launch_untyped(kernel, arguments,
-                                            {grid, block, dynamic_shared, stream, site, false});
-}
+// By a kernel's name, or by its address: the rewrite has noted what it takes where it is cast.
+#define CONVLAB_LAUNCH(name, is_cooperative)                                                       \
+  inline cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** arguments,             \
+                          std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,           \
+                          CONVLAB_CALL_SITE) {                                                     \
+    return convlab::emulation::launch_untyped(                                                     \
+        kernel, arguments, {grid, block, dynamic_shared, stream, site, is_cooperative});           \
+  }                                                                                                \
+  template <typename... Parameters>                                                                \
+  cudaError_t name(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,         \
+                   std::size_t dynamic_shared = 0, cudaStream_t stream = nullptr,                  \
+                   CONVLAB_CALL_SITE) {                                                            \
+    return name(static_cast<const void*>(convlab::emulation::untyped_kernel(kernel, #name)), grid, \
+                block, arguments, dynamic_shared, stream, site);                                   \
+  }
+CONVLAB_LAUNCH(cudaLaunchKernel, false)
+CONVLAB_LAUNCH(cudaLaunchCooperativeKernel, true)
+#undef CONVLAB_LAUNCH
 
 namespace convlab::emulation {
 

@@ -7,6 +7,7 @@
 
 #include "common/emulation/include/convlab_emulation/device_attributes.hpp"
 #include "common/emulation/include/convlab_emulation/error_codes.hpp"
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
@@ -178,32 +179,26 @@ struct cudaPointerAttributes {
   void* hostPointer;
 };
 
+// Of nodes that copy rows. Widths and x in bytes; arrays belong to textures, which are not
+// emulated.
 struct cudaExtent {
-  std::size_t width;  ///< in bytes
-  std::size_t height;
-  std::size_t depth;
+  std::size_t width, height, depth;
 };
 struct cudaPos {
-  std::size_t x;  ///< in bytes
-  std::size_t y;
-  std::size_t z;
+  std::size_t x, y, z;
 };
 struct cudaPitchedPtr {
   void* ptr;
-  std::size_t pitch;
-  std::size_t xsize;
-  std::size_t ysize;
+  std::size_t pitch, xsize, ysize;
 };
-inline cudaExtent make_cudaExtent(std::size_t width, std::size_t height, std::size_t depth) {
-  return {width, height, depth};
-}
-inline cudaPos make_cudaPos(std::size_t x, std::size_t y, std::size_t z) {
-  return {x, y, z};
-}
-inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, std::size_t pitch, std::size_t xsize,
-                                          std::size_t ysize) {
-  return {pointer, pitch, xsize, ysize};
-}
+CONVLAB_FUNCTION(cudaExtent, make_cudaExtent,
+                 (std::size_t width, std::size_t height, std::size_t depth),
+                 (cudaExtent{width, height, depth}))
+CONVLAB_FUNCTION(cudaPos, make_cudaPos, (std::size_t x, std::size_t y, std::size_t z),
+                 (cudaPos{x, y, z}))
+CONVLAB_FUNCTION(cudaPitchedPtr, make_cudaPitchedPtr,
+                 (void* pointer, std::size_t pitch, std::size_t xsize, std::size_t ysize),
+                 (cudaPitchedPtr{pointer, pitch, xsize, ysize}))
 struct cudaMemcpy3DParms {
   cudaArray_t srcArray;
   cudaPos srcPos;
@@ -277,81 +272,37 @@ enum cudaGraphNodeType : unsigned int {
 };
 
 struct cudaFuncAttributes {
-  std::size_t sharedSizeBytes;
-  std::size_t constSizeBytes;
-  std::size_t localSizeBytes;
-  int maxThreadsPerBlock;
-  int numRegs;
-  int ptxVersion;
-  int binaryVersion;
-  int cacheModeCA;
-  int maxDynamicSharedSizeBytes;
-  int preferredShmemCarveout;
+  std::size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+  int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA;
+  int maxDynamicSharedSizeBytes, preferredShmemCarveout;
 };
 
 struct cudaDeviceProp {
   char name[256];
-  std::size_t totalGlobalMem;
-  std::size_t sharedMemPerBlock;
-  int regsPerBlock;
-  int warpSize;
-  std::size_t memPitch;
-  int maxThreadsPerBlock;
-  int maxThreadsDim[3];
-  int maxGridSize[3];
-  int clockRate;
-  std::size_t totalConstMem;
-  int major;
-  int minor;
-  std::size_t textureAlignment;
-  int deviceOverlap;
-  int multiProcessorCount;
-  int kernelExecTimeoutEnabled;
-  int integrated;
-  int canMapHostMemory;
-  int computeMode;
-  int concurrentKernels;
-  int ECCEnabled;
-  int pciBusID;
-  int pciDeviceID;
-  int pciDomainID;
-  int tccDriver;
-  int asyncEngineCount;
-  int unifiedAddressing;
-  int memoryClockRate;
-  int memoryBusWidth;
-  int l2CacheSize;
-  int persistingL2CacheMaxSize;
-  int maxThreadsPerMultiProcessor;
-  int streamPrioritiesSupported;
-  int globalL1CacheSupported;
-  int localL1CacheSupported;
-  std::size_t sharedMemPerMultiprocessor;
-  int regsPerMultiprocessor;
-  int managedMemory;
-  int isMultiGpuBoard;
-  int pageableMemoryAccess;
-  int concurrentManagedAccess;
-  int cooperativeLaunch;
-  std::size_t sharedMemPerBlockOptin;
-  int maxBlocksPerMultiProcessor;
+  int major, minor;
+  // Memory
+  std::size_t totalGlobalMem, totalConstMem, memPitch, textureAlignment;
+  std::size_t sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
   std::size_t reservedSharedMemPerBlock;
-  int memoryPoolsSupported;
-  int hostNativeAtomicSupported;
-  int computePreemptionSupported;
-  int canUseHostPointerForRegisteredMem;
-  int directManagedMemAccessFromHost;
-  int pageableMemoryAccessUsesHostPageTables;
+  int memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
+  int globalL1CacheSupported, localL1CacheSupported, ECCEnabled, memoryPoolsSupported;
+  int unifiedAddressing, canMapHostMemory, managedMemory, concurrentManagedAccess;
+  int pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+  int hostNativeAtomicSupported, canUseHostPointerForRegisteredMem;
+  // Threads
+  int warpSize, clockRate, multiProcessorCount, regsPerBlock, regsPerMultiprocessor;
+  int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+  int maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
+  int cooperativeLaunch, cooperativeMultiDeviceLaunch, computePreemptionSupported;
   int singleToDoublePrecisionPerfRatio;
-  int cooperativeMultiDeviceLaunch;
+  // The device and the host
+  int deviceOverlap, asyncEngineCount, concurrentKernels, streamPrioritiesSupported;
+  int kernelExecTimeoutEnabled, computeMode, integrated, tccDriver, isMultiGpuBoard;
+  int pciBusID, pciDeviceID, pciDomainID;
   // Sizes of textures and surfaces, which the emulated device has not: 0.
-  int maxTexture1D;
-  int maxTexture2D[2];
-  int maxTexture3D[3];
-  int maxTexture1DLayered[2];
-  int maxTexture2DLayered[3];
-  std::size_t texturePitchAlignment;
-  std::size_t surfaceAlignment;
+  int maxTexture1D, maxTexture2D[2], maxTexture3D[3];
+  int maxTexture1DLayered[2], maxTexture2DLayered[3];
+  std::size_t texturePitchAlignment, surfaceAlignment;
 };
 
 // NOLINTEND(readability-identifier-naming)

@@ -112,33 +112,20 @@ T fold(const WarpExchange& exchange) {
   return result;
 }
 
-struct Add {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
-  }
-};
-struct Min {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Max {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
-struct And {
-  unsigned operator()(unsigned a, unsigned b) const { return a & b; }
-};
-struct Or {
-  unsigned operator()(unsigned a, unsigned b) const { return a | b; }
-};
-struct Xor {
-  unsigned operator()(unsigned a, unsigned b) const { return a ^ b; }
-};
+#define CONVLAB_OPERATION(Name, expression) \
+  struct Name {                             \
+    template <typename T>                   \
+    T operator()(T a, T b) const {          \
+      return static_cast<T>(expression);    \
+    }                                       \
+  };
+CONVLAB_OPERATION(Add, static_cast<unsigned>(a) + static_cast<unsigned>(b))
+CONVLAB_OPERATION(Min, b < a ? b : a)
+CONVLAB_OPERATION(Max, a < b ? b : a)
+CONVLAB_OPERATION(And, a& b)
+CONVLAB_OPERATION(Or, a | b)
+CONVLAB_OPERATION(Xor, a ^ b)
+#undef CONVLAB_OPERATION
 
 template <typename T>
 bool same_bits(const T& a, const T& b) {
@@ -210,25 +197,19 @@ CONVLAB_SHUFFLE(__shfl_down_sync, kDown, unsigned)
 CONVLAB_SHUFFLE(__shfl_xor_sync, kXor, int)
 #undef CONVLAB_SHUFFLE
 
-inline unsigned __ballot_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
-  return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
-      "__ballot_sync", mask, predicate, site);
-}
-inline int __any_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
-  return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
-             "__any_sync", mask, predicate, site) != 0;
-}
-inline int __all_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
-  // All that take part say yes exactly when none says no.
-  return convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::ballot_of>(
-             "__all_sync", mask, static_cast<int>(predicate == 0), site) == 0;
-}
-inline int __uni_sync(unsigned mask, int predicate, CONVLAB_CALL_SITE) {
-  const unsigned same =
-      convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::match_all<int>>(
-          "__uni_sync", mask, static_cast<int>(predicate != 0), site);
-  return same != 0;
-}
+#define CONVLAB_VOTE(Result, name, combine, value, result)                             \
+  inline Result name(unsigned mask, int predicate, CONVLAB_CALL_SITE) {                \
+    const unsigned votes =                                                             \
+        convlab::emulation::combine_lanes<int, unsigned, convlab::emulation::combine>( \
+            #name, mask, static_cast<int>(value), site);                               \
+    return static_cast<Result>(result);                                                \
+  }
+CONVLAB_VOTE(unsigned, __ballot_sync, ballot_of, predicate, votes)
+CONVLAB_VOTE(int, __any_sync, ballot_of, predicate, votes != 0)
+// All that take part say yes exactly when none says no.
+CONVLAB_VOTE(int, __all_sync, ballot_of, predicate == 0, votes == 0)
+CONVLAB_VOTE(int, __uni_sync, match_all<int>, predicate != 0, votes != 0)
+#undef CONVLAB_VOTE
 template <typename T, typename = convlab::emulation::IfWarpValue<T>>
 unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {
   unsigned out = 0;

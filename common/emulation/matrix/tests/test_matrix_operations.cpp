@@ -4,14 +4,16 @@
 #include <cuda_fp16.h>
 
 #include <array>
+#include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "common/base/testing/catch.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/matrix_operations.hpp"
+#include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 
 namespace convlab::emulation {
 
@@ -22,10 +24,17 @@ struct KernelFailure {
 };
 
 void observe_warp(const void*, std::size_t, bool, const CallSite&) {}
-void observe_products(long long, const CallSite&) {}
+bool observe_products(long long, const CallSite&) {
+  return true;
+}
 
-void fail_kernel(KernelFault fault, const char* message, CallSite) {
-  throw KernelFailure{fault, message};
+void fail_kernel(KernelFault fault, CallSite, const char* format, ...) {
+  std::array<char, 512> message;
+  std::va_list values;
+  va_start(values, format);
+  std::vsnprintf(message.data(), message.size(), format, values);
+  va_end(values);
+  throw KernelFailure{fault, message.data()};
 }
 
 }  // namespace convlab::emulation

@@ -4,11 +4,9 @@
 #include <string>
 
 #include "common/base/testing/catch.hpp"
-#include "common/emulation/ptx/instructions.hpp"
 #include "common/emulation/ptx/translate.hpp"
 
 using convlab::ptx::AsmStatement;
-using convlab::ptx::find_instruction;
 using convlab::ptx::translate;
 
 namespace {
@@ -64,30 +62,30 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
 }
 
 TEST_CASE("ptx: cache hints are advice") {
-  for (const char* name :
+  for (const std::string name :
        {"ld.global.f32", "ld.global.nc.f32", "ld.global.nc.L1::no_allocate.f32", "ld.global.cg.b32",
         "ld.global.cs.L2::128B.u32", "ld.global.L1::evict_last.s32"}) {
-    CAPTURE(name);
-    REQUIRE(find_instruction(name));
-    CHECK(find_instruction(name)->function == "load_global");
-    CHECK(find_instruction(name)->slots[0].count == 1);
+    CHECK(calls({name + " %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
+          "load_global(list(write<4>(convlab_0)), address(convlab_1, 0));");
   }
-  CHECK(find_instruction("ld.global.nc.v4.f32")->slots[0].count == 4);
-  CHECK(find_instruction("ld.global.v2.f64")->slots[0].bytes == 8);
-  for (const char* name : {"st.global.cs.f32", "st.global.wt.v2.b32", "st.global.v4.f32"}) {
-    CHECK(find_instruction(name)->function == "store_global");
+  CHECK(calls({"ld.global.v2.f64 {%0,%1}, [%2];", {{"=d", "a"}, {"=d", "b"}, {"l", "p"}}}) ==
+        "load_global(list(write<8>(convlab_0), write<8>(convlab_1)), address(convlab_2, 0));");
+  CHECK(refusal({"ld.global.nc.v4.f32 %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
+        "1 registers in the place of 4");
+  for (const std::string name : {"st.global.cs.f32", "st.global.wt.b32"}) {
+    CHECK(calls({name + " [%1], %0;", {{"f", "a"}, {"l", "p"}}}) ==
+          "store_global(address(convlab_1, 0), list(read<4>(convlab_0)));");
   }
 }
 
 TEST_CASE("ptx: all products and matrix loads") {
-  for (const char* name : {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                           "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
-                           "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-                           "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-                           "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
-                           "ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16"}) {
-    CAPTURE(name);
-    CHECK(find_instruction(name));
+  for (const std::string name : {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                                 "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+                                 "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+                                 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+                                 "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
+                                 "ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16"}) {
+    CHECK(refusal({name + " ;", {}}) == "'" + name + "' with 0 operands");
   }
 }
 

@@ -73,6 +73,21 @@ int main() {
   CHECK(contains(report, "program.cu:7"));
 }
 
+TEST_CASE("convlab-run: integers that look like fresh memory are no report") {
+  const Program program(R"(#include <cstdio>
+__global__ void fill(int* p) {
+  for (int i = threadIdx.x; i < 100000; i += blockDim.x) p[i] = -2 - 40 * i;
+}
+int main() {
+  int *p, result[1000];
+  cudaMalloc(&p, 400000);
+  fill<<<1, 64>>>(p);
+  for (int i = 0; i < 100; i++) cudaMemcpy(result, p + 1000 * i, 4000, cudaMemcpyDeviceToHost);
+  puts("end");
+})");
+  CHECK(program.run().out == "end\n");
+}
+
 TEST_CASE("convlab-run: lanes that count on volatile are told, in shared and in global memory") {
   const auto sum = [](const std::string& memory) {
     return Program(R"(__global__ void sum(volatile int* g) {
@@ -97,6 +112,24 @@ int main() {
     CHECK(contains(report, "__syncwarp() belongs between the two lines"));
   }
   CHECK(sum("s").run("", "--no-races ").out.empty());
+}
+
+TEST_CASE("convlab-run: each race of a program is told, not only one") {
+  const Program program(R"(__global__ void two(int* p) {
+  __shared__ int s[64];
+  s[threadIdx.x] = threadIdx.x;
+  p[threadIdx.x] = s[63 - threadIdx.x];
+  *(p + 64) = threadIdx.x;
+}
+int main() {
+  int* p;
+  cudaMalloc(&p, 1024);
+  two<<<1, 64>>>(p);
+  return cudaDeviceSynchronize();
+})");
+  const std::string report = program.run("", "--races ").out;
+  CHECK(contains(report, "__syncthreads() belongs between the two lines"));
+  CHECK(contains(report, "make the index different for every thread"));
 }
 
 TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {

@@ -81,32 +81,6 @@ const Register kAsync{"memory", "cudaMallocAsync, cudaFreeAsync", [] {
   return Bits(host.begin(), host.end());
 }};
 
-const Register kBoxes{"memory", "cudaMalloc3D, cudaMemcpy3D, cudaMemset3D", [] {
-  const cudaExtent extent = make_cudaExtent(20 * sizeof(int), 7, 5);
-  cudaPitchedPtr device{};
-  require(cudaMalloc3D(&device, extent), "cudaMalloc3D");
-  require(cudaMemset3D(device, 3, extent), "cudaMemset3D");
-  std::vector<int> host(20 * 7 * 5);
-  for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<int>(i);
-  cudaMemcpy3DParms in{};
-  in.srcPtr = make_cudaPitchedPtr(host.data(), 20 * sizeof(int), 20, 7);
-  in.srcPos = make_cudaPos(4 * sizeof(int), 1, 2);
-  in.dstPtr = device;
-  in.dstPos = make_cudaPos(2 * sizeof(int), 3, 1);
-  in.extent = make_cudaExtent(9 * sizeof(int), 4, 2);
-  in.kind = cudaMemcpyHostToDevice;
-  require(cudaMemcpy3D(&in), "cudaMemcpy3D");
-  cudaMemcpy3DParms out{};
-  out.srcPtr = device;
-  out.dstPtr = make_cudaPitchedPtr(host.data(), 20 * sizeof(int), 20, 7);
-  out.extent = extent;
-  out.kind = cudaMemcpyDeviceToHost;
-  require(cudaMemcpy3DAsync(&out), "cudaMemcpy3DAsync");
-  require(cudaDeviceSynchronize(), "copy");
-  require(cudaFree(device.ptr), "cudaFree");
-  return Bits(host.begin(), host.end());
-}};
-
 const Register kPeer{"memory", "cudaMemcpyPeer on one device", [] {
   DeviceArray<int> from(std::vector<int>(64, 9));
   DeviceArray<int> to(64);

@@ -7,8 +7,13 @@
 #include <mma.h>
 
 #include <cstddef>
+#include <memory>
 
 #include "common/emulation/trace/tests/counted_kernels.hpp"
+
+// As memcpy and malloc are called by a file that the grader traces.
+extern "C" __device__ void* convlab_traced_copy(void* to, const void* from, std::size_t bytes);
+extern "C" __device__ void* convlab_traced_malloc(std::size_t bytes);
 
 namespace {
 
@@ -49,6 +54,75 @@ __global__ void load_four_shared(int stride) {
 __global__ void load_wide_shared() {
   extern __shared__ Wide wide_tile[];
   if (threadIdx.x < 2) kept_wide = wide_tile[threadIdx.x];
+}
+
+// In each turn another lane, which the n-th arrival of each would take for one request.
+__global__ void load_in_turns(const float* from) {
+  for (int turn = 0; turn < 32; ++turn) {
+    if (turn == threadIdx.x) kept = from[threadIdx.x];
+  }
+}
+
+__global__ void load_between_barriers(const float* from) {
+  for (int turn = 0; turn < 2; ++turn) {
+    if (turn == threadIdx.x % 2) kept = from[threadIdx.x];
+    __syncthreads();
+  }
+}
+
+// Odd lanes make three turns of the inner loop, even ones one.
+__global__ void load_in_inner_loops(const float* from) {
+  for (int i = 0; i < 2; ++i) {
+    const int turns = threadIdx.x % 2 == 0 ? 1 : 3;
+    for (int j = 0; j < turns; ++j) kept = from[i * 128 + j * 32 + threadIdx.x];
+  }
+}
+
+__device__ __noinline__ float element(const float* from, int i) {
+  return i % 2 == 0 ? from[i] : from[i + 64];
+}
+__global__ void load_in_calls(const float* from) {
+  for (int i = threadIdx.x % 3; i < 3; ++i) kept = element(from, threadIdx.x);
+}
+
+__global__ void copy_by_bytes(const float* from, int bytes) {
+  float4 four;
+  memcpy(&four, from + 4 * threadIdx.x, sizeof(four));
+  kept_four = four;
+  convlab_traced_copy(&four, from + 4 * threadIdx.x, bytes);
+  kept_four = four;
+}
+
+__global__ void load_elements_shared() {
+  extern __shared__ float4 tile_of_four[];
+  const float4* const mine = tile_of_four + threadIdx.x;
+  kept = mine->x * mine->y + mine->z * mine->w;
+}
+
+__global__ void load_neighbours_shared(int stride, int distance) {
+  extern __shared__ float tile[];
+  kept = tile[threadIdx.x * stride] * tile[threadIdx.x * stride + distance];
+}
+
+// The first thread reads a variable of its own at the same place.
+__global__ void load_from_two(const float* from) {
+  float own[32];
+  for (int i = 0; i < 32; ++i) own[i] = i;
+  const float* const here = threadIdx.x == 0 ? own : from;
+  kept = here[threadIdx.x];
+}
+
+__global__ void load_from_heap(const float* from) {
+  __shared__ float* heap;
+  if (threadIdx.x == 0) {
+    void* memory = convlab_traced_malloc(256);
+    std::size_t bytes = 256;
+    heap = static_cast<float*>(std::align(32, 128, memory, bytes));
+  }
+  __syncthreads();
+  heap[threadIdx.x] = from[threadIdx.x];
+  __syncthreads();
+  kept = heap[31 - threadIdx.x];
 }
 
 // Begins an operation and does not end it.
@@ -106,6 +180,34 @@ void run_load_four_shared(void*) {
 void run_load_wide_shared(void*) {
   load_wide_shared<<<1, 32, kSharedBytes>>>();
 }
+void run_load_in_turns(void* memory) {
+  load_in_turns<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_load_between_barriers(void* memory) {
+  load_between_barriers<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_load_in_inner_loops(void* memory) {
+  load_in_inner_loops<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_load_in_calls(void* memory) {
+  load_in_calls<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_copy_by_bytes(void* memory) {
+  copy_by_bytes<<<1, 32>>>(static_cast<const float*>(memory), 16);
+}
+void run_load_elements_shared(void*) {
+  load_elements_shared<<<1, 32, kSharedBytes>>>();
+}
+template <int kStride, int kDistance>
+void run_load_neighbours_shared(void*) {
+  load_neighbours_shared<<<1, 32, kSharedBytes>>>(kStride, kDistance);
+}
+void run_load_from_two(void* memory) {
+  load_from_two<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_load_from_heap(void* memory) {
+  load_from_heap<<<1, 32>>>(static_cast<const float*>(memory));
+}
 void run_begin_atomically(void* memory) {
   begin_atomically<<<1, 32>>>(static_cast<float*>(memory));
 }
@@ -144,6 +246,18 @@ std::vector<CountedKernel> counted_kernels() {
       {"shared, the same four floats", run_load_four_shared<0>, "shared", false, 1, 32, 2, 0},
       // 16 requests of 16 bytes; two lanes 256 bytes apart use the same banks.
       {"shared, 256 bytes of two lanes", run_load_wide_shared, "shared", false, 16, 32, 32, 16},
+      {"a lane in each turn", run_load_in_turns, "global", false, 32, 32, 32, 0},
+      {"half of the lanes before a barrier", run_load_between_barriers, "global", false, 2, 32, 8, 0},
+      {"inner loops of different length", run_load_in_inner_loops, "global", false, 6, 128, 24, 0},
+      // Of three lanes one makes a turn, one two, and one three; odd lanes have a line of their own.
+      {"in calls", run_load_in_calls, "global", false, 6, 65, 24, 0},
+      {"copied by bytes", run_copy_by_bytes, "global", false, 2, 64, 32, 0},
+      {"shared, four floats one by one", run_load_elements_shared, "shared", false, 1, 32, 4, 0},
+      {"shared, two neighbours", run_load_neighbours_shared<2, 1>, "shared", false, 1, 32, 2, 0},
+      {"shared, not neighbours", run_load_neighbours_shared<2, 3>, "shared", false, 2, 64, 4, 2},
+      {"shared, not aligned", run_load_neighbours_shared<3, 1>, "shared", false, 2, 64, 2, 0},
+      {"a variable of a lane", run_load_from_two, "global", false, 1, 31, 4, 0},
+      {"a kernel's heap", run_load_from_heap, "global", false, 2, 64, 8, 0},
       {"atomic, begun only", run_begin_atomically, "global", false, 3, 96, 12, 0},
       {"atomic, own addresses", run_add_atomically<1>, "global", true, 1, 32, 4, 0},
       {"atomic, one address", run_add_atomically<0>, "global", true, 1, 32, 1, 31},

@@ -384,6 +384,129 @@ __global__ void pipeline_of_a_block(float* data) {
   }
 }
 
+template <bool kRight>
+__global__ void copy_with_a_barrier(float* data) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  if (t == 0) init(&barrier, kThreads);
+  __syncthreads();
+  cuda::memcpy_async(tile + t, data + t, sizeof(float), barrier);  // first
+  auto token = barrier.arrive();
+  UNLESS_WRONG(barrier.wait(std::move(token)))
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void between_arrive_and_wait(float* data) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  if (t == 0) init(&barrier, kThreads);
+  __syncthreads();
+  tile[t] = data[t];  // first
+  auto token = barrier.arrive();
+  const float early = tile[kRight ? t : kThreads - 1 - t];  // second
+  barrier.wait(std::move(token));
+  data[kThreads + t] = early + tile[kThreads - 1 - t];
+}
+
+template <bool kRight>
+__global__ void released_too_early(float* data) {
+  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
+  __shared__ float tile[kThreads];
+  const auto block = cg::this_thread_block();
+  const unsigned t = threadIdx.x;
+  auto pipe = cuda::make_pipeline(block, &state);
+  for (int slice = 0; slice < 3; ++slice) {
+    pipe.producer_acquire();
+    cuda::memcpy_async(tile + t, data + t, 4, pipe);  // second
+    pipe.producer_commit();
+    pipe.consumer_wait();
+    if constexpr (!kRight) pipe.consumer_release();
+    data[kThreads + t] += tile[kThreads - 1 - t];  // first
+    UNLESS_WRONG(pipe.consumer_release())
+  }
+}
+
+// ---- patterns of courses ------------------------------------------------------------------------
+
+template <bool kRight>
+__global__ void scan_in_place(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];
+  for (unsigned distance = 32; distance < kThreads; distance *= 2) {
+    __syncthreads();
+    const float other = t >= distance ? tile[t - distance] : 0.0F;  // first
+    UNLESS_WRONG(__syncthreads())
+    tile[t] += other;  // second
+  }
+  data[kThreads + t] = tile[t];
+}
+
+template <bool kRight>
+__global__ void arrays_overlap(float* data) {
+  extern __shared__ float both[];
+  const unsigned t = threadIdx.x;
+  float* const second = both + kThreads - (kRight ? 0 : 32);
+  both[t] = data[t];      // first
+  second[t] = data[t] + 1;  // second
+  __syncthreads();
+  data[kThreads + t] = both[t] + second[t];
+}
+
+template <bool kRight>
+__global__ void a_vote_is_no_barrier(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  const int some = kRight ? __syncthreads_or(data[t] > 0) : __any_sync(0xffffffffU, data[t] > 0);
+  data[kThreads + t] = tile[kThreads - 1 - t] + static_cast<float>(some);  // second
+}
+
+template <bool kRight>
+__global__ void next_work(float* data) {
+  __shared__ int next;
+  __shared__ int counter;
+  if (threadIdx.x == 0) counter = 0;
+  for (;;) {
+    if (threadIdx.x == 0) next = counter++;  // second
+    __syncthreads();
+    const int mine = next;  // first
+    UNLESS_WRONG(__syncthreads())
+    if (mine >= 3) return;
+    data[kThreads * (mine + 1) + static_cast<int>(threadIdx.x)] = 1.0F;
+  }
+}
+
+template <bool kRight>
+__global__ void flag_in_a_block(float* data) {
+  __shared__ float value;
+  __shared__ unsigned ready;
+  if (threadIdx.x == 0) ready = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    value = data[0];  // first
+    UNLESS_WRONG(__threadfence_block())
+    atomicExch(&ready, 1U);
+  } else if (threadIdx.x == 64 && atomicAdd(&ready, 0U) == 1U) {
+    UNLESS_WRONG(__threadfence_block())
+    data[1] = value;  // second
+  }
+}
+
+template <bool kRight>
+__global__ void two_warps_in_step(float* data) {
+  __shared__ volatile float tile[128];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];
+  __syncthreads();
+  if (t < 64) tile[t] = tile[t] + tile[t + 64];  // first
+  UNLESS_WRONG(__syncthreads())
+  if (t < 32) data[kThreads + t] = tile[t] + tile[t + 32];  // second
+}
+
 }  // namespace
 
 std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
@@ -419,5 +542,14 @@ std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
       KERNEL(halves_of_a_block, float, 1, kThreads, kBlock),
       KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
       KERNEL(pipeline_of_a_block, float, 1, kThreads, kBlock),
+      KERNEL(copy_with_a_barrier, float, 1, kThreads, kBlock),
+      KERNEL(between_arrive_and_wait, float, 1, kThreads, kBlock),
+      KERNEL(released_too_early, float, 1, kThreads, kBlock),
+      KERNEL(scan_in_place, float, 1, kThreads, kBlock),
+      KERNEL(arrays_overlap, float, 1, kThreads, kBlock),
+      KERNEL(a_vote_is_no_barrier, float, 1, kThreads, kBlock),
+      KERNEL(next_work, float, 1, kThreads, kBlock),
+      KERNEL(flag_in_a_block, float, 1, kThreads, kBlock).only_forward(),
+      KERNEL(two_warps_in_step, float, 1, kThreads, kBlock),
   };
 }

@@ -103,6 +103,59 @@ __global__ void lock(float* data, unsigned* taken) {
   }
 }
 
+template <bool kRight>
+__global__ void one_fences_before_the_barrier(float* data, unsigned* ticket) {
+  __shared__ bool is_last;
+  data[blockIdx.x * kThreads + threadIdx.x] = 1.0F;  // first
+  if constexpr (!kRight) {
+    if (threadIdx.x == 0) __threadfence();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    UNLESS_WRONG(__threadfence())
+    is_last = atomicAdd(ticket, 1U) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last) data[kBlocks * kThreads + threadIdx.x] = data[threadIdx.x * kBlocks];  // second
+}
+
+template <bool kRight>
+__global__ void ticket_of_libcuxx(float* data, unsigned* tickets) {
+  const cuda::atomic_ref<unsigned> ticket(*tickets);
+  constexpr auto kOrder = kRight ? cuda::memory_order_acq_rel : cuda::memory_order_relaxed;
+  if (threadIdx.x != 0) return;
+  data[blockIdx.x] = 1.0F;  // first
+  if (ticket.fetch_add(1U, kOrder) != gridDim.x - 1) return;
+  float sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += data[i];  // second
+  data[64] = sum;
+}
+
+// As a stencil that writes where its neighbours still read.
+template <bool kRight>
+__global__ void stencil_in_place(float* data) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float right = threadIdx.x == kThreads - 1 ? data[i + 1] : 0.0F;  // first
+  data[kRight ? i + 2 * kBlocks * kThreads : i] = right + 1.0F;          // second
+}
+
+template <bool kRight>
+__global__ void histograms_of_blocks(float* data) {
+  __shared__ unsigned counts[16];
+  const unsigned t = threadIdx.x;
+  if (t < 16) counts[t] = 0;
+  __syncthreads();
+  atomicAdd(&counts[t % 16], 1U);
+  __syncthreads();
+  auto* const all = reinterpret_cast<unsigned*>(data);
+  if (t >= 16) return;
+  if constexpr (kRight) {
+    atomicAdd(&all[t], counts[t]);
+  } else {
+    all[t] += counts[t];  // twice
+  }
+}
+
 // ---- grid.sync() ---------------------------------------------------------------------------------
 
 template <bool kRight>
@@ -150,6 +203,26 @@ void two_streams(void* memory) {
 }
 
 template <bool kRight>
+void recorded_too_early(void* memory) {
+  auto* const data = static_cast<float*>(memory);
+  cudaStream_t a;
+  cudaStream_t b;
+  cudaEvent_t filled;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  cudaEventCreate(&filled);
+  if constexpr (!kRight) cudaEventRecord(filled, a);
+  fill<<<1, kThreads, 0, a>>>(data);
+  UNLESS_WRONG(cudaEventRecord(filled, a))
+  cudaStreamWaitEvent(b, filled);
+  twice<<<1, kThreads, 0, b>>>(data);
+  cudaDeviceSynchronize();
+  cudaEventDestroy(filled);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}
+
+template <bool kRight>
 void host_waits(void* memory) {
   auto* const data = static_cast<float*>(memory);
   cudaStream_t a;
@@ -186,7 +259,12 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
       WITH_FLAG(flag_between_blocks).only_forward(),
       WITH_FLAG(ordered_by_atomic).only_forward(),
       WITH_FLAG(lock),
+      WITH_FLAG(one_fences_before_the_barrier),
+      WITH_FLAG(ticket_of_libcuxx),
+      KERNEL(stencil_in_place, float, kBlocks, kThreads, kGrid),
+      KERNEL(histograms_of_blocks, float, kBlocks, kThreads, kGrid),
       HOST(grid_sync, kGrid),
+      HOST(recorded_too_early, kStreams),
       HOST(two_streams, kStreams),
       HOST(host_waits, kStreams),
       HOST(stream_beside_the_default, kStreams),

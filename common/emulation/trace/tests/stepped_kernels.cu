@@ -43,9 +43,17 @@ __global__ void one(float* to) {
   atomicAdd(to, 1.0f);
 }
 
+__global__ void exchange(float* to, const float* from) {
+  to[threadIdx.x] = __shfl_down_sync(0xffffffff, from[threadIdx.x], 1);
+}
+
 }  // namespace
 
 namespace convlab::emulation {
+
+void exchange_lanes(float* to, const float* from) {
+  exchange<<<1, 32>>>(to, from);
+}
 
 void copy_by_tile(float* to, const float* from) {
   tile<<<2, 64>>>(to, from);

@@ -52,40 +52,54 @@ std::vector<std::string> kinds(const StepNotes& notes) {
 using Kinds = std::vector<std::string>;
 using Threads = std::vector<std::int64_t>;
 
-std::vector<ThreadEvent> events(const std::string& places) {
-  std::vector<ThreadEvent> all;
+// A letter is a place of the program; they follow each other. In capitals: in a call.
+std::vector<LaneEvent> events(const std::string& places) {
+  std::vector<LaneEvent> all;
   for (const char place : places) {
-    all.push_back({{static_cast<Place>(place), place == '|' ? StepKind::kBarrier : StepKind::kRead},
-                   static_cast<std::int64_t>(all.size())});
+    const bool in_call = place >= 'A' && place <= 'Z';
+    const auto order = static_cast<std::uint64_t>(place) << 20U;
+    all.push_back(place == '|' ? LanePosition::at_barrier(1)
+                               : LaneEvent{order | (in_call ? 0 : std::uint64_t{1} << 48U), place});
   }
   return all;
 }
 
-// "ab|c", with the threads of each step in behind it: "a01 b0 |01 c1".
-std::string paired(const std::vector<std::string>& threads, std::size_t most = 100) {
-  std::vector<std::vector<ThreadEvent>> lists;
+// "ab|c", with the threads of each step behind it: "a01 b0 |01 c1".
+std::string paired(const std::vector<std::string>& threads, int most = 100) {
+  std::vector<std::vector<LaneEvent>> lists;
   for (const std::string& each : threads) lists.push_back(events(each));
+  CodeOrder code;
+  for (const auto& list : lists) code.learn(list);
+  for (auto& list : lists) code.apply(list);
   std::string text;
-  for (const PairedStep& step : pair_steps(lists, most)) {
-    text += (text.empty() ? "" : " ") + std::string(1, static_cast<char>(step.token.place));
-    for (const auto& part : step.parts) text += std::to_string(part.thread);
-  }
+  pair_lanes(lists, 0, lists.size(), [&](const auto& together, const auto& next) {
+    const char place = threads[together.front()][next[together.front()] - 1];
+    text += (text.empty() ? "" : " ") + std::string(1, place);
+    for (const std::size_t thread : together) text += std::to_string(thread);
+    return --most > 0;
+  });
   return text;
 }
 
 }  // namespace
 
-TEST_CASE("steps: lists of threads are aligned between barriers") {
+TEST_CASE("steps: those of the threads go on that are furthest behind") {
   CHECK(paired({"abc", "abc"}) == "a01 b01 c01");
-  CHECK(paired({"ab|c", "ab|c"}) == "a01 b01 |01 c01");
+  CHECK(paired({"ab|a", "a|a"}) == "a01 b0 |01 a01");
   // A loop that one thread leaves earlier: both do what stands behind it together.
   CHECK(paired({"lllls", "lls"}) == "l01 l01 l0 l0 s01");
   // The turns of an outer loop stay together though the inner one differs.
-  CHECK(paired({"llsllls", "llllsls"}).ends_with("s01"));
+  CHECK(paired({"abcabbbc", "abbbcabc"}) == "a01 b01 b1 b1 c01 a01 b01 b0 b0 c01");
   // Two branches follow each other.
-  CHECK(paired({"xaay", "xbby"}) == "x01 a0 a0 b1 b1 y01");
+  CHECK(paired({"bxxy", "bccy"}) == "b01 c1 c1 x0 x0 y01");
   // The n-th arrival is not what pairs: the first thread skips `b` once.
   CHECK(paired({"acabc", "abcabc"}) == "a01 b1 c01 a01 b01 c01");
+  // A function that one thread calls lies elsewhere in the program.
+  CHECK(paired({"aZc", "ac", "aBc"}) == "a012 B2 Z0 c012");
+  // A block that lies behind the loop belongs into it: the way from a to c leads over it.
+  CHECK(paired({"abcazcabcd", "abcabcabcd"}) == "a01 b01 c01 a01 b1 z0 c01 a01 b01 c01 d01");
+  // A loop that is entered at its end, where it is tested.
+  CHECK(paired({"actbtbtd", "actbtbtbtd"}) == "a01 c01 t01 b01 t01 b01 t01 b1 t1 d01");
   // A thread that has ended is in no later step.
   CHECK(paired({"a", "a|b"}) == "a01 |1 b1");
   CHECK(paired({"aaaa", "aaaa"}, 3) == "a01 a01 a01");
@@ -163,6 +177,12 @@ TEST_CASE("steps: conflicts, atomic operations and what is left out") {
   REQUIRE(atomic.steps.size() == 1);
   CHECK(atomic.steps[0].kind == StepKind::kAtomic);
   CHECK(atomic.steps[0].requests == std::vector<int>{0, 1, 31});
+}
+
+TEST_CASE("steps: a shuffle is a meeting") {
+  const StepNotes notes = recorded("0,0,0:0:exchange", exchange_lanes);
+  CHECK(kinds(notes) == Kinds{"read global", "meeting", "write global"});
+  CHECK(notes.places[static_cast<std::size_t>(notes.steps[1].place)].call == "__shfl_down_sync");
 }
 
 TEST_CASE("steps: another kernel or block leaves nothing") {

@@ -182,6 +182,79 @@ TEST_CASE("probe: a part of the outputs") {
   CHECK(says(fact, "w % 4 = 3"));
 }
 
+TEST_CASE("probe: a tile that is filled with rows of one length and read with another") {
+  // One tile, as high and as wide as 16 outputs need.
+  const auto place = [](const ConvShape& s, const Label& at) {
+    const int flat = (at.h * s.stride + at.p) * 16 + at.w * s.stride + at.q;
+    const int length = 15 * s.stride + s.kernel;
+    return std::pair(flat / length, flat % length);
+  };
+  Loops rows;
+  rows.input = [&](const ConvShape& s, const Label& at) {
+    const auto [row, column] = place(s, at);
+    const std::int64_t plane = std::int64_t{at.b} * s.in_channels + at.c;
+    return (plane * s.height + std::min(row, s.height - 1)) * s.width +
+           std::min(column, s.width - 1);
+  };
+  rows.factor = [&](const ConvShape& s, const Label& at) {
+    const auto [row, column] = place(s, at);
+    return row < s.height && column < s.width ? 1.0F : 0.0F;
+  };
+  const Fact fact = fact_of(rows);
+  CHECK(fact.id == "E-tile-rows");
+  CHECK(says(fact, "filled with rows of 32 elements and read with rows of 16"));
+}
+
+TEST_CASE("probe: a number of tiles that is rounded down") {
+  Loops down;
+  down.store = [](const ConvShape& s, const Label& at) {
+    const int whole = s.out_width() < 16 ? s.out_width() : s.out_width() / 16 * 16;
+    return at.w < whole ? output_index(s, at) : -1;
+  };
+  std::vector<ConvShape> shapes = kShapes;
+  shapes.push_back({1, 3, 2, 27, 28, 2, 1});
+  const Fact fact = find_fact(down, shapes, false).value_or(Fact{.id = "none"});
+  CHECK(fact.id == "E-rounded-down");
+  CHECK(says(fact, "w behind the last whole 16"));
+}
+
+TEST_CASE("probe: a wrong factor of a transform, which mixes pixels") {
+  struct Mixed : Loops {
+    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+      Answer answer;
+      for (std::int64_t o = 0; o < s.output_size(); ++o) {
+        Label at = output_label(s, o);
+        float sum = 0.0F;
+        for (at.c = 0; at.c < s.in_channels; ++at.c) {
+          for (at.p = 0; at.p < s.kernel; ++at.p) {
+            for (at.q = 0; at.q < s.kernel; ++at.q) {
+              const std::int64_t pixel = input_index(s, at);
+              const float more = at.q == 1 ? 0.5F * in[pixel - 1] - in[pixel + 1] : 0.0F;
+              sum += filter[weight_index(s, at)] * (in[pixel] + more);
+            }
+          }
+        }
+        answer.output.push_back(sum);
+      }
+      return answer;
+    }
+  };
+  Mixed mixed;
+  const Fact fact = fact_of(mixed);
+  CHECK(fact.id == "E-terms");
+  CHECK(says(fact, "products with q = 1"));
+  CHECK(says(fact, "0.5 times"));
+  CHECK(says(fact, "a transform"));
+}
+
+TEST_CASE("probe: outputs of a product of matrices are counted through all images") {
+  Loops odd;
+  odd.factor = [](const ConvShape& s, const Label& at) {
+    return ((at.b * s.out_height() + at.h) * s.out_width() + at.w) % 8 < 4 ? 1.0F : 0.0F;
+  };
+  CHECK(says(fact_of(odd), "the column of the product, (b·H_out + h)·W_out + w, % 8 ≥ 4"));
+}
+
 TEST_CASE("probe: functions of the sum") {
   Loops kept;
   kept.stored = [](float sum, float before) { return sum + before; };

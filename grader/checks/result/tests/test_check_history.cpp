@@ -23,7 +23,7 @@ CheckResult checked(const std::string& created, const std::vector<std::string>& 
 
 TEST_CASE("history: a mistake from the check that saw it to the one that did not") {
   const convlab::testing::TemporaryFolder folder;
-  const auto file = folder.path() / "history.jsonl";
+  const auto file = folder.path() / "made by the first check" / "history.jsonl";
   CHECK(read_history(file).empty());
   const Finding stride{.id = "E-stride", .title = "the stride is ignored", .stage = "a"};
   const Finding build{.id = "E-build", .title = "it does not compile"};
@@ -44,4 +44,28 @@ TEST_CASE("history: a mistake from the check that saw it to the one that did not
   CHECK(mistakes[2].seen == "6");
   CHECK(mistakes[2].mended.empty());
   CHECK(mended_mistakes(read_history(file), "m1").empty());
+}
+
+TEST_CASE("history: of what was seen it keeps the smallest case and its picture") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto file = folder.path() / "history.jsonl";
+  const std::string drawn = "Pixels of channel 0:\n    expected  found\n    # .       . #";
+  Finding named{.id = "E-stride", .title = "stride", .stage = "a"};
+  named.seen = "174 are wrong.\nBy hand: 3.";
+  named.smallest = "B=1";
+  named.alone = "--case 1";
+  named.picture = drawn;
+  const Finding plain{.id = "E-wrong", .title = "wrong", .seen = "7 are wrong.", .stage = "b"};
+  CheckResult check = checked("1", {"a", "b", "b"}, {named, plain});
+  check.cases[1] = {
+      .stage = "b", .name = "large", .shape = {2, 1, 1, 9, 9, 3}, .verdict = Verdict::kFailed};
+  check.cases[2] = {
+      .stage = "b", .name = "small", .shape = {1, 1, 1, 9, 9, 3}, .verdict = Verdict::kFailed};
+  append_history(file, check);
+  const auto history = read_history(file);
+  REQUIRE(history.size() == 1);
+  REQUIRE(history[0].findings.size() == 2);
+  CHECK(history[0].findings[0].seen == "The smallest case that fails: B=1.\n" + drawn);
+  CHECK(history[0].findings[0].alone == "--case 1");
+  CHECK(history[0].findings[1].seen.starts_with("The smallest case that is wrong: 'small' (B=1 "));
 }

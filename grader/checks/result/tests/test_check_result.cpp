@@ -23,6 +23,10 @@ CheckResult example() {
   check.findings.push_back({.id = "E-nan",
                             .title = "Not a number",
                             .seen = "b=0 m=1 h=2 w=3",
+                            .smallest = "B=1 M=1",
+                            .alone = "--case 1,1,1,1,1,1,1",
+                            .shapes = "It fails exactly if C ≥ 2.",
+                            .picture = "    # .",
                             .cause = "0/0",
                             .next = "look",
                             .stage = "s"});
@@ -46,7 +50,7 @@ CheckResult example() {
                                               .speed = 0.75,
                                               .low = 0.5,
                                               .high = 1,
-                                              .floor_ms = 0.1,
+                                              .bound_ms = 0.1,
                                               .rounds = 3}},
                        {.stage = "baseline", .item = "network", .batch = 1000, .points = 5}}};
   check.sources = {{.path = "milestones/m1_cpu_baseline/conv_forward.cpp", .sha256 = "ab12"}};
@@ -61,6 +65,17 @@ TEST_CASE("check result: what is written is read back, and common/result reads i
   CHECK(parse_result(to_json(check), "text") == check.result);
   // A result written by m1 has no cases and findings.
   CHECK(parse_check_result(to_json(check.result), "text").cases.empty());
+}
+
+TEST_CASE("finding: the smallest case heads what was seen, the picture ends it") {
+  Finding found = example().findings.front();
+  CHECK(seen_text(found) ==
+        "The smallest case that fails: B=1 M=1; --case 1,1,1,1,1,1,1 runs it alone.\n"
+        "It fails exactly if C ≥ 2.\nb=0 m=1 h=2 w=3\n    # .");
+  found.alone.clear();
+  CHECK(smallest_case_text(found) ==
+        "The smallest case that fails: B=1 M=1.\nIt fails exactly if C ≥ 2.");
+  CHECK(seen_text({.seen = "only this"}) == "only this");
 }
 
 TEST_CASE("check result: bytes that are not UTF-8 do not lose the result") {

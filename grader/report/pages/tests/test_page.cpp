@@ -44,7 +44,7 @@ TEST_CASE("page: every kind of block, as Markdown and as HTML") {
   // Nothing in the data ends its script element.
   CHECK_FALSE(contains(html, "</script><b>"));
   CHECK_FALSE(contains(html, "<!--"));
-  CHECK(contains(html, R"("grey":"00ff","wrong":"01")"));
+  CHECK(contains(html, R"("grey":"00ff","label":"map 0","wrong":"01")"));
   // It opens without a network.
   CHECK_FALSE(contains(html, "src=\"http"));
   CHECK_FALSE(contains(html, "href=\"http"));
@@ -64,7 +64,7 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
                                           .id = "E-stride",
                                           .title = "the stride is ignored",
                                           .seen = "1",
-                                          .mended = "2",
+                                          .mended = "2026-11-24T12:56:44Z",
                                           .checks = 3}},
                             .profiles = {{"a", "conv_kernel 97 %"}},
                             .questions = {{"b", {"Why twice?"}}}};
@@ -72,7 +72,8 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
   for (const char* part :
        {"# Report on m4: Faster", "## Machine", "Some CPU", "## Method", "## Correctness",
         "## Times, network fa23", "| m4 b | 2.05 | 2.05 | 4.10 |", "conv_kernel 97 %",
-        "| E-stride the stride is ignored | a | 1 | 2 | 3 |", "**b: Why twice?**"}) {
+        "| E-stride: the stride is ignored | a | 1 | 2026-11-24 12:56 | 3 |",
+        "**b: Why twice?**"}) {
     INFO(part);
     CHECK(contains(markdown, part));
   }
@@ -132,7 +133,7 @@ TEST_CASE("report: the tables of a sweep, best cells shaded most") {
   CHECK(contains(markdown, "Left out, 1 point: too large."));
   const std::string html = html_of(make_report(source), kParts);
   CHECK(contains(html, R"("form":"cells")"));
-  CHECK(contains(html, R"~("value":1.5,"low":1.5,"high":1.5,"text":"1.50 (64)")~"));
+  CHECK(contains(html, R"~("high":1.5,"low":1.5,"text":"1.50 (64)","value":1.5)~"));
 }
 
 TEST_CASE("report: the questions of a ladder page") {
@@ -140,6 +141,8 @@ TEST_CASE("report: the questions of a ladder page") {
       "<summary>not this</summary>\n## Questions\n<details>\n<summary>Why?</summary>\nBecause.\n";
   CHECK(questions_of(text) == std::vector<std::string>{"Why?"});
   CHECK(questions_of("nothing").empty());
+  CHECK(questions_of("## Questions\n<details>\n<summary>Why\n`x`?</summary>\nSo.\n") ==
+        std::vector<std::string>{"Why 'x'?"});
   CHECK(questions_of("## Questions\n\n1. Why\n   not?\n<details><summary>Answer</summary>\n\nIt "
                      "is.\n</details>\n\n2. And?\n<details><summary>Answer</summary>\n") ==
         std::vector<std::string>{"Why not?", "And?"});

@@ -67,16 +67,16 @@ TEST_CASE("ladder: of two runs of a stage the later file counts, and references 
   Result newer = plotted_result({plotted_run("a", 1, 100, {7}, {7})});
   newer.references = {
       {.label = "library", .kind = "library", .network = "fa23", .batch = 100, .op_ms = {4, 5}},
-      {.label = "floor", .kind = "floor", .network = "fa23", .batch = 100, .op_ms = {1, 1}},
-      {.label = "other", .kind = "floor", .network = "fa18", .batch = 100, .op_ms = {1, 1}}};
+      {.label = "bound", .kind = "bound", .network = "fa23", .batch = 100, .op_ms = {1, 1}},
+      {.label = "other", .kind = "bound", .network = "fa18", .batch = 100, .op_ms = {1, 1}}};
   const auto ladder =
       grader::op_times({plotted_result({plotted_run("a", 1, 100, {1}, {1})}), newer}, "fa23");
   REQUIRE(ladder);
   CHECK(ladder->rows.size() == 1);
   CHECK(mark_of(*ladder, 0, "sum", 0).value == 14);
   REQUIRE(ladder->panels[0].rules.size() == 2);
-  CHECK(ladder->panels[0].rules[0].label == "floor 2.00");
-  CHECK(ladder->panels[0].rules[0].colour == grader::kFloorColour);
+  CHECK(ladder->panels[0].rules[0].label == "bound 2.00");
+  CHECK(ladder->panels[0].rules[0].colour == grader::kBoundColour);
   CHECK(ladder->panels[0].rules[1].value == 9);
   CHECK(ladder->x.low == 2);  // of all that is drawn
 }

@@ -57,6 +57,18 @@ TEST_CASE("Counted loads include the threads without work") {
   CHECK(counted_loads(kSpace, {8, 1, 128}, kFirst).value() == Approx(2 * 9.0 / 8));
 }
 
+TEST_CASE("A sweep's point runs over the channel of a program that nobody has asked before") {
+  const SweepPlan plan{.space = {.stage = "sweep-tuned", .variable = "CONVLAB_SWEEP_POINT"},
+                       .program = CONVLAB_BINARY_DIR "/m4-reference-emulated",
+                       .shapes = {{1, 4, 1, 12, 12, 5, 1}},
+                       .repeats = 2};
+  TriedPoint point{.batch = 2, .point = {4, 2, 64}};
+  CHECK(time_point(plan, point));
+  CHECK(point.failure == "");
+  REQUIRE(point.op_ms.size() == 1);
+  CHECK(point.op_ms[0].size() == 2);  // an emulated device's are 0
+}
+
 TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a new program") {
   const testing::TemporaryFolder folder;
   const SweepPlan plan = plan_in(folder.path());

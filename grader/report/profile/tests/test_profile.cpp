@@ -51,12 +51,21 @@ double value_of(const char* id) {
 }
 
 TEST_CASE("profile: counters follow from the requests") {
-  CHECK(value_of("loads-per-product") == 4.0);         // 200 global and 200 shared lanes
-  CHECK(value_of("global-loads-per-product") == 2.0);  // the atomic operation is no load
+  CHECK(value_of("loads-per-product") == 6.0);         // 400 global and 200 shared lanes
+  CHECK(value_of("global-loads-per-product") == 4.0);  // the atomic operation loads, too
   CHECK(value_of("conflicts-per-request") == 15.5);
   CHECK(value_of("sectors-over-needed") == 5.25);  // 20 lanes need 3 sectors, or share one
   CHECK(value_of("active-lanes") == 0.625);
   CHECK(value_of("tensor-share") == 0.25);
+  StageCounts others = counts();
+  others.tensor_part = 0.1;  // the other products are for nothing
+  CHECK(find_counter("tensor-share")->value(others) == 0.1);
+  // Ten requests for a word that a warp shares, and ten for five words each.
+  others.counted.accesses.resize(2);
+  others.counted.accesses[0].space = others.counted.accesses[1].space = "constant";
+  others.counted.accesses[0].parts = 10;
+  others.counted.accesses[1].parts = 50;
+  CHECK(find_counter("loads-per-product")->value(others) == 0.4);
   // 100 inputs, 1 weight and 100 outputs.
   CHECK(value_of("bytes-over-least") == 210 * 32.0 / (201 * 4.0));
   CHECK(find_counter("speed") == nullptr);
@@ -101,7 +110,7 @@ TEST_CASE("profile: barriers are counted over all launches of a kernel") {
   StageCounts twice = counts();
   twice.launches.push_back(twice.launches.front());
   twice.counted.barriers = {{.kernel = "conv", .file = "conv.cu", .line = 4, .times = 12}};
-  std::string text = profile_text(twice, sources(folder.path()));
+  std::string text = terminal_text(profile_page(twice, sources(folder.path()), "m3", "where"));
   for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
     text.replace(at, 3, " ");
   }
@@ -139,12 +148,15 @@ TEST_CASE("profile: an estimate is a range, says its error and marks what was ne
   CHECK(table.rows[0] ==
         std::vector<std::string>{"T4 *", "62 to 160", "issue and FP32, shared memory", "70 %"});
   CHECK(table.rows[1] == std::vector<std::string>{"H200", "0.63 to 1.6", "memory", "90 %"});
-  const std::string text = estimate_text(estimates, model, 10'000);
+  const Page page{.sections = {estimate_section(estimates, model, 10'000)}};
+  std::string text = terminal_text(page);
+  for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
+    text.replace(at, 3, " ");
+  }
   CHECK(text.find("nothing was measured") != std::string::npos);
   CHECK(text.find("Off by that much. On a GPU with a star nothing was") != std::string::npos);
   CHECK(text.find("Estimates give no points.") != std::string::npos);
   CHECK(estimate_note({estimates[1]}, model).find("star") == std::string::npos);
-  const Page page{.sections = {estimate_section(estimates, model, 10'000)}};
   CHECK(markdown_of(page).find("| 62 to 160 |") != std::string::npos);
 }
 

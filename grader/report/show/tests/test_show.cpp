@@ -77,7 +77,8 @@ TEST_CASE("show: what lies outside, was not written, or has a wrong number") {
   CHECK(marks[1].steps.front().second == std::vector<int>{0});
   CHECK(marks[2].text == "4 elements of the whole output are written by no thread of any block.");
   CHECK(marks[2].array == 2);
-  CHECK(marks[3].text == "1 element of the whole output has a wrong number at the end, or none.");
+  CHECK(marks[3].text ==
+        "1 element of the whole output is wrong at the end, or was never written.");
 }
 
 TEST_CASE("show: a race marks the threads of other warps that touch the same element") {

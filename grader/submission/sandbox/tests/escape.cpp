@@ -121,6 +121,29 @@ int count_variables() {
   return count;
 }
 
+// Reads memory that is protected, through the file that shows all memory of a process.
+int read_own_memory(const std::string& way) {
+  void* const memory =
+      ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const auto place = reinterpret_cast<std::uintptr_t>(memory);
+  const int file = ::open("/proc/self/mem", O_RDONLY);
+  char byte = 1;
+  if (way == "seek") {
+    ::lseek(file, static_cast<off_t>(place), SEEK_SET);
+    return outcome(::read(file, &byte, 1) == 1);
+  }
+  if (way == "steps") {
+    constexpr off_t kStep = 0x7fff'0000;
+    ::lseek(file, kStep, SEEK_SET);
+    for (off_t at = 2 * kStep; at < static_cast<off_t>(place); at += kStep) {
+      ::lseek(file, kStep, SEEK_CUR);
+    }
+    ::lseek(file, static_cast<off_t>(place) % kStep, SEEK_CUR);
+    return outcome(::read(file, &byte, 1) == 1);
+  }
+  return outcome(::pread(file, &byte, 1, static_cast<off_t>(place)) == 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -132,6 +155,7 @@ int main(int argc, char** argv) {
       {"remove", [&] { return outcome(::unlink(argument.c_str()) == 0); }},
       {"execute",
        [&] { return ::execl(argument.c_str(), argument.c_str(), nullptr) == 0 ? 0 : errno; }},
+      {"read-own-memory", [&] { return read_own_memory(argument); }},
       {"own-file", [] { return write_to("mine"); }},
       {"shared-memory",
        [&] { return outcome(::shm_open(argument.c_str(), O_RDWR | O_CREAT, 0600) >= 0); }},
@@ -234,6 +258,7 @@ int main(int argc, char** argv) {
                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
        }},
       {"variables", count_variables},
+      {"waits", [] { return ::pause(); }},
       {"processor",
        [] {
          for (volatile unsigned long turns = 0;;) turns = turns + 1;

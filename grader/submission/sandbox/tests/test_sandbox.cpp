@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -24,9 +23,9 @@
 #include "grader/submission/sandbox/isolation.hpp"
 
 using namespace convlab;
-using grader::Box;
 using grader::ChildProcess;
 using grader::Ending;
+using grader::SandboxKind;
 using std::chrono::seconds;
 
 namespace {
@@ -49,14 +48,20 @@ bool is_trapped(const Ending& ending) {
 
 }  // namespace
 
-TEST_CASE("sandbox: says what the kernel grants") {
-  const grader::Isolation isolation = grader::probe_isolation();
-  const std::string text = grader::describe(isolation);
-  INFO(text);
-  CHECK(text.rfind("isolation: ", 0) == 0);
-  CHECK(text.find("limits") != std::string::npos);
-  CHECK((text.find("not on this machine") == std::string::npos) ==
-        grader::missing_parts(isolation).empty());
+TEST_CASE("sandbox: says what isolates a program, and what was left out") {
+  CHECK(grader::describe(grader::probe_isolation()) ==
+        "isolation: namespaces, system calls, no capabilities, limits");
+  CHECK(grader::describe({.namespaces = ECANCELED}) ==
+        "isolation: system calls, no capabilities, limits; left out: namespaces");
+}
+
+TEST_CASE("sandbox: a machine that isolates nothing starts nothing and says what helps") {
+  CHECK(grader::refused_part({}).empty());
+  CHECK(grader::refused_part({.namespaces = ECANCELED}).empty());
+  const std::string refused = grader::refused_part({.namespaces = EPERM});
+  CHECK(refused.find("namespaces: Operation not permitted") != std::string::npos);
+  CHECK(refused.find("CONVLAB_ISOLATION_WITHOUT=namespaces") != std::string::npos);
+  CHECK(grader::refused_part({.system_calls = EINVAL}).find("WITHOUT=calls") != std::string::npos);
 }
 
 TEST_CASE("sandbox: a program has its folder, its channel and little more") {
@@ -68,7 +73,6 @@ TEST_CASE("sandbox: a program has its folder, its channel and little more") {
 }
 
 TEST_CASE("sandbox: files of others stay as they are, and unread") {
-  if (grader::probe_isolation().files != 0) return;
   const testing::TemporaryFolder folder;
   const std::string file = folder.path() / "precious";
   std::ofstream(file) << "labels";
@@ -82,78 +86,57 @@ TEST_CASE("sandbox: files of others stay as they are, and unread") {
 }
 
 TEST_CASE("sandbox: only what is listed can be read, by a compiler as well") {
-  const grader::Isolation isolation = grader::probe_isolation();
-  if (isolation.files != 0 && isolation.own_root != 0) return;
-  for (const Box box : {Box::kCpu, Box::kEmulated, Box::kGpu, Box::kCompiler}) {
+  for (const SandboxKind kind :
+       {SandboxKind::kCpu, SandboxKind::kEmulated, SandboxKind::kGpu, SandboxKind::kCompiler}) {
     for (const char* secret : {"/etc/shadow", "/etc/passwd", "/root", "/home", "/var/log", "/run",
                                "/dev/tty", "/dev/ptmx", "/dev/pts", "/proc/1/environ"}) {
-      CAPTURE(secret, static_cast<int>(box));
-      CHECK_FALSE(succeeded(attempt("read", secret, {.box = box})));
+      CAPTURE(secret, static_cast<int>(kind));
+      CHECK_FALSE(succeeded(attempt("read", secret, {.kind = kind})));
     }
     for (const auto& data : dataset_folders()) {
-      CAPTURE(data, static_cast<int>(box));
-      CHECK_FALSE(succeeded(attempt("read", data.string(), {.box = box})));
+      CAPTURE(data, static_cast<int>(kind));
+      CHECK_FALSE(succeeded(attempt("read", data.string(), {.kind = kind})));
     }
-    for (const char* device : {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"}) {
+    for (const char* device : {"/dev/null", "/dev/urandom", "/dev/random"}) {
       CAPTURE(device);
-      CHECK(succeeded(attempt("read", device, {.box = box})));
+      CHECK(succeeded(attempt("read", device, {.kind = kind})));
     }
   }
 }
 
 TEST_CASE("sandbox: only three calls reach the channel, and no code is made at run time") {
-  if (grader::probe_isolation().system_calls != 0) return;
-  for (const Box box : {Box::kCpu, Box::kEmulated, Box::kGpu}) {
+  for (const SandboxKind kind : {SandboxKind::kCpu, SandboxKind::kEmulated, SandboxKind::kGpu}) {
     for (const long call :
          {SYS_read,     SYS_write,    SYS_readv,   SYS_writev,   SYS_pread64,  SYS_pwrite64,
           SYS_preadv,   SYS_pwritev,  SYS_preadv2, SYS_pwritev2, SYS_recvfrom, SYS_recvmmsg,
           SYS_sendmmsg, SYS_sendfile, SYS_splice,  SYS_tee,      SYS_vmsplice, SYS_dup,
           SYS_dup3,     SYS_fcntl,    SYS_ioctl,   SYS_close}) {
-      CAPTURE(static_cast<int>(box), call);
-      CHECK(is_trapped(attempt("touch-channel", std::to_string(call) + ":0", {.box = box})));
+      CAPTURE(static_cast<int>(kind), call);
+      CHECK(is_trapped(attempt("touch-channel", std::to_string(call) + ":0", {.kind = kind})));
     }
     for (const long call : {SYS_sendfile, SYS_tee, SYS_dup3}) {
-      CHECK(is_trapped(attempt("touch-channel", std::to_string(call) + ":1", {.box = box})));
+      CHECK(is_trapped(attempt("touch-channel", std::to_string(call) + ":1", {.kind = kind})));
     }
     for (const long call : {SYS_splice, SYS_copy_file_range}) {
-      CHECK(is_trapped(attempt("touch-channel", std::to_string(call) + ":2", {.box = box})));
+      CHECK(is_trapped(attempt("touch-channel", std::to_string(call) + ":2", {.kind = kind})));
     }
-    CHECK(succeeded(attempt("write-code", "", {.box = box})) == (box == Box::kGpu));
-  }
-}
-
-TEST_CASE("sandbox: each of root and Landlock alone keeps files closed") {
-  for (const char* part : {"root", "files"}) {
-    REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", part, 1) == 0);
-    const grader::Isolation isolation = grader::probe_isolation();
-    const Ending shadow = attempt("read", "/etc/shadow");
-    const Ending terminal = attempt("read", "/dev/ptmx");
-    const Ending own = attempt("own-file");
-    ::unsetenv("CONVLAB_ISOLATION_WITHOUT");
-    CAPTURE(part);
-    CHECK(succeeded(own));
-    if (isolation.files != 0 && isolation.own_root != 0) continue;
-    CHECK_FALSE(succeeded(shadow));
-    CHECK_FALSE(succeeded(terminal));
+    CHECK(succeeded(attempt("write-code", "", {.kind = kind})) == (kind == SandboxKind::kGpu));
   }
 }
 
 TEST_CASE("sandbox: has /tmp to itself") {
-  if (grader::probe_isolation().own_root != 0) return;
   const std::string file = "/tmp/convlab-test-" + std::to_string(::getpid());
   CHECK(succeeded(attempt("write", file)));
   CHECK_FALSE(std::filesystem::exists(file));
 }
 
 TEST_CASE("sandbox: no program but the first is executed, by its loader neither") {
-  if (grader::probe_isolation().system_calls != 0) return;
   for (const char* program : {"/usr/bin/id", "/bin/sh", "/lib64/ld-linux-x86-64.so.2"}) {
     CHECK(is_trapped(attempt("execute", program)));
     CHECK(is_trapped(attempt("execute-descriptor", program)));
   }
   CHECK(is_trapped(attempt("execute", ESCAPE_PROGRAM)));
-  if (grader::probe_isolation().files != 0) return;
-  CHECK_FALSE(succeeded(attempt("execute", "/usr/bin/id", {.box = Box::kGpu})));
+  CHECK_FALSE(succeeded(attempt("execute", "/usr/bin/id", {.kind = SandboxKind::kGpu})));
 }
 
 TEST_CASE("sandbox: has no terminal and a session of its own") {
@@ -162,7 +145,6 @@ TEST_CASE("sandbox: has no terminal and a session of its own") {
 }
 
 TEST_CASE("sandbox: memory that no limit counts is not to be had on the CPU") {
-  if (grader::probe_isolation().system_calls != 0) return;
   for (const char* name : {"memory-file", "shared-anonymous", "shared-zero", "system-v-memory"}) {
     CAPTURE(name);
     CHECK_FALSE(succeeded(attempt(name)));
@@ -172,9 +154,7 @@ TEST_CASE("sandbox: memory that no limit counts is not to be had on the CPU") {
 
 TEST_CASE("sandbox: is the first to be ended where memory is short, and stays so") {
   CHECK(succeeded(attempt("ended-first")));
-  if (grader::probe_isolation().files == 0) {
-    CHECK_FALSE(succeeded(attempt("write", "/proc/self/oom_score_adj")));
-  }
+  CHECK_FALSE(succeeded(attempt("write", "/proc/self/oom_score_adj")));
 }
 
 TEST_CASE("sandbox: takes no more memory than it may, of whatever kind") {
@@ -183,27 +163,9 @@ TEST_CASE("sandbox: takes no more memory than it may, of whatever kind") {
   for (const char* name : {"take-memory", "take-memory-in-second-thread"}) {
     CAPTURE(name);
     ChildProcess process(ESCAPE_PROGRAM, {name},
-                         {.policy = {.box = Box::kGpu}, .memory_bytes = kFew});
+                         {.policy = {.kind = SandboxKind::kGpu}, .memory_bytes = kFew});
     CHECK(process.wait(seconds(20)).kind == Ending::Kind::kMemory);
   }
-}
-
-TEST_CASE("sandbox: leftovers of graders that were killed go, folders in use stay") {
-  const testing::TemporaryFolder folder;
-  namespace fs = std::filesystem;
-  for (const char* name : {"convlab-old", "convlab-new", "convlab-used", "other"}) {
-    fs::create_directories(folder.path() / name / "x");
-    fs::last_write_time(folder.path() / name,
-                        fs::file_time_type::clock::now() - std::chrono::hours(1));
-  }
-  fs::last_write_time(folder.path() / "convlab-new", fs::file_time_type::clock::now());
-  const Descriptor used(::open((folder.path() / "convlab-used").c_str(), O_RDONLY | O_DIRECTORY));
-  REQUIRE(::flock(used.get(), LOCK_EX) == 0);
-  grader::remove_leftovers(folder.path(), "convlab-");
-  CHECK_FALSE(fs::exists(folder.path() / "convlab-old"));
-  CHECK(fs::exists(folder.path() / "convlab-new"));
-  CHECK(fs::exists(folder.path() / "convlab-used"));
-  CHECK(fs::exists(folder.path() / "other"));
 }
 
 TEST_CASE("sandbox: what it prints reaches nobody's terminal raw") {
@@ -212,17 +174,7 @@ TEST_CASE("sandbox: what it prints reaches nobody's terminal raw") {
   CHECK(process.output_tail() == "�[2J�[32mPASSED\n");
 }
 
-TEST_CASE("isolation: says which promise a missing part breaks") {
-  CHECK(grader::broken_promises({}).empty());
-  CHECK(grader::broken_promises({.own_root = EPERM}).empty());
-  CHECK(grader::broken_promises({.own_root = EPERM, .files = ENOSYS}).size() == 1);
-  CHECK(grader::broken_promises({.own_root = EPERM, .files = ECANCELED}).empty());
-  CHECK(grader::broken_promises({.system_calls = EINVAL, .capabilities = EPERM}).size() == 2);
-}
-
 TEST_CASE("sandbox: shared memory is its own") {
-  const grader::Isolation isolation = grader::probe_isolation();
-  if (isolation.own_disk != 0 || isolation.files != 0) return;
   const std::string name = "/convlab-test-" + std::to_string(::getpid());
   CHECK(succeeded(attempt("shared-memory", name)));
   CHECK(::shm_unlink(name.c_str()) != 0);
@@ -230,7 +182,6 @@ TEST_CASE("sandbox: shared memory is its own") {
 }
 
 TEST_CASE("sandbox: calls that no convolution makes end the program") {
-  if (grader::probe_isolation().system_calls != 0) return;
   for (const char* name : {"fork", "vfork", "clone-vfork", "spawn", "trace", "network", "mount",
                            "unshare", "end-others"}) {
     CAPTURE(name);
@@ -240,26 +191,23 @@ TEST_CASE("sandbox: calls that no convolution makes end the program") {
   CHECK(succeeded(attempt("signal-self")));
   for (const char* name : {"signal", "queue-signal", "thread-signal", "thread-queue-signal",
                            "descriptor-signal", "owner-signal"}) {
-    for (const Box box : {Box::kCpu, Box::kGpu, Box::kCompiler}) {
-      CAPTURE(name, static_cast<int>(box));
-      CHECK_FALSE(succeeded(attempt(name, std::to_string(::getpid()), {.box = box})));
+    for (const SandboxKind kind : {SandboxKind::kCpu, SandboxKind::kGpu, SandboxKind::kCompiler}) {
+      CAPTURE(name, static_cast<int>(kind));
+      CHECK_FALSE(succeeded(attempt(name, std::to_string(::getpid()), {.kind = kind})));
     }
   }
   CHECK(attempt("leave-group").code == EPERM);
 }
 
 TEST_CASE("sandbox: leaves what NVIDIA's driver needs to start, and no more of the kind") {
-  const grader::SandboxPolicy gpu{.box = Box::kGpu};
+  const grader::SandboxPolicy gpu{.kind = SandboxKind::kGpu};
   CHECK(succeeded(attempt("name-thread", "", gpu)));
   CHECK(succeeded(attempt("own-local-socket", "", gpu)));
   CHECK_FALSE(succeeded(attempt("own-local-socket")));
   CHECK_FALSE(succeeded(attempt("own-datagram-socket", "", gpu)));
   CHECK_FALSE(succeeded(attempt("datagram-pair", "", gpu)));
-  if (grader::probe_isolation().files == 0) {
-    CHECK_FALSE(succeeded(attempt("write", "/proc/1/comm", gpu)));
-    CHECK_FALSE(succeeded(attempt("write", "/proc/sys/kernel/core_pattern", gpu)));
-  }
-  if (grader::probe_isolation().system_calls != 0) return;
+  CHECK_FALSE(succeeded(attempt("write", "/proc/1/comm", gpu)));
+  CHECK_FALSE(succeeded(attempt("write", "/proc/sys/kernel/core_pattern", gpu)));
   const testing::TemporaryFolder folder;
   const std::string file = folder.path() / "helper";
   const Descriptor helper(::socket(AF_UNIX, SOCK_STREAM, 0));
@@ -271,22 +219,26 @@ TEST_CASE("sandbox: leaves what NVIDIA's driver needs to start, and no more of t
   CHECK(attempt("local-helper", file, gpu).code == ENOENT);
 }
 
-TEST_CASE("sandbox: without a /proc of its own the driver still finds itself, and nobody else") {
-  REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", "proc", 1) == 0);
+TEST_CASE("sandbox: without namespaces a program runs where somebody decided that") {
+  REQUIRE(::setenv("CONVLAB_ISOLATION_WITHOUT", "namespaces", 1) == 0);
   const grader::Isolation isolation = grader::probe_isolation();
-  const Ending named = attempt("name-thread", "", {.box = Box::kGpu});
-  const Ending read = attempt("read", "/proc/" + std::to_string(::getpid()) + "/cmdline");
-  const Ending looked = attempt("read", "/proc/meminfo");
+  const Ending own = attempt("own-file");
   ::unsetenv("CONVLAB_ISOLATION_WITHOUT");
-  CHECK(succeeded(named));
-  CHECK(succeeded(looked));
-  if (isolation.files == 0) CHECK_FALSE(succeeded(read));
-  if (isolation.namespaces == 0) CHECK(isolation.own_proc == ECANCELED);
-  CHECK(isolation.namespaces == grader::probe_isolation().namespaces);
+  CHECK(succeeded(own));
+  CHECK(isolation.namespaces == ECANCELED);
+  CHECK(isolation.system_calls == 0);
+}
+
+TEST_CASE("sandbox: an emulated program does not read memory past its protection") {
+  CHECK(succeeded(attempt("read-own-memory", "", {.kind = SandboxKind::kCpu})));
+  for (const char* way : {"seek", "steps", "place"}) {
+    CAPTURE(way);
+    CHECK_FALSE(succeeded(attempt("read-own-memory", way, {.kind = SandboxKind::kEmulated})));
+  }
 }
 
 TEST_CASE("sandbox: a compiler may work in several processes") {
-  CHECK(succeeded(attempt("fork", "", {.box = Box::kCompiler})));
+  CHECK(succeeded(attempt("fork", "", {.kind = SandboxKind::kCompiler})));
 }
 
 TEST_CASE("sandbox: processor and files are limited") {
@@ -295,6 +247,26 @@ TEST_CASE("sandbox: processor and files are limited") {
   CHECK((busy.code == SIGXCPU || busy.code == SIGKILL));
   const int error = attempt("huge-file").code;
   CHECK((error == EFBIG || error == ENOSPC));
+}
+
+TEST_CASE("sandbox: a busy machine changes no verdict about time") {
+  std::atomic<bool> ends{false};
+  std::vector<std::thread> beside(6 * std::max(1U, std::thread::hardware_concurrency()));
+  for (std::thread& each : beside) {
+    each = std::thread([&] {
+      while (!ends) {
+      }
+    });
+  }
+  // It ends after one second of processor time, for which it now needs several.
+  ChildProcess computes(ESCAPE_PROGRAM, {"processor"}, {.policy = {.cpu_seconds = 1}});
+  const Ending computing = computes.wait(std::chrono::milliseconds(2500));
+  ChildProcess waits(ESCAPE_PROGRAM, {"waits"}, {});
+  const Ending waiting = waits.wait(seconds(1));
+  ends = true;
+  for (std::thread& each : beside) each.join();
+  CHECK(computing.kind == Ending::Kind::kSignal);
+  CHECK(waiting.kind == Ending::Kind::kTimeout);
 }
 
 TEST_CASE("sandbox: a program that does not exist is told apart from one that fails") {
@@ -319,7 +291,7 @@ TEST_CASE("sandbox: starts programs while other threads hold the C library's loc
   constexpr int kStarts = 300;
   int ended = 0;
   for (; ended < kStarts; ++ended) {
-    ChildProcess process("/bin/true", {}, {.policy = {.box = Box::kCompiler}});
+    ChildProcess process("/bin/true", {}, {.policy = {.kind = SandboxKind::kCompiler}});
     if (!succeeded(process.wait(seconds(20)))) break;
   }
   done = true;

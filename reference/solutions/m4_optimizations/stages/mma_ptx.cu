@@ -20,7 +20,7 @@
 //          without bank conflicts. The rows of the weights have 32 bytes, so rows four apart would
 //          use the same banks. To avoid that, the halves of rows 4 to 7 change places.
 // Expect   convolution 2: two thirds of the time of tensor-cores-fp16 or less; convolution 1:
-//          nearer to the memory floor.
+//          nearer to the memory bound.
 // Run      build/bin/m4 1000 --stage mma-ptx --solution reference
 
 #include <cuda_fp16.h>

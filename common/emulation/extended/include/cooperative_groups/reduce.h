@@ -1,41 +1,70 @@
 #pragma once
 
-// cooperative_groups::reduce over tiles and coalesced groups.
+// cooperative_groups::reduce over tiles and coalesced groups, in one meeting of the lanes.
 
 #include <cooperative_groups.h>
 
+#include <array>
+#include <cstddef>
 #include <type_traits>
 
-#include "common/emulation/extended/lane_reduction.hpp"
+namespace convlab::emulation {
+
+template <class T, class Operation>
+struct FoldInput {
+  T value;
+  const Operation* operation;
+};
+
+/// Folds halves onto each other, as a tree of shfl_down does: value i with value i + stride for
+/// stride = 16, 8, … 1. All lanes receive the result of rank 0.
+template <class T, class Operation>
+void reduce_all(WarpExchange& exchange) {
+  std::array<T, kWarpSize> values;
+  std::size_t count = 0;
+  const Operation* operation = nullptr;
+  for (const int lane : exchange.lanes()) {
+    const auto& in = exchange.input<FoldInput<T, Operation>>(lane);
+    values[count++] = in.value;
+    operation = in.operation;
+  }
+  for (std::size_t stride = kWarpSize / 2; stride > 0; stride /= 2) {
+    for (std::size_t i = 0; i < stride && i + stride < count; ++i) {
+      values[i] = (*operation)(values[i], values[i + stride]);
+    }
+    count = count < stride ? count : stride;
+  }
+  for (const int lane : exchange.lanes()) exchange.output<T>(lane) = values[0];
+}
+
+/// What `function` makes of the values of all lanes in the mask.
+template <class T, class Operation>
+T fold_lanes(const WarpOperation& function, std::uint32_t mask, const T& value,
+             const Operation& operation, CallSite site) {
+  const FoldInput<T, Operation> in{value, &operation};
+  T out;
+  warp_collective(function, mask, &in, &out, site);
+  return out;
+}
+
+}  // namespace convlab::emulation
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
 namespace cooperative_groups {
 
-template <class T>
-struct plus {
-  T operator()(const T& a, const T& b) const { return a + b; }
-};
-template <class T>
-struct less {
-  T operator()(const T& a, const T& b) const { return b < a ? b : a; }
-};
-template <class T>
-struct greater {
-  T operator()(const T& a, const T& b) const { return a < b ? b : a; }
-};
-template <class T>
-struct bit_and {
-  T operator()(const T& a, const T& b) const { return a & b; }
-};
-template <class T>
-struct bit_or {
-  T operator()(const T& a, const T& b) const { return a | b; }
-};
-template <class T>
-struct bit_xor {
-  T operator()(const T& a, const T& b) const { return a ^ b; }
-};
+#define CONVLAB_OPERATION(name, expression)                           \
+  template <class T>                                                  \
+  struct name {                                                       \
+    T operator()(const T& a, const T& b) const { return expression; } \
+  };
+CONVLAB_OPERATION(plus, a + b)
+CONVLAB_OPERATION(less, b < a ? b : a)
+CONVLAB_OPERATION(greater, a < b ? b : a)
+CONVLAB_OPERATION(bit_and, a& b)
+CONVLAB_OPERATION(bit_or, a | b)
+CONVLAB_OPERATION(bit_xor, a ^ b)
+#undef CONVLAB_OPERATION
 
 namespace detail {
 template <class Group, class = void>
@@ -54,9 +83,9 @@ T reduce(const Group& group, const T& value, Operation&& operation, CONVLAB_CALL
   if constexpr (detail::is_wide<Group>)
     return group.fold(value, operation, site);
   else
-    return convlab::emulation::meet_and_fold<T, Plain>(&convlab::emulation::reduce_all<T, Plain>,
-                                                       "reduce", group.lanes().mask(), value,
-                                                       operation, site);
+    return convlab::emulation::fold_lanes<T, Plain>(
+        {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.lanes().mask(), value,
+        operation, site);
 }
 
 }  // namespace cooperative_groups

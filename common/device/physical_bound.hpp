@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/conv_shape.hpp"
+#include "common/base/precision.hpp"
+
+namespace convlab {
+
+/// The limits of a device; 0 if unknown. A multiply-add counts as two operations.
+struct DeviceLimits {
+  double bytes_per_second = 0.0;        ///< of the device's memory, reads and writes together
+  double cache_bytes_per_second = 0.0;  ///< between the L2 cache and all multiprocessors
+  std::int64_t cache_bytes = 0;         ///< of the L2 cache
+  double fp32_per_second = 0.0;         ///< operations of the arithmetic units
+  double tf32_per_second = 0.0;         ///< of the tensor cores
+  double fp16_per_second = 0.0;         ///< of the tensor cores, sums in single precision
+
+  [[nodiscard]] double operations_per_second(Precision precision) const;
+
+  // By hand, because CUDA 11 compiles C++17.
+  friend bool operator==(const DeviceLimits& a, const DeviceLimits& b) {
+    return a.bytes_per_second == b.bytes_per_second &&
+           a.cache_bytes_per_second == b.cache_bytes_per_second && a.cache_bytes == b.cache_bytes &&
+           a.fp32_per_second == b.fp32_per_second && a.tf32_per_second == b.tf32_per_second &&
+           a.fp16_per_second == b.fp16_per_second;
+  }
+};
+
+/// The least traffic of one convolution, each element once, in bytes.
+struct CompulsoryTraffic {
+  std::int64_t read = 0;     ///< input elements that some window covers, and the weights
+  std::int64_t written = 0;  ///< the output
+
+  [[nodiscard]] std::int64_t bytes() const { return read + written; }
+};
+
+CompulsoryTraffic compulsory_traffic(const ConvShape& shape);
+
+/// The least time of one convolution, in milliseconds; 0 if a limit is unknown.
+struct PhysicalBound {
+  /// All compulsory traffic at the memory's full speed: for data that is not in a cache before and
+  /// must be in memory afterwards.
+  double memory_ms = 0.0;
+  /// All operations of the direct sum at the peak of the units of that precision.
+  double arithmetic_ms = 0.0;
+  /// No honest time is shorter, whatever the method; see physical_bound.
+  double impossible_ms = 0.0;
+
+  /// The bound that plots show and stages try to reach.
+  [[nodiscard]] double ms() const { return memory_ms > arithmetic_ms ? memory_ms : arithmetic_ms; }
+};
+
+/// ms() is a value to compare with. An honest stage may be faster: at small batches the L2 cache
+/// still holds inputs or keeps outputs, and Winograd's method or a Fourier transform replaces most
+/// of the operations. impossible_ms counts only what no method avoids. Inputs beyond the size of
+/// the cache must come from memory; outputs beyond its size must reach memory before the kernel
+/// ends; and everything must pass between the cache and the multiprocessors. So it is smaller than
+/// memory_ms, and says little if all data fits into the cache.
+///
+/// Source of the idea: Williams, Waterman, Patterson, Roofline, CACM 52 (2009).
+PhysicalBound physical_bound(const ConvShape& shape, const DeviceLimits& limits,
+                             Precision precision = Precision::kFp32);
+
+}  // namespace convlab

@@ -1,0 +1,77 @@
+#include "common/base/testing/catch.hpp"
+#include "common/device/physical_bound.hpp"
+
+using namespace convlab;
+
+namespace {
+
+// Both convolutions of network fa23.
+ConvShape first(int batch) {
+  return {batch, 4, 1, 86, 86, 7, 1};
+}
+ConvShape second(int batch) {
+  return {batch, 16, 4, 40, 40, 7, 1};
+}
+
+// Round numbers of the size of an H200's.
+DeviceLimits large_gpu() {
+  DeviceLimits limits;
+  limits.bytes_per_second = 4e12;
+  limits.cache_bytes_per_second = 32e12;
+  limits.cache_bytes = 60'000'000;
+  limits.fp32_per_second = 64e12;
+  limits.tf32_per_second = 512e12;
+  limits.fp16_per_second = 1024e12;
+  return limits;
+}
+
+}  // namespace
+
+TEST_CASE("physical bound: each input that a window covers and each output move once") {
+  const CompulsoryTraffic traffic = compulsory_traffic(first(10'000));
+  CHECK(traffic.read == 4 * (10'000LL * 86 * 86 + 4 * 49));
+  CHECK(traffic.written == 4 * 10'000LL * 4 * 80 * 80);
+
+  // Two positions of three pixels, one pixel skipped between them, the last two never reached.
+  CHECK(compulsory_traffic({1, 1, 1, 9, 9, 3, 4}).read == 4 * (6 * 6 + 9));
+  // With stride 2 no window of 3 uses the last row and column of 6.
+  CHECK(compulsory_traffic({1, 1, 1, 6, 6, 3, 2}).read == 4 * (5 * 5 + 9));
+}
+
+TEST_CASE("physical bound: the larger of memory and arithmetic, by precision") {
+  const PhysicalBound op1 = physical_bound(first(10'000), large_gpu());
+  CHECK(op1.memory_ms == Approx(1319.84e6 / 4e12 * 1e3).epsilon(1e-5));
+  CHECK(op1.arithmetic_ms == Approx(2 * 12.544e9 / 64e12 * 1e3));
+  CHECK(op1.ms() == op1.arithmetic_ms);
+  const PhysicalBound half = physical_bound(first(10'000), large_gpu(), Precision::kFp16);
+  CHECK(half.arithmetic_ms == Approx(op1.arithmetic_ms / 16));
+  CHECK(half.ms() == half.memory_ms);
+  CHECK(physical_bound(first(10'000), large_gpu(), Precision::kTf32).arithmetic_ms ==
+        Approx(op1.arithmetic_ms / 8));
+}
+
+TEST_CASE("physical bound: what the cache may hold is not counted as impossible") {
+  const DeviceLimits gpu = large_gpu();
+  // 100 images stay in the cache before and after the call: only the reads from the cache count.
+  const PhysicalBound small = physical_bound(first(100), gpu);
+  CHECK(small.impossible_ms == Approx(13.1992e6 / 32e12 * 1e3).epsilon(1e-4));
+  CHECK(small.impossible_ms < small.memory_ms / 7);
+  // 10 000 images cannot: inputs and outputs each save the cache's size at most.
+  const PhysicalBound large = physical_bound(second(10'000), gpu);
+  CHECK(large.impossible_ms == Approx(large.memory_ms - 120e6 / 4e12 * 1e3));
+  // The number of operations is no part of it: there are methods that need fewer.
+  CHECK(large.impossible_ms < large.arithmetic_ms / 4);
+  for (const int batch : {1, 10, 100, 1'000, 10'000}) {
+    for (const ConvShape& shape : {first(batch), second(batch)}) {
+      const PhysicalBound bound = physical_bound(shape, gpu);
+      CHECK(bound.impossible_ms > 0.0);
+      CHECK(bound.impossible_ms < bound.memory_ms);
+    }
+  }
+}
+
+TEST_CASE("physical bound: an unknown limit gives none") {
+  const PhysicalBound bound = physical_bound(first(100), {});
+  CHECK(bound.ms() == 0.0);
+  CHECK(bound.impossible_ms == 0.0);
+}

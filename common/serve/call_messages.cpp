@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <string>
+
+#include "common/base/words.hpp"
+#include "common/serve/fault_messages.hpp"
+
+namespace convlab {
+
+// CONVLAB_CUDA_CHECK has thrown "…/conv_forward.cu:57: cudaMalloc(x, 4) failed: … (cudaError…)."
+void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
+                          FaultMessage& message) {
+  const std::string& text = fault.text;
+  const std::string failed = ") failed: ";
+  const auto call = text.find(": cuda");
+  const auto end = text.rfind(failed, text.find('\n'));
+  if (call == std::string::npos || end == std::string::npos) return;
+  const std::string name = word_at(text, call + 2);
+  const auto begin = call + 2 + name.size() + 1;  // of the arguments
+  std::string place = text.substr(0, call);
+  place.erase(0, place.rfind('/') + 1);
+  const auto colon = place.find(':');
+  if (colon == std::string::npos || begin > end || text[begin - 1] != '(') return;
+  if (digits_at(place, colon + 1).size() + colon + 1 != place.size()) return;
+  message.id = "E-cuda-call";
+  message.seen = name + " failed: " + text.substr(end + failed.size()) + sources.quote(place);
+  const std::string arguments = text.substr(begin, end - begin);
+  const std::string first = arguments.substr(0, arguments.find(','));
+  if (name != "cudaMalloc" || first.find('&') != std::string::npos) return;
+  const auto guesses = message.seen.find(". Usually");
+  const auto line = message.seen.find('\n');
+  if (guesses < line)
+    message.seen.erase(guesses + 1, std::min(line, message.seen.size()) - guesses - 1);
+  message.cause =
+      "cudaMalloc stores the address of the new memory in your pointer. So it needs the address of "
+      "that pointer, with &.";
+  message.next = "Write cudaMalloc(&" + first.substr(first.find_last_of(" )*") + 1) + ", bytes).";
+}
+
+void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  const auto says = [&](const char* part) { return fault.text.find(part) != std::string::npos; };
+  if (says("only cudaMemcpyToSymbol")) {
+    message.cause =
+        "The host cannot use a __constant__ array as a pointer. It is copied by its name.";
+    message.next =
+        "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
+        "arguments: 0 and cudaMemcpyDeviceToDevice.";
+  } else if (says("freed")) {
+    message.cause = "This memory was already freed with cudaFree.";
+    message.next =
+        "Free each pointer once, in epilog, after the last copy: convolve may run several times "
+        "between prolog and epilog.";
+  } else if (says("cudaFree of a pointer")) {
+    message.cause =
+        "cudaFree takes a pointer that cudaMalloc has set, but this one points to host memory.";
+    message.next = "Free the device's array. Do not free the host's arrays.";
+  } else if (sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos) {
+    message.cause =
+        "With & the copy gets the address of the pointer variable, which lies in host memory.";
+    message.next = "Pass the pointer without &; only cudaMalloc needs its address.";
+  } else if (says("do not fit into") || says("touches")) {
+    message.cause = "The array on the device is smaller than what is copied.";
+    message.next =
+        "Compare the number of bytes that were allocated or declared with the size of the copy, "
+        "for the largest shape too.";
+  } else if (says("and so is the")) {
+    message.cause = "Both pointers point to host memory: cudaMalloc has set neither of them.";
+    message.next = "Allocate the array of the device with cudaMalloc, not with new or malloc.";
+  }
+}
+
+// No line of the file touched the array itself: a function of the library did, for a copy.
+void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  const auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  if (copies.empty()) return;
+  for (const auto& place : copies) message.seen += sources.quote(place.file, place.line);
+  message.cause = "A copy takes more bytes than the host's array has.";
+  message.next =
+      "Compute the size in that line: elements times sizeof(float). sizeof of a pointer is always "
+      "8.";
+}
+
+}  // namespace convlab

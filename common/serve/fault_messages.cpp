@@ -1,0 +1,505 @@
+#include "common/serve/fault_messages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace convlab {
+
+namespace {
+
+constexpr long long kFloat = sizeof(float);
+
+std::string count_text(long long count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string array_name(const FaultMemory& memory, const std::string& kernel,
+                       const SourceText& sources) {
+  if (memory.variable == "dynamic") {
+    const std::string name = sources.dynamic_shared(kernel);
+    return name.empty() ? "the dynamic shared memory" : "the dynamic shared memory `" + name + "`";
+  }
+  if (!memory.variable.empty()) return "`" + memory.variable + "`";
+  const std::string name = sources.parameter(kernel, memory.argument).name;
+  if (!name.empty()) return "`" + name + "`";
+  if (memory.argument > 0) return "argument " + std::to_string(memory.argument) + " of " + kernel;
+  if (!memory.allocated_at.empty()) return "the memory allocated at " + memory.allocated_at;
+  return "an array of " + std::to_string(memory.bytes) + " bytes";
+}
+
+long long element_bytes(const FaultMemory& memory, const std::string& kernel,
+                        const SourceText& sources) {
+  const auto bytes =
+      static_cast<long long>(sources.parameter(kernel, memory.argument).element_bytes);
+  // Arrays of unknown type that no float divides hold something smaller.
+  return memory.bytes % bytes == 0 && memory.offset % bytes == 0 ? bytes : 1;
+}
+
+/// Images, channels, rows and columns of one of the three arrays.
+struct Extents {
+  const char* outer = "";
+  const char* inner = "";
+  long long count_outer = 0;
+  long long count_inner = 0;
+  long long rows = 0;
+  long long columns = 0;
+};
+
+Extents extents_of(const ConvShape& s, const std::string& array) {
+  if (array == "input") return {"image", "channel", s.batch, s.in_channels, s.height, s.width};
+  if (array == "weights") {
+    return {"filter", "channel", s.out_channels, s.in_channels, s.kernel, s.kernel};
+  }
+  return {"image", "map", s.batch, s.out_channels, s.out_height(), s.out_width()};
+}
+
+// "row 86, and the last row is 85": where in the student's array the element would lie.
+std::string position_text(const ConvShape& shape, const std::string& array, long long element) {
+  const Extents e = extents_of(shape, array);
+  const long long plane = e.rows * e.columns;
+  const long long size = e.count_outer * e.count_inner * plane;
+  if (element < 0) return "before row 0 of " + std::string(e.outer) + " 0";
+  if (size == e.columns) return {};  // a single row of numbers
+  if (element < size + plane) {
+    const long long row = (element - (size - plane)) / e.columns;
+    return "row " + std::to_string(row) + " of the last " + e.inner + ", whose last row is " +
+           std::to_string(e.rows - 1);
+  }
+  const long long outer = element / (e.count_inner * plane);
+  if (outer < e.count_outer) return {};
+  return std::string(e.outer) + " " + std::to_string(outer) + ", and the last " + e.outer + " is " +
+         std::to_string(e.count_outer - 1);
+}
+
+std::string thread_text(const FaultRecord& fault) {
+  if (!fault.has_thread) return {};
+  return "Thread " + index_text(fault.thread) + " of block " + index_text(fault.block) + ".";
+}
+
+std::string launch_lines(const FaultRecord& fault, const SourceText& sources) {
+  if (fault.launch_line == 0) return {};
+  const bool known = fault.grid[0] + fault.block_size[0] > 0;
+  return "\nLaunched" + (known ? " with " + launch_text(fault.grid, fault.block_size) : "") + ":" +
+         sources.quote(fault.file, fault.launch_line);
+}
+
+std::string place_lines(const FaultRecord& fault, const SourceText& sources) {
+  if (fault.line == 0) return {};
+  const std::string quoted = sources.quote(fault.file, fault.line);
+  return quoted.empty() ? " At " + fault.file + ":" + std::to_string(fault.line) + "." : quoted;
+}
+
+std::string kernel_name(const FaultRecord& fault) {
+  return fault.kernel.empty() ? "a kernel" : "kernel " + fault.kernel;
+}
+
+// What a student's name of an array means: "input" for device_input_, in, x.
+std::string array_of_name(const std::string& name) {
+  if (name == "x") return "input";
+  if (name == "y") return "output";
+  if (name.find("out") != std::string::npos) return "output";
+  for (const char* word : {"weight", "filter", "mask", "kernel"}) {
+    if (name.find(word) != std::string::npos) return "weights";
+  }
+  return name.find("in") != std::string::npos ? "input" : "";
+}
+
+// The grid counts images in one dimension and maps in the other; the kernel reads them exchanged.
+bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::string& name,
+                    const SourceText& sources) {
+  const auto images = static_cast<unsigned>(s.batch);
+  const auto maps = static_cast<unsigned>(s.out_channels);
+  if (images == maps) return false;
+  const auto& g = fault.grid;
+  const std::string array = array_of_size(s, fault.memory.bytes / kFloat, "");
+  if (array.empty()) return false;
+  const Extents e = extents_of(s, array);
+  const long long outer = fault.memory.offset / kFloat / (e.count_inner * e.rows * e.columns);
+  if (array_of_name(name) != array && !array_of_name(name).empty()) return false;
+  for (const auto& [first, second] : {std::pair{1, 2}, std::pair{2, 1}}) {
+    const auto i = static_cast<std::size_t>(first);
+    const auto k = static_cast<std::size_t>(second);
+    // Who divides the index counts tiles with it; their number may be that of the maps by chance.
+    const std::string index = first == 1 ? "blockIdx.y" : "blockIdx.z";
+    if (!sources
+             .lines_of_kernel(fault.kernel, {index + " /", index + "/", index + " %", index + "%"})
+             .empty()) {
+      continue;
+    }
+    // Dimension i has as many blocks as maps and was taken for the image (or the reverse).
+    if (array != "weights" && g[i] == maps && g[k] == images && outer == fault.block[i] &&
+        outer >= e.count_outer) {
+      return true;
+    }
+    if (array == "weights" && g[i] == images && g[k] == maps && outer == fault.block[i] &&
+        outer >= e.count_outer) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether the line lies in the part of a kernel that fills shared memory, before its first barrier.
+bool loads_tile(const FaultRecord& fault, const SourceText& sources) {
+  if (fault.writes || sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty()) return false;
+  const auto barriers = sources.lines_of_kernel(fault.kernel, {"__syncthreads"});
+  return !barriers.empty() && barriers.front().file == fault.file && fault.line > 0 &&
+         fault.line < barriers.front().line;
+}
+
+// What keeps threads without an output from this line.
+std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
+  if (sources.kernel_around(fault.file, fault.line) != fault.kernel) return {};
+  std::string lines;
+  for (const auto& [file, line] : sources.lines_of_kernel(fault.kernel, {"if"})) {
+    if (line <= fault.line) lines += sources.quote(file, line);
+  }
+  return lines.empty() ? "\nNo `if` of the kernel stands before this line."
+                       : "\nThe conditions of the kernel up to this line:" + lines;
+}
+
+void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
+                     const SourceText& sources, FaultMessage& message) {
+  const FaultMemory& memory = fault.memory;
+  if (memory.bytes == 0 &&
+      memory.variable.empty()) {  // no memory of the device: a wild or a null pointer
+    message.seen = kernel_name(fault) + ": " + fault.text + ". " + thread_text(fault) +
+                   place_lines(fault, sources) + launch_lines(fault, sources);
+    if (fault.text.find("null pointer") != std::string::npos) {
+      message.id = "E-null";
+      message.cause =
+          "The pointer was never set: cudaMalloc was not called for it, or the launch passes "
+          "another variable.";
+      message.next = "Find where prolog sets the argument of this launch.";
+    }
+    return;
+  }
+  const long long bytes = element_bytes(memory, fault.kernel, sources);
+  const long long elements = memory.bytes / bytes;
+  const long long element =
+      memory.offset >= 0 ? memory.offset / bytes : -((-memory.offset + bytes - 1) / bytes);
+  const std::string name = array_name(memory, fault.kernel, sources);
+  const std::string verb = fault.writes ? "writes" : "reads";
+  const std::string parameter = sources.parameter(fault.kernel, memory.argument).name;
+  const std::string array =
+      shape && bytes == kFloat ? array_of_size(*shape, elements, parameter) : std::string();
+  message.seen = kernel_name(fault) + " " + verb + " ";
+  if (memory.freed) {
+    message.seen += name + " after it was freed. ";
+    message.cause = "cudaFree freed the memory, but a kernel still uses it.";
+    message.next = "Free it in epilog, after the copy to the host, and set the pointer to nullptr.";
+  } else if (element < 0) {
+    message.seen += count_text(-element, "element") + " before the beginning of " + name + ". ";
+  } else if (element < elements) {
+    message.seen += place_text(memory, fault.kernel, sources) + ", which is not allowed. ";
+  } else {
+    message.seen += count_text(element - elements + 1, "element") + " past the end of " + name +
+                    ", which has " + std::to_string(elements);
+    const std::string position = array.empty() ? "" : position_text(*shape, array, element);
+    message.seen += position.empty() ? ". " : ": " + position + ". ";
+  }
+  message.seen += thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
+  if (memory.freed) return;
+
+  if (shape && axes_exchanged(fault, *shape, parameter, sources)) {
+    message.id = "E-grid-axes";
+    return;
+  }
+  const bool is_allocation = memory.variable.empty();
+  if (shape && is_allocation) {
+    for (const auto& [size, what] :
+         {std::pair{shape->input_size(), "input"}, std::pair{shape->weights_size(), "weights"},
+          std::pair{shape->output_size(), "output"}}) {
+      const auto whole = [&](std::int64_t count) { return memory.bytes == count * kFloat; };
+      if (memory.bytes != size || whole(shape->input_size()) || whole(shape->weights_size()) ||
+          whole(shape->output_size())) {
+        continue;
+      }
+      message.id = "E-bytes";
+      message.cause = "The allocation has " + std::to_string(size) + " bytes; the " + what +
+                      " has " + std::to_string(size) + " elements of 4 bytes.";
+      if (!memory.allocated_at.empty())
+        message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
+      return;
+    }
+  }
+  const std::string meant = array_of_name(parameter);
+  if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
+    message.cause =
+        "`" + parameter + "` has as many elements as the " + array +
+        ": the allocation has the wrong size, or arguments of the launch are exchanged.";
+    message.next =
+        "Compare the size in its cudaMalloc, and the order of the arguments in the launch.";
+    return;
+  }
+  if (!is_allocation) {
+    const auto longest = std::max(fault.block_size[0], fault.block_size[1]);
+    // One element for each thread, as in a tile.
+    const std::int64_t threads =
+        std::int64_t{fault.block_size[0]} * fault.block_size[1] * fault.block_size[2];
+    const bool too_large = memory.row_bytes > 0 && longest * kFloat > memory.row_bytes &&
+                           threads * kFloat > memory.bytes;
+    message.cause =
+        too_large ? "The block has " + std::to_string(longest) +
+                        " threads in one direction, more than the tile has elements: block and "
+                        "tile must use the same constant."
+        : memory.variable == "dynamic" && elements == 0
+            ? "The launch gives the kernel no shared memory: its third argument is "
+              "missing."
+        : memory.variable == "dynamic"
+            ? "The launch asks for less shared memory than the kernel uses, or an "
+              "index into the tile is too large."
+            : "An index into the tile is too large: the tile must hold the block's "
+              "outputs and the halo around them.";
+    message.next =
+        memory.variable == "dynamic"
+            ? "Compute the tile's size in bytes, edge · edge · sizeof(float), and pass it "
+              "as the third argument of the launch."
+            : "Compare the largest index in that line with the size of the tile.";
+    return;
+  }
+  // Of one row: the right matrix of a product, whose tile is no part of an image.
+  const bool is_matrix = shape->height == 1 && shape->in_channels > 1;
+  if (array == "input" && !is_matrix && loads_tile(fault, sources)) {
+    const auto edge = [&](unsigned threads) {
+      return (static_cast<int>(threads) - 1) * shape->stride + shape->kernel;
+    };
+    const int width = edge(fault.block_size[0]);
+    const int height = edge(fault.block_size[1]);
+    const bool larger = height > shape->height || width > shape->width;
+    message.cause = "A block of " + std::to_string(fault.block_size[0]) + " x " +
+                    std::to_string(fault.block_size[1]) + " outputs needs a tile of " +
+                    count_text(width, "column") + " and " + count_text(height, "row") +
+                    (larger ? ". It is larger than this image of "
+                            : ". At the last block it reaches beyond the image of ") +
+                    count_text(shape->width, "column") + " and " +
+                    count_text(shape->height, "row") + ", but the threads load all of it.";
+    message.next =
+        "Load zeros for elements outside the image: row < height && column < width ? input[…] : "
+        "0.0f.";
+  } else if (array == "output") {
+    message.cause = "A thread without an output still writes, or an index of the output is wrong.";
+    message.next =
+        "Let only threads with h < out_height() and w < out_width() write; then check the index.";
+    message.seen += guard_lines(fault, sources);
+  } else if (!array.empty()) {
+    message.cause =
+        "An index of the " + array +
+        " is too large: a thread without an output still reads, or a factor of the index "
+        "is the size of another array.";
+    message.next =
+        "Check the guard of the threads first, then each factor of the index in that line.";
+    message.seen += guard_lines(fault, sources);
+  }
+}
+
+void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  message.seen = kernel_name(fault) + ": the threads of block " + index_text(fault.block) +
+                 " do not all reach the same barrier.";
+  bool some_ended = false;
+  for (const FaultWait& wait : fault.waiting) {
+    if (wait.call.empty()) {
+      message.id = "E-warp";
+      message.seen += "\n" + count_text(wait.threads, "thread") + " ended.";
+      some_ended = true;
+      continue;
+    }
+    message.seen += "\n" + count_text(wait.threads, "thread") +
+                    (wait.threads == 1 ? " waits" : " wait") + " in " + wait.call + ":" +
+                    sources.quote(fault.file, wait.line);
+  }
+  if (some_ended)
+    message.cause = "Some threads have returned from the kernel, and the others wait for them.";
+  message.seen += launch_lines(fault, sources);
+}
+
+// kernel<<<block, grid>>>
+bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
+  const std::string text = sources.line(fault.file, fault.launch_line);
+  const auto open = text.find("<<<");
+  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
+  const auto close = text.find(">>>");
+  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
+  return text.substr(open, comma - open).find("block") != std::string::npos &&
+         text.substr(comma, close - comma).find("grid") != std::string::npos;
+}
+
+}  // namespace
+
+std::string index_text(const std::array<unsigned, 3>& index) {
+  return "(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +
+         std::to_string(index[2]) + ")";
+}
+
+std::string launch_text(const std::array<unsigned, 3>& grid, const std::array<unsigned, 3>& block) {
+  return "grid " + index_text(grid) + ", blocks of " + index_text(block) + " threads";
+}
+
+std::string array_of_size(const ConvShape& shape, long long elements, const std::string& name) {
+  std::vector<std::string> found;
+  if (elements == shape.input_size()) found.emplace_back("input");
+  if (elements == shape.weights_size()) found.emplace_back("weights");
+  if (elements == shape.output_size()) found.emplace_back("output");
+  if (found.size() == 1) return found.front();
+  const std::string meant = array_of_name(name);
+  return std::find(found.begin(), found.end(), meant) != found.end() ? meant : "";
+}
+
+std::string place_text(const FaultMemory& memory, const std::string& kernel,
+                       const SourceText& sources) {
+  const std::string name = array_name(memory, kernel, sources);
+  if (memory.row_bytes > 0) {
+    return name + "[" + std::to_string(memory.offset / memory.row_bytes) + "][" +
+           std::to_string(memory.offset % memory.row_bytes / kFloat) + "]";
+  }
+  return "element " + std::to_string(memory.offset / element_bytes(memory, kernel, sources)) +
+         " of " + name;
+}
+
+FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
+                        const SourceText& sources) {
+  FaultMessage message;
+  const std::string in_kernel = fault.kernel.empty() ? "" : " in " + kernel_name(fault);
+  const std::string text_and_places = fault.text + in_kernel + ". " + thread_text(fault) +
+                                      place_lines(fault, sources) + launch_lines(fault, sources);
+  const auto element = "at " + fault.array + "[" + std::to_string(fault.element) + "]." +
+                       place_lines(fault, sources);
+  switch (fault.kind) {
+    case FaultKind::kException:
+      message = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
+      explain_checked_call(fault, sources, message);
+      if (fault.text == kNoThread) {
+        message.cause =
+            "Too many threads run at the same time: 1024, or as many as stacks fit into "
+            "the memory.";
+        message.next =
+            "Start as many threads as there are processors; let each compute many images.";
+      }
+      break;
+    case FaultKind::kOutOfMemory:
+      message = {"E-memory", fault.text + "." + place_lines(fault, sources)};
+      break;
+    case FaultKind::kLaunch:
+      message = {"E-launch", text_and_places};
+      if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
+        message.id = "E-empty-grid";
+        message.cause =
+            "The number of blocks is a size divided by the tile. Integer division rounds down: an "
+            "image smaller than the tile gives 0 blocks.";
+        message.next = "Round up: (size + tile - 1) / tile.";
+      }
+      break;
+    case FaultKind::kDeviceMemory:
+      message.id = "E-outside";
+      explain_outside(fault, shape, sources, message);
+      if (has_sizes_exchanged(fault, sources)) {
+        message.cause = "The launch has the size of a block first: grid and block are exchanged.";
+        message.next = "The order is kernel<<<grid, block>>>(…).";
+      }
+      break;
+    case FaultKind::kHostPointer: {
+      const auto [name, bytes, is_reference] =
+          sources.parameter(fault.kernel, fault.memory.argument);
+      message = {"E-host-pointer",
+                 kernel_name(fault) + " gets a pointer to memory of the host as argument " +
+                     std::to_string(fault.memory.argument) +
+                     (name.empty() ? "" : ", `" + name + "`") + "." + launch_lines(fault, sources)};
+      if (is_reference) {
+        message.cause = "`" + name +
+                        "` is taken by reference: the kernel gets the address of a variable "
+                        "of the host.";
+        message.next = "Pass the value: without &.";
+      }
+      break;
+    }
+    case FaultKind::kBarrier:
+      message.id = "E-barrier";
+      explain_barrier(fault, sources, message);
+      break;
+    case FaultKind::kKernelTime:
+      message = {"E-timeout", fault.kernel.empty()
+                                  ? "it was still computing when the time was up, here:" +
+                                        place_lines(fault, sources)
+                                  : text_and_places};
+      if (fault.kernel.empty() && fault.line == 0)
+        message.seen = "it was still computing when the time was up.";
+      message.cause =
+          "A loop never ends: its counter is not increased, or its condition never becomes false.";
+      message.next = "Look at the condition and the step of the loops around that line.";
+      break;
+    case FaultKind::kSlowKernel:
+      message = {"E-slow", fault.text + in_kernel + "." + launch_lines(fault, sources)};
+      break;
+    case FaultKind::kWarp:
+      message = {"E-warp", text_and_places};
+      if (fault.text.find("leading dimension") != std::string::npos) {
+        message.cause =
+            "The leading dimension is the distance from one row of the array to the next, in "
+            "elements. A row of the fragment does not fit into it.";
+        message.next = "Pass the row length of the array that this line loads or stores.";
+      }
+      break;
+    case FaultKind::kMisaligned:
+      message = {"E-misaligned", text_and_places};
+      break;
+    case FaultKind::kCopy:
+      message = {"E-copy", text_and_places};
+      explain_copy(fault, sources, message);
+      break;
+    case FaultKind::kArithmetic:
+      message = {"E-arithmetic",
+                 fault.text.empty() ? "an integer is divided by zero." + place_lines(fault, sources)
+                                    : text_and_places};
+      break;
+    case FaultKind::kUnsupported:
+      message = {"E-unsupported", text_and_places};
+      break;
+    case FaultKind::kDevicePointer: {
+      message = {"E-device-pointer", fault.text + "." + place_lines(fault, sources)};
+      if (fault.text.starts_with("a thread of the host ran")) {
+        message.cause =
+            "A thread that computes, or wakes up, while a kernel runs may read its memory.";
+        message.next = "Let the other threads wait until cudaDeviceSynchronize() has returned.";
+      }
+      if (fault.allocated_at.find(':') == std::string::npos) break;
+      const std::string quoted = sources.quote(fault.allocated_at);
+      message.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
+                                     : "\nIt points to memory allocated at:" + quoted;
+      if (const std::string kernel = sources.kernel_around(fault.file, fault.line);
+          !kernel.empty()) {
+        message.cause = "That line belongs to kernel " + kernel +
+                        ", which ran on the host: it was called without <<<grid, block>>>.";
+        message.next = "Launch it: " + kernel + "<<<grid, block>>>(…).";
+      }
+      break;
+    }
+    case FaultKind::kOutside:
+      message = {"E-outside", element};
+      if (shape && !fault.array.empty()) {
+        const std::string position = position_text(*shape, fault.array, fault.element);
+        if (!position.empty()) message.seen.insert(message.seen.find(']') + 1, ", " + position);
+      }
+      if (fault.line == 0) explain_long_copy(fault, sources, message);
+      break;
+    case FaultKind::kReadOnly:
+      message = {"E-writes-input", element};
+      break;
+    case FaultKind::kNull:
+      message = {"E-null", "a null pointer is used." + place_lines(fault, sources)};
+      break;
+    case FaultKind::kStack:
+      message = {"E-stack", fault.text.empty() ? "the stack is full." : text_and_places};
+      break;
+    case FaultKind::kRace:
+      if (fault.race) message = race_message(fault, sources);
+      break;
+    case FaultKind::kSystemCall:
+    case FaultKind::kSignal:
+      break;
+  }
+  return message;
+}
+
+}  // namespace convlab

@@ -1,0 +1,169 @@
+#include "common/base/testing/catch.hpp"
+#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/serve/fault_messages.hpp"
+
+using namespace convlab;
+using convlab::testing::TemporaryFolder;
+
+namespace {
+
+SourceText example(const TemporaryFolder& folder) {
+  const auto file = folder.path() / "conv.cu";
+  write_atomically(
+      file,
+      "// __global__ void conv(int wrong);\n"
+      "__global__ void conv(ConvShape shape, const float* image, const __half* filter,\n"
+      "                     float* __restrict__ out) {\n"
+      "  if (threadIdx.x > 3) return;  // early\n"
+      "  __syncthreads();\n"
+      "  out[0] = image[9];\n"
+      "}\n"
+      "void launch() { conv<<<1, 4>>>(s, a, b, c); }\n");
+  return SourceText({file});
+}
+
+}  // namespace
+
+TEST_CASE("source text: kernels are looked for in a hostile megabyte") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "conv.cu";
+  for (const std::string line : {"__global__ void conv(int a,\n", "__global__ void conv() {\n",
+                                 "__global__ /* ((((( */\n", "{ __global__ }\n"}) {
+    std::string text;
+    while (text.size() < 1'000'000) text += line;
+    write_atomically(file, text);
+    const SourceText sources({file});
+    CHECK(sources.parameter("conv", 1).name.empty());
+    for (int number = 1; number < 1000; ++number)
+      CHECK(sources.kernel_around("conv.cu", number).size() < 100);
+  }
+}
+
+TEST_CASE("a message of a hostile megabyte is no failed call") {
+  for (const std::string part : {"a:1: cuda", "/", ": cudaFree(", ") failed: "}) {
+    FaultRecord fault;
+    while (fault.text.size() < 1'000'000) fault.text += part;
+    FaultMessage message;
+    explain_checked_call(fault, {}, message);
+    CHECK(message.id != "E-cuda-call");
+  }
+}
+
+TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
+  const TemporaryFolder folder;
+  const SourceText sources = example(folder);
+  CHECK(sources.line("conv.cu", 6) == "out[0] = image[9];");
+  CHECK(sources.line("conv.cu", 60).empty());
+  CHECK(sources.parameter("conv", 2).name == "image");
+  CHECK(sources.parameter("conv<7>", 3).name == "filter");
+  CHECK(sources.parameter("conv", 3).element_bytes == 2);
+  CHECK(sources.parameter("conv", 4).name == "out");
+  CHECK(sources.parameter("conv", 5).name.empty());
+  CHECK(sources.parameter("other", 1).name.empty());
+  const auto returns = sources.lines_of_kernel("conv", {"return"});
+  REQUIRE(returns.size() == 1);
+  CHECK(returns.front().line == 4);
+  CHECK_FALSE(sources.has("early"));
+}
+
+TEST_CASE("source text: long lines are cut, many equal ones are not all told") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "long.cpp";
+  std::string text = "float " + std::string(300'000, 'a') + " = 0;\n";
+  for (int i = 0; i < 1000; ++i) text += "float x = 1;\n";
+  write_atomically(file, text);
+  const SourceText sources({file});
+  CHECK(sources.line("long.cpp", 1).size() == 1000);
+  CHECK(sources.lines_with({"float"}).size() == 200);
+}
+
+TEST_CASE("source text: a number that no line has is none") {
+  CHECK(line_number("57") == 57);
+  CHECK(line_number("") == 0);
+  CHECK(line_number("99999999999999999999") == 0);
+  CHECK(line_number("7x") == 0);
+}
+
+TEST_CASE("fault words: an access past the end names array, row, thread and line") {
+  const TemporaryFolder folder;
+  const ConvShape shape{1, 1, 1, 86, 86, 7, 1};
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "conv",
+                          .file = "conv.cu",
+                          .line = 6,
+                          .block = {1, 2, 0},
+                          .thread = {3, 0, 0},
+                          .has_thread = true,
+                          .memory = {.argument = 2, .bytes = 86 * 86 * 4, .offset = 86 * 86 * 4},
+                          .launch_line = 8,
+                          .grid = {5, 5, 1},
+                          .block_size = {16, 16, 1}};
+  const FaultMessage message = message_of(fault, shape, example(folder));
+  CHECK(message.id == "E-outside");
+  CHECK(message.seen ==
+        "kernel conv reads 1 element past the end of `image`, which has 7396: row 86 of the last "
+        "channel, whose last row is 85. Thread (3, 0, 0) of block (1, 2, 0).\n"
+        "    conv.cu:6 | out[0] = image[9];\n"
+        "Launched with grid (5, 5, 1), blocks of (16, 16, 1) threads:\n"
+        "    conv.cu:8 | void launch() { conv<<<1, 4>>>(s, a, b, c); }\n"
+        "The conditions of the kernel up to this line:\n"
+        "    conv.cu:4 | if (threadIdx.x > 3) return;  // early");
+}
+
+TEST_CASE("fault words: an allocation in elements instead of bytes is recognised") {
+  const ConvShape shape{1, 1, 1, 8, 8, 3, 1};
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "conv",
+                          .memory = {.argument = 2, .bytes = 64, .offset = 64}};
+  CHECK(message_of(fault, shape, {}).id == "E-bytes");
+}
+
+TEST_CASE("fault words: exchanged axes of the grid are recognised") {
+  const ConvShape shape{1, 5, 1, 8, 8, 3, 1};
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "conv",
+                          .block = {0, 0, 3},
+                          .memory = {.argument = 2, .bytes = 64 * 4, .offset = 3 * 64 * 4},
+                          .grid = {1, 1, 5}};
+  CHECK(message_of(fault, shape, {}).id == "E-grid-axes");
+}
+
+TEST_CASE("fault words: a place in a tile has two indices") {
+  const FaultMemory tile{.variable = "tile", .bytes = 1024, .offset = 268, .row_bytes = 64};
+  CHECK(place_text(tile, "conv", {}) == "`tile`[4][3]");
+}
+
+TEST_CASE("race words: they name both lines, both threads and the mend of each kind of race") {
+  const TemporaryFolder folder;
+  const SourceText sources = example(folder);
+  FaultRecord fault{.kind = FaultKind::kRace,
+                    .kernel = "conv",
+                    .memory = {.variable = "tile", .bytes = 1024, .offset = 24}};
+  const RaceSide writes{.file = "conv.cu", .line = 4, .thread = {6, 0, 0}, .writes = true};
+  const RaceSide reads{.file = "conv.cu", .line = 6, .thread = {40, 0, 0}};
+  const auto message = [&](RaceScope scope, const RaceSide& first, const RaceSide& second,
+                           bool updates = false) {
+    fault.race = RaceFacts{.scope = scope, .first = first, .second = second, .updates = updates};
+    return message_of(fault, std::nullopt, sources);
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  const FaultMessage missing = message(RaceScope::kBlock, writes, reads);
+  CHECK(missing.id == "E-race");
+  CHECK(has(missing.seen, "element 6 of `tile`"));
+  CHECK(has(missing.seen, "Thread (6, 0, 0) of block (0, 0, 0) writes it here"));
+  CHECK(has(missing.seen, "Thread (40, 0, 0) of the same block reads it here"));
+  CHECK(has(missing.seen, "conv.cu:4 |"));
+  CHECK(has(missing.seen, "conv.cu:6 |"));
+  CHECK(has(missing.next, "__syncthreads() between the two lines"));
+  CHECK(has(message(RaceScope::kBlock, reads, writes).next, "behind the last line that reads"));
+  CHECK(has(message(RaceScope::kBlock, writes, writes, true).next, "atomicAdd"));
+  CHECK(has(message(RaceScope::kBlock, writes, writes).cause, "store different values"));
+  CHECK(has(message(RaceScope::kGrid, writes, reads).cause, "different blocks"));
+  CHECK(has(message(RaceScope::kStreams, writes, reads).next, "cudaStreamWaitEvent"));
+  CHECK(message(RaceScope::kWarp, writes, reads).id == "E-warp-sync");
+  CHECK(message(RaceScope::kWarp, writes, writes, true).id == "E-race");
+  CHECK(has(message(RaceScope::kTeam, writes, reads).next, "reduction"));
+}

@@ -1,0 +1,140 @@
+#include "grader/course/counted_stage.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <set>
+
+#include "common/base/printable.hpp"
+#include "common/base/unknown_name.hpp"
+#include "common/network/preset.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace fs = std::filesystem;
+
+SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
+                                  const std::string& stage) {
+  const std::string extension = milestone.id == "m1" ? ".cpp" : ".cu";
+  const bool is_reference = solution == "reference";
+  const fs::path folder =
+      is_reference ? course_folder() / "reference" / "solutions" / milestone.folder.filename()
+                   : milestone.folder;
+  if (const auto file = file_of_stage(folder, stage)) {
+    return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
+  }
+  std::vector<std::string> known;
+  for (const auto& entry :
+       fs::directory_iterator(fs::exists(folder / "stages") ? folder / "stages" : folder)) {
+    std::string id = entry.path().stem().string();
+    std::ranges::replace(id, '_', '-');
+    if (entry.path().extension() == extension) known.push_back(id);
+  }
+  std::ranges::sort(known);
+  throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
+}
+
+CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
+  if (milestone.id == "m1") {
+    throw UsageError(
+        "This command is for CUDA kernels, and m1 has none; build/bin/grader explain m1 shows its "
+        "work and times.");
+  }
+  CountedWork work{.stage = options.stage, .network = options.network, .layer = options.layer};
+  if (options.solution != "student" && options.solution != "reference") {
+    work.submitted = sources_of(options.solution, false);
+    return work;
+  }
+  require_solution(options.solution);
+  const auto puzzle =
+      options.solution == "student" ? find_puzzle(milestone, options.stage) : std::nullopt;
+  if (puzzle) {
+    work.submitted = only(puzzle->file);
+    work.shape = first_shape(milestone, *puzzle);
+  } else if (options.stage.empty() && milestone.id == "m4") {
+    throw UsageError(
+        "m4 has many stages; add --stage and a name (build/bin/grader list shows them).");
+  } else {
+    work.submitted = sources_of_stage(milestone, options.solution, options.stage);
+  }
+  return work;
+}
+
+TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {
+  TracedStage traced;
+  const auto layers =
+      work.shape ? std::vector{*work.shape} : load_preset(work.network).conv_shapes(1);
+  const std::size_t layer = work.layer == 0 ? layers.size() : static_cast<std::size_t>(work.layer);
+  if (layer > layers.size()) {
+    throw UsageError("Network " + work.network + " has " + std::to_string(layers.size()) +
+                     " convolutions.");
+  }
+  traced.layer = work.shape ? 0 : static_cast<int>(layer);
+  traced.shape = layers[layer - 1];
+  const fs::path& file = work.submitted.sources.front();
+  progress.show("building " + file.filename().string() + " so that its accesses are seen");
+  build_custom_submission_parts();
+  const BuiltSubmission built = build_submission(
+      work.submitted, {.build = build_folder(), .device = Device::kEmulated, .traced = true});
+  if (built.problem) {
+    traced.finding = explain(*built.problem, work.submitted);
+    return traced;
+  }
+  traced.texts = work.submitted.headers;
+  traced.texts.insert(traced.texts.end(), work.submitted.sources.begin(),
+                      work.submitted.sources.end());
+  constexpr std::chrono::minutes kPatience{5};  // counting takes ten times as long as running
+  traced.submission = std::make_unique<Submission>(built.program, kPatience);
+  traced.submission->set_sources(SourceText(traced.texts));
+  std::vector<StageInfo> stages;
+  if (const auto failure = traced.submission->list_stages(stages)) {
+    traced.finding = explain(*failure, "the list of stages");
+    return traced;
+  }
+  std::vector<std::string> known;
+  for (const StageInfo& stage : stages) known.push_back(stage.id);
+  const auto stage = work.stage.empty() && stages.size() == 1
+                         ? stages.begin()
+                         : std::ranges::find(stages, work.stage, &StageInfo::id);
+  if (stages.empty()) {
+    throw EnvironmentError(display_path(file) +
+                           " registers no stage for an emulated device; a stage that needs a "
+                           "library of the GPU cannot be counted.");
+  }
+  if (stage == stages.end()) {
+    throw UsageError(unknown_name("stage", work.stage, known, " in " + display_path(file)));
+  }
+  traced.stage = *stage;
+  return traced;
+}
+
+SourceText used_sources(const TracedStage& traced, const std::set<std::string>& files) {
+  std::vector<fs::path> used;
+  for (const fs::path& text : traced.texts) {
+    if (files.contains(text.filename())) used.push_back(text);
+  }
+  return SourceText(used.empty() ? traced.texts : used);
+}
+
+CountedStage counted_stage(const CountedWork& work) {
+  ProgressLine progress;
+  TracedStage traced = traced_stage(work, progress);
+  CountedStage counted{.finding = traced.finding, .layer = traced.layer};
+  if (traced.finding) return counted;
+  progress.show(work.shape ? "counting"
+                           : "counting in convolution " + std::to_string(traced.layer));
+  counted.finding = count_stage(*traced.submission, traced.stage, traced.shape, counted.counts);
+  std::set<std::string> used;
+  for (const DeviceLaunch& launch : counted.counts.launches) used.insert(launch.file);
+  for (const AccessNote& note : counted.counts.counted.accesses) used.insert(note.file);
+  counted.sources = used_sources(traced, used);
+  return counted;
+}
+
+}  // namespace convlab::grader
