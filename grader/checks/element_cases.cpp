@@ -96,33 +96,6 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
                                         "had returned.");
 }
 
-namespace {
-
-// Random content would look like an output that was added to; zeros show the difference.
-bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
-  if (submission.run(stage.id, 0).failure) return false;
-  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
-                         wrong.tolerance)
-      .passed(wrong.shape);
-}
-
-// Right in a new process, so leftovers of an earlier call are the cause.
-std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& stage,
-                                       const WrongOutput& wrong, const std::string& where) {
-  const ConvShape& shape = wrong.shape;
-  submission.restart();
-  const bool right = !submission.run(stage.id).failure &&
-                     oracle::compare(shape, wrong.arrays.input, wrong.arrays.weights,
-                                     wrong.arrays.output, wrong.tolerance)
-                         .passed(shape);
-  if (!right) return std::nullopt;
-  return finding("E-replay",
-                 "In " + where + ": " + describe(shape, wrong.report) +
-                     " The same convolution is right as the first call of a new process.");
-}
-
-// On the CPU: right twice with one thread of OpenMP. Elements that nobody has written are those of
-// work that was shared out wrongly.
 std::optional<Finding> find_shared_by_threads(Submission& submission, const StageInfo& stage,
                                               const WrongOutput& wrong, const std::string& where) {
   const auto pragmas = submission.sources().lines_with({"#pragma", "omp"});
@@ -150,6 +123,31 @@ std::optional<Finding> find_shared_by_threads(Submission& submission, const Stag
       "List what the region changes. Declare it inside, so that each thread has its own; only "
       "elements of the output may be shared, each stored by one thread.";
   return found;
+}
+
+namespace {
+
+// Random content would look like an output that was added to; zeros show the difference.
+bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
+  if (submission.run(stage.id, 0).failure) return false;
+  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
+                         wrong.tolerance)
+      .passed(wrong.shape);
+}
+
+// Right in a new process, so leftovers of an earlier call are the cause.
+std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& stage,
+                                       const WrongOutput& wrong, const std::string& where) {
+  const ConvShape& shape = wrong.shape;
+  submission.restart();
+  const bool right = !submission.run(stage.id).failure &&
+                     oracle::compare(shape, wrong.arrays.input, wrong.arrays.weights,
+                                     wrong.arrays.output, wrong.tolerance)
+                         .passed(shape);
+  if (!right) return std::nullopt;
+  return finding("E-replay",
+                 "In " + where + ": " + describe(shape, wrong.report) +
+                     " The same convolution is right as the first call of a new process.");
 }
 
 /// The numbers of a wrong output while the submission computes other shapes.

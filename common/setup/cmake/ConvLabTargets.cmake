@@ -96,12 +96,13 @@ function(convlab_add_test name)
                     CONVLAB_BINARY_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   # Tests run beside each other, each with a thread per core: threads that wait must not spin, or on a
-  # machine with many cores the limit passes.
+  # machine with many cores the limit passes. The longest (COST) start first, so that none is alone at
+  # the end.
   catch_discover_tests(
     ${name}
     TEST_PREFIX "${name}/"
     # LABELS last: it may be empty, and would then take the next name for its value.
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} COST ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive
                SKIP_REGULAR_EXPRESSION "skipped: " LABELS "${arg_LABELS}")
 endfunction()
 
