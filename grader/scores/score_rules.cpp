@@ -69,9 +69,9 @@ int read_int(const json& object, const char* key, int low, int high) {
 }
 
 // A list that has something in it. @param needed  completes "needs"
-const json& read_list(const json& object, const char* key, const std::string& needed) {
+const json& read_list(const json& object, const char* key, const char* needed) {
   if (!object.contains(key) || !object.at(key).is_array() || object.at(key).empty()) {
-    throw RuleProblem{"needs " + needed};
+    throw RuleProblem{std::string("needs ") + needed};
   }
   return object.at(key);
 }
