@@ -155,7 +155,11 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
                       "read. convolve reads what prolog made of it.");
     }
     // A device's memory is its own: the grader may not have found the copy of the input there.
-    if (on_device && kernels.copies == 0) return std::nullopt;
+    // Only an emulated device tells this from a conversion.
+    if (on_device && kernels.copies == 0) {
+      if (!on_gpu) return std::nullopt;
+      return told("E-converted", "the output is that of the input that only prolog could read.");
+    }
     return told("E-timed-phase-empty",
                 "the output is that of the input that only prolog could read.");
   }

@@ -44,6 +44,8 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   int errors = 0;
   for (std::string line; std::getline(lines, line);) {
     if (any.empty() && !line.empty()) any = line;
+    // The linker has said why in a line before.
+    if (line.starts_with("collect2: error: ") && !any.empty()) continue;
     if (line.find("error") == std::string::npos &&
         line.find("undefined reference") == std::string::npos) {
       continue;

@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -39,6 +40,7 @@ std::vector<std::filesystem::path> backups(const SmallCourse& course) {
 }  // namespace
 
 TEST_CASE("grader: what somebody wrote into a student's files moves no cursor and adds no tag") {
+  if (std::system("command -v gnuplot >/dev/null") != 0) CONVLAB_SKIP("there is no gnuplot");
   const SmallCourse course("plain_loops");
   write_atomically(course.source(), "// my work\n");
   REQUIRE(course.grader("check m1 --no-build --batches 3").exit_code == 0);

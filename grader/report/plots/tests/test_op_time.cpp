@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/temporary_folder.hpp"
@@ -172,6 +174,7 @@ TEST_CASE("ladder: two solutions of a stage are two rows, also with one title") 
 }
 
 TEST_CASE("ladder: more batches or stages than a slide holds make several") {
+  if (std::system("command -v gnuplot >/dev/null") != 0) CONVLAB_SKIP("there is no gnuplot");
   const convlab::testing::TemporaryFolder folder;
   std::vector<RunResult> runs;
   for (int batch = 1; batch <= 5; ++batch) runs.push_back(plotted_run("a", 1, batch, {1}, {1}));
