@@ -45,6 +45,10 @@ std::optional<Finding> check_stillness(Submission& submission, const StageInfo& 
 std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
                                          const CasePlan& plan, std::uint64_t seed);
 
+/// On an emulated device: the output after a second convolve must be that after the first.
+std::optional<Finding> check_second_convolve(Submission& submission, const StageInfo& stage,
+                                             const CasePlan& plan, std::uint64_t seed);
+
 /// On an emulated device with so little memory that a batch of 11 images takes several slices, the
 /// output must be the same. Running out of memory there is no finding.
 std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,

@@ -9,6 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/words.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -17,6 +18,19 @@
 
 namespace convlab::grader {
 
+namespace {
+
+// "kernel conv_forward_kernel", which this text calls.
+std::string called_kernel(const std::string& text, const SourceText& sources) {
+  for (auto open = text.find('('); open != std::string::npos; open = text.find('(', open + 1)) {
+    const std::string name = word_before(text, open);
+    if (!name.empty() && !sources.parameter(name, 1).name.empty()) return "kernel " + name;
+  }
+  return "a kernel";
+}
+
+}  // namespace
+
 Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) {
   const std::string file = printable_line(problem.file);
   switch (problem.kind) {
@@ -24,9 +38,11 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
       Finding found = compiler_finding(problem.message, SourceText(submitted.sources));
       // Emulated it compiles, and fails when it runs.
       if (problem.message.find("must be configured") != std::string::npos) {
-        found = finding("E-device-pointer", problem.message);
-        found.cause = "A kernel is called without <<<grid, block>>>, as a function of the host.";
-        found.next = "Launch it: kernel<<<grid, block>>>(…).";
+        const std::string kernel = called_kernel(found.seen, SourceText(submitted.sources));
+        found = finding("E-device-pointer", found.seen);
+        found.cause =
+            "The line calls " + kernel + " without <<<grid, block>>>, as a function of the host.";
+        found.next = "Launch it with <<<grid, block>>> before the parentheses.";
       }
       if (problem.message.find("cannot be emulated") != std::string::npos) {
         found = finding("E-unsupported", problem.message);
@@ -108,8 +124,19 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
   CustomSubmissionTarget target = target_for(is_cpu, build);
   target.libraries = libraries;
   const BuiltSubmission built = build_submission(submitted, target);
-  if (built.problem)
+  if (built.problem) {
+    // The compiler for the emulated device has more words for what kernels may not contain.
+    if (target.device == Device::kGpu &&
+        built.problem->kind == BuildProblem::Kind::kDoesNotCompile) {
+      const auto emulated =
+          build_submission(submitted, {.build = build, .device = Device::kEmulated});
+      if (emulated.problem && emulated.problem->kind == BuildProblem::Kind::kDoesNotCompile) {
+        Finding found = explain(*emulated.problem, submitted);
+        if (found.id == "E-build") return {.device = target.device, .finding = found};
+      }
+    }
     return {.device = target.device, .finding = explain(*built.problem, submitted)};
+  }
   CustomSubmission given{.program = built.program,
                          .device = target.device,
                          .form = built.form,

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <future>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -257,15 +258,23 @@ class StageChecker {
     }
   }
 
-  // On a GPU: an emulated device may know why the output is wrong, or see a fault that the GPU does
-  // not show.
+  // On a GPU: what fails there is checked again on an emulated device, whose finding knows lines
+  // and threads. An emulated device also sees faults that the GPU does not show.
   std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
                                    const std::optional<Finding>& found) {
-    if (found && !may_be_luck(*found)) return found;
+    if (found && !may_be_luck(*found) && !is_explained(*found)) return found;
     observer_.announce(stage.id + ": the same on an emulated device");
+    CasePlan again = plan;
+    if (found) again.repeated = plan.cases;
     auto emulated =
-        rehearse(request_.build_emulated, SourceText(request_.sources), stage, plan, seed);
-    if (emulated && !may_be_luck(*emulated)) emulated.reset();
+        rehearse(request_.build_emulated, SourceText(request_.sources), stage, again, seed);
+    if (emulated && emulated->id == "E-build") {
+      if (!found || (found->id != "E-outside" && found->id != "E-exception")) return found;
+      emulated->title = "it should not compile";
+      emulated->seen += "\nnvcc accepts this; on the GPU it ended with " + found->id + ".";
+      return emulated;
+    }
+    if (emulated && !may_be_luck(*emulated) && !is_explained(*emulated)) emulated.reset();
     const auto race = observe(stage, plan, seed).race;
     if (race && race->is_between_warps) {
       emulated = cause_of(emulated.value_or(race->finding), *race);
@@ -277,9 +286,13 @@ class StageChecker {
     const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *emulated, race);
     if (found) {
       if (luck) return luck->finding;
-      // A GPU's error code says less than these.
-      const bool is_cause = emulated->id != "E-leak" && emulated->id != "E-slices";
-      return !looked_closer_ && is_cause && holds_everywhere(*emulated) ? emulated : found;
+      // A wrong output has another cause than these and than what the emulation cannot do.
+      static const std::set<std::string> others = {"E-leak", "E-slices", "E-unsupported"};
+      if (others.contains(emulated->id)) return found;
+      if (emulated->id != found->id) {
+        emulated->seen += "\nSeen on the emulated device; the GPU reported " + found->id + ".";
+      }
+      return emulated;
     }
     const bool is_certain = holds_everywhere(*emulated) || emulated->id == "E-warp-sync";
     if (!luck && !is_certain) return std::nullopt;  // a limit of the emulation
@@ -297,9 +310,7 @@ class StageChecker {
     for (const ElementCase& test : plan.repeated) {
       const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
       if (!outcome.finding) continue;
-      if (outcome.finding->id == "E-outside") {
-        found = closer(stage, test, seed, *outcome.finding);
-      }
+      if (outcome.finding->id == "E-outside") found = outcome.finding;
       break;
     }
     submission_.set_gpu_memory("usual");
@@ -338,16 +349,6 @@ class StageChecker {
     check_.generality.push_back(std::move(generality));
   }
 
-  // The GPU's finding, or the emulated device's if that knows more.
-  Finding closer(const StageInfo& stage, const ElementCase& test, std::uint64_t seed,
-                 const Finding& found) {
-    if (submission_.device().device != Device::kGpu || !request_.build_emulated) return found;
-    auto told = look_closer(request_.build_emulated, SourceText(request_.sources), stage, test,
-                            seed, found, rules_of(request_));
-    looked_closer_ = told.has_value();
-    return told.value_or(found);
-  }
-
   std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
                                      std::uint64_t seed, const Announce& announce) {
     std::size_t done = 0;
@@ -357,7 +358,7 @@ class StageChecker {
                ", " + test.name);
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
       check_.cases.push_back(outcome.result);
-      if (outcome.finding) return closer(stage, test, seed + done, *outcome.finding);
+      if (outcome.finding) return outcome.finding;
       if (is_emulated()) begin_tracing();
     }
     observer_.cases_passed(stage, done);
@@ -372,7 +373,6 @@ class StageChecker {
       observer_.announce(stage.id + ": " + what);
       let_others_take_times();
     };
-    looked_closer_ = false;
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
     submission_.set_gpu_memory("poisoned");
     std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
@@ -448,7 +448,6 @@ class StageChecker {
   std::shared_lock<Machine> sharing_{context_.machine};
   std::shared_future<EmulatedProgram> traced_{};
   std::optional<Finding> refused_{};  ///< a warning that the instructor does not leave at that
-  bool looked_closer_ = false;        ///< the last wrong case was explained by the emulated device
 };
 
 }  // namespace

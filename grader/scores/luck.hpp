@@ -55,15 +55,6 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
                               const CasePlan& plan, std::uint64_t seed, const Finding& found,
                               const std::optional<Race>& race);
 
-/// A GPU reports that something failed; the emulated program, which runs the case once more,
-/// reports where.
-/// @param found  what the GPU found
-/// @return nothing if the emulated program knows no more, or if it tells another story about an
-///         output that the GPU's numbers explain
-std::optional<Finding> look_closer(const BuildEmulated& build, const SourceText& sources,
-                                   const StageInfo& stage, const ElementCase& test,
-                                   std::uint64_t seed, const Finding& found, Rules rules);
-
 /// What check_phases finds out about the emulated program.
 std::optional<Finding> rehearse_phases(const BuildEmulated& build, const SourceText& sources,
                                        const StageInfo& stage, const ConvShape& shape,
