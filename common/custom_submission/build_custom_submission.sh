@@ -277,6 +277,10 @@ case $step in
       nm --defined-only --format=posix "$object" |
         awk 'NR == FNR { new[$1] = $2; next } $1 in new { print $1, new[$1] }' \
           "${0%/*}/course_interface/older_forms" - >"$folder/older"
+      # A symbol that must be unique in the whole program would stay global: make it weak first.
+      nm --defined-only --format=posix "$folder/whole-$name" |
+        awk 'BEGIN { print "none" } $2 == "u" { print $1 }' >"$folder/unique"  # must not be empty
+      objcopy --weaken-symbols="$folder/unique" "$folder/whole-$name"
       objcopy "$@" "$folder/whole-$name" "$folder/submission-$name"
     done
     for library in $libraries; do
