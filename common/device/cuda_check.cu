@@ -116,6 +116,7 @@ FaultKind kind_of(cudaError_t error, bool of_launch) {
     case cudaErrorInvalidValue:  // what CUDA says of sizes, too
       return of_launch ? FaultKind::kLaunch : FaultKind::kException;
     case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
       return FaultKind::kDeviceMemory;
     default:
       return FaultKind::kException;
