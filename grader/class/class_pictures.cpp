@@ -8,7 +8,6 @@
 
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/class/note_pictures.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/plots/plotted_runs.hpp"
 #include "grader/report/score_table.hpp"
@@ -220,27 +219,14 @@ Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
   return finished_days(std::move(figure));
 }
 
-Figure progress(const std::vector<SubmissionRow>& rows) {
-  Figure figure = day_figure("progress", "Progress over the term", caption_of(rows),
-                             {.title = "students whose submission passed", .log = false});
-  std::set<std::string> days;
-  // By milestone, the day when each student passed first.
-  std::map<std::string, std::map<std::string, std::string>> passed;
-  for (const SubmissionRow& row : rows) {
-    const std::string day = row.received.substr(0, kDate);
-    days.insert(day);
-    auto& students = passed[row.milestone];
-    if (!row.passed) continue;
-    const auto [place, is_new] = students.try_emplace(row.student, day);
-    if (!is_new) place->second = std::min(place->second, day);
-  }
-  for (const auto& [milestone, students] : passed) {
-    std::map<std::string, int> new_ones;
-    for (const auto& [student, day] : students) ++new_ones[day];
-    int sum = 0;
-    for (const std::string& day : days) {
-      add(figure, milestone, day_number(day), sum += new_ones[day]);
-    }
+// A line for each milestone and, where the table has a fourth column, what that says.
+Figure count_by_day(Figure figure, const Table& table) {
+  constexpr std::size_t kMost = 6;
+  for (const auto& row : table.rows) {
+    const std::string label = row[0] + (row.size() > 3 ? " " + row[3] : "");
+    const auto& series = figure.panels[0].series;
+    if (series.size() == kMost && series.back().label != label) break;
+    add(figure, label, day_number(row[1]), std::stod(row[2]));
   }
   return finished_days(std::move(figure));
 }
@@ -285,48 +271,9 @@ Table all_submissions(const std::vector<SubmissionRow>& rows, bool with_names) {
   return table;
 }
 
-/// A finding in a milestone.
-struct CommonFinding {
-  std::string milestone{};
-  std::string finding{};
-  std::map<std::string, int> attempts{};  ///< by student
-  int unsolved = 0;                       ///< students whose last attempt still has it
-  std::map<std::string, int> days{};      ///< attempts by day
-
-  [[nodiscard]] int cost() const {
-    int sum = 0;
-    for (const auto& [student, count] : attempts) sum += count;
-    return sum;
-  }
-};
-
-// Most attempts first.
-std::vector<CommonFinding> common_findings(const std::vector<SubmissionRow>& rows) {
-  std::map<std::pair<std::string, std::string>, CommonFinding> all;
-  std::map<std::pair<std::string, std::string>, std::string> last;  // by student and milestone
-  for (const SubmissionRow& row : rows) {
-    last[{row.student, row.milestone}] = row.finding;
-    if (row.finding.empty()) continue;
-    CommonFinding& each = all[{row.milestone, row.finding}];
-    each.milestone = row.milestone;
-    each.finding = row.finding;
-    ++each.attempts[row.student];
-    ++each.days[row.received.substr(0, kDate)];
-  }
-  for (const auto& [whose, finding] : last) {
-    const auto place = all.find({whose.second, finding});
-    if (place != all.end()) ++place->second.unsolved;
-  }
-  std::vector<CommonFinding> list;
-  for (auto& [key, each] : all) list.push_back(std::move(each));
-  std::ranges::stable_sort(list, std::greater(), &CommonFinding::cost);
-  return list;
-}
-
 // A row for each finding, with the students who had it and the attempts that it cost them. Rows
 // have a logarithmic axis, on which there is no 0.
-Figure findings_figure(const std::vector<SubmissionRow>& rows,
-                       const std::vector<CommonFinding>& findings) {
+Figure findings_figure(const std::vector<SubmissionRow>& rows, const Table& findings) {
   Figure figure{.name = "findings",
                 .title = "What the class gets wrong",
                 .caption = caption_of(rows),
@@ -335,55 +282,19 @@ Figure findings_figure(const std::vector<SubmissionRow>& rows,
                 .panels = std::vector<Panel>(1)};
   figure.x.include(1.0);
   constexpr std::size_t kMost = 24;
-  for (const CommonFinding& each : findings) {
+  for (const auto& each : findings.rows) {
     if (figure.rows.size() == kMost) break;
     const auto row = static_cast<double>(figure.rows.size());
-    const auto cost = static_cast<double>(each.cost());
-    const auto students = static_cast<double>(each.attempts.size());
-    figure.rows.push_back(each.milestone + " " + each.finding);
+    const double students = std::stod(each[2]);
+    const double cost = std::stod(each[3]);
+    figure.rows.push_back(each[0] + " " + each[1]);
     figure.x.include(1.05 * cost);
     Panel& panel = figure.panels[0];
     series_of(panel, "attempts").marks.push_back({row, cost, cost, cost});
     series_of(panel, "students").marks.push_back({row, students, students, students});
-    panel.bars.push_back({row, cost, students, cost, three_digits(cost / students) + " each"});
+    panel.bars.push_back({row, cost, students, cost, each[4] + " each"});
   }
   return figure;
-}
-
-// The attempts with the findings that cost most, from the first day of each to its last.
-Figure findings_by_day(const std::vector<SubmissionRow>& rows,
-                       std::vector<CommonFinding> findings) {
-  Figure figure =
-      day_figure("findings-by-day", "What the class gets wrong, day by day", caption_of(rows),
-                 {.title = "attempts with the finding", .log = false});
-  std::set<std::string> days;
-  for (const SubmissionRow& row : rows) days.insert(row.received.substr(0, kDate));
-  constexpr std::size_t kMost = 6;
-  if (findings.size() > kMost) findings.resize(kMost);
-  for (const CommonFinding& each : findings) {
-    for (auto day = days.find(each.days.begin()->first); day != days.end(); ++day) {
-      const auto found = each.days.find(*day);
-      add(figure, each.milestone + " " + each.finding, day_number(*day),
-          found == each.days.end() ? 0 : found->second);
-      if (*day == each.days.rbegin()->first) break;
-    }
-  }
-  return finished_days(std::move(figure));
-}
-
-Table findings_table(const std::vector<CommonFinding>& findings) {
-  Table table{.heading = {"milestone", "finding", "students", "attempts", "attempts each",
-                          "still have it", "most on"}};
-  for (const CommonFinding& each : findings) {
-    const auto most =
-        std::ranges::max_element(each.days, {}, [](const auto& day) { return day.second; });
-    table.rows.push_back(
-        {each.milestone, each.finding, std::to_string(each.attempts.size()),
-         std::to_string(each.cost()),
-         three_digits(static_cast<double>(each.cost()) / static_cast<double>(each.attempts.size())),
-         std::to_string(each.unsolved), most->first});
-  }
-  return table;
 }
 
 }  // namespace
@@ -424,28 +335,37 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
 
 Page class_dashboard(const std::vector<SubmissionRow>& rows,
                      const std::vector<SubmissionRow>& counting,
-                     const std::vector<SpeedRow>& speeds, const ClassNotes& notes,
+                     const std::vector<SpeedRow>& speeds, const ClassTables& tables,
                      bool with_names) {
   Page page{.title = "The class",
             .subtitle = with_names ? "With names: for instructors only."
                                    : "Aliases stand for names; they were drawn at random."};
+  const std::string caption = caption_of(rows);
   page.sections.push_back(
-      {.title = "Overview", .blocks = {overview(rows, counting), Chart{progress(rows)}}});
-  if (const auto findings = common_findings(rows); !findings.empty()) {
+      {.title = "Overview",
+       .blocks = {overview(rows, counting),
+                  Chart{count_by_day(
+                      day_figure("progress", "Progress over the term", caption,
+                                 {.title = "students whose submission passed", .log = false}),
+                      tables.passed_by_day)}}});
+  if (!tables.findings.rows.empty()) {
     page.sections.push_back(
         {.title = "What the class gets wrong",
-         .blocks = {Chart{findings_figure(rows, findings)}, LiveTable{findings_table(findings)},
-                    Chart{findings_by_day(rows, findings)}}});
+         .blocks = {Chart{findings_figure(rows, tables.findings)}, LiveTable{tables.findings},
+                    Chart{count_by_day(
+                        day_figure("findings-by-day", "What the class gets wrong, day by day",
+                                   caption, {.title = "attempts with the finding", .log = false}),
+                        tables.findings_by_day)}}});
   }
-  if (!notes.hints.empty()) {
+  if (!tables.hints_read.rows.empty()) {
     page.sections.push_back(
         {.title = "Which hint helped",
          .blocks = {Paragraph{"A hint helped if the next check no longer found what it was about."},
-                    LiveTable{hints_table(notes.hints)}}});
+                    LiveTable{tables.hints_read}}});
   }
-  if (!notes.predictions.empty()) {
-    page.sections.push_back({.title = "What the class predicted",
-                             .blocks = {LiveTable{predictions_table(notes.predictions, speeds)}}});
+  if (!tables.predictions.rows.empty()) {
+    page.sections.push_back(
+        {.title = "What the class predicted", .blocks = {LiveTable{tables.predictions}}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
     PageSection& section = page.sections.emplace_back(PageSection{

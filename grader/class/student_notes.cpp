@@ -37,8 +37,7 @@ int helped(const ShownHint& hint, const std::vector<HistoryEntry>& history) {
 
 }  // namespace
 
-StudentNotes parse_notes(const std::string& milestone, const std::string& notebook,
-                         const std::string& history) {
+StudentNotes parse_notes(const std::string& notebook, const std::string& history) {
   StudentNotes notes;
   if (notebook.empty()) return notes;
   Notebook book;
@@ -53,8 +52,7 @@ StudentNotes parse_notes(const std::string& milestone, const std::string& notebo
     const bool good =
         hint.number > 0 && !hint.list.empty() && is_name(hint.list) && is_name(hint.finding);
     if (!good || notes.hints.size() == kMost) continue;
-    notes.hints.push_back({.milestone = milestone,
-                           .list = hint.list,
+    notes.hints.push_back({.list = hint.list,
                            .number = hint.number,
                            .finding = hint.finding,
                            .helped = helped(hint, checks)});
@@ -65,8 +63,7 @@ StudentNotes parse_notes(const std::string& milestone, const std::string& notebo
     if (!is_id(stage) || !known || !finite || notes.predictions.size() == kMost) continue;
     const auto counted = book.explained.find(stage);
     const Counted now = counted == book.explained.end() ? Counted{} : counted->second;
-    notes.predictions.push_back({.milestone = milestone,
-                                 .stage = stage,
+    notes.predictions.push_back({.stage = stage,
                                  .limiter = slip.limiter,
                                  .loads = slip.loads,
                                  .inputs = slip.inputs,

@@ -7,7 +7,6 @@ namespace convlab::grader {
 
 /// A hint that a student read.
 struct HintRow {
-  std::string milestone{};
   std::string list{};     ///< "m1", "m4/streams", or a finding
   int number = 0;         ///< in the list, from 1
   std::string finding{};  ///< what the last check before it had found; empty: nothing
@@ -16,8 +15,6 @@ struct HintRow {
 
 /// What a student expected of a stage, and what was counted of it later.
 struct PredictionRow {
-  std::string student{};
-  std::string milestone{};
   std::string stage{};
   std::string limiter{};       ///< one of kLimiters (notebook.hpp)
   double loads = 0.0;          ///< for each multiply-add
@@ -34,25 +31,9 @@ struct StudentNotes {
   std::vector<PredictionRow> predictions{};
 };
 
-/// What became of a hint in the class.
-struct HintSum {
-  std::string milestone{};
-  std::string name{};  ///< "E-outside, hint 2"
-  int students = 0;    ///< who read it
-  int checked = 0;     ///< of them checked after it
-  int helped = 0;
-};
-
-/// What the whole class noted.
-struct ClassNotes {
-  std::vector<HintSum> hints{};  ///< those that helped most first
-  std::vector<PredictionRow> predictions{};
-};
-
 /// The notes of one archive, without its student. What does not read as notes is left out.
 /// @param notebook  the text of notebook.json
 /// @param history   the text of history.jsonl: the checks between which hints were read
-StudentNotes parse_notes(const std::string& milestone, const std::string& notebook,
-                         const std::string& history);
+StudentNotes parse_notes(const std::string& notebook, const std::string& history);
 
 }  // namespace convlab::grader

@@ -8,12 +8,10 @@
 
 namespace convlab::grader {
 
-std::vector<EarlierOutcome> ClassDatabase::earlier_outcomes() const {
-  return sqlite_->rows<EarlierOutcome>(
-      "SELECT submission, replaced, rules, finding, earned FROM earlier ORDER BY id",
-      [](EarlierOutcome& r) {
-        return std::tie(r.submission, r.replaced, r.rules, r.finding, r.earned);
-      });
+std::vector<std::string> ClassDatabase::history(std::int64_t submission) const {
+  return sqlite_->rows<std::string>(
+      "SELECT words FROM history WHERE submission = ? ORDER BY time",
+      [](std::string& words) { return std::tie(words); }, submission);
 }
 
 void ClassDatabase::set_sentence(std::int64_t submission, const std::string& sentence) {
@@ -48,14 +46,6 @@ bool ClassDatabase::restore(std::int64_t submission) {
   sqlite_->run("UPDATE revocation SET restored = ? WHERE submission = ? AND restored = ''",
                utc_now(), submission);
   return sqlite_->run("SELECT changes()") > 0;
-}
-
-std::vector<Revocation> ClassDatabase::revocations() const {
-  return sqlite_->rows<Revocation>(
-      "SELECT submission, reason, evidence, revoked, restored FROM revocation ORDER BY id",
-      [](Revocation& r) {
-        return std::tie(r.submission, r.reason, r.evidence, r.revoked, r.restored);
-      });
 }
 
 void ClassDatabase::add_comment(const Comment& comment) {
@@ -116,22 +106,14 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
   });
 }
 
-ClassNotes ClassDatabase::notes() const {
-  return {.hints = sqlite_->rows<HintSum>(
-              "SELECT milestone, list || ', hint ' || number, count(*), sum(helped >= 0), "
-              "sum(helped > 0) AS good FROM hint GROUP BY milestone, list, number "
-              "ORDER BY good DESC, milestone, list, number",
-              [](HintSum& r) {
-                return std::tie(r.milestone, r.name, r.students, r.checked, r.helped);
-              }),
-          .predictions = sqlite_->rows<PredictionRow>(
-              "SELECT t.name, p.milestone, p.stage, p.limiter, p.loads, p.inputs, p.op_ms, "
-              "p.counted_loads, p.counted_inputs FROM prediction p JOIN student t ON "
-              "t.id = p.student ORDER BY p.milestone, p.stage",
-              [](PredictionRow& r) {
-                return std::tie(r.student, r.milestone, r.stage, r.limiter, r.loads, r.inputs,
-                                r.op_ms, r.counted_loads, r.counted_inputs);
-              })};
+ClassTables ClassDatabase::tables(const std::string& milestone) const {
+  const auto view = [&](const std::string& name) {
+    SqliteQuery query(*sqlite_, ("SELECT * FROM " + name + " WHERE ?1 IN ('', milestone)").c_str());
+    query.begin(milestone);
+    return query.table();
+  };
+  return {view("passed_by_day"), view("findings"), view("findings_by_day"), view("hints_read"),
+          view("predictions")};
 }
 
 }  // namespace convlab::grader

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <iostream>
 #include <map>
+#include <memory>
 
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
@@ -107,55 +108,60 @@ void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term
                    first + "); is it the file of another year?");
 }
 
-Term term_of_file(const Options& options, const std::string& text,
-                  const std::vector<Student>& students, const std::vector<SubmissionRow>& rows) {
-  Term term = parse_term(text, options.term_file, students);
+// How many points the term file moves.
+// @param database  of the class; null: there is none yet
+// @throws UsageError if the file is refused
+int moved_by(const Options& options, const std::string& text, const ClassDatabase* database) {
+  const auto rows = database == nullptr ? std::vector<SubmissionRow>() : database->submissions();
+  const Term before = database == nullptr ? Term() : term_in_force(*database);
+  const Term term = parse_term(text, options.term_file,
+                               database == nullptr ? std::vector<Student>() : database->students());
   for (const auto& [milestone, due] : term.due) find_milestone(milestone);
   require_right_year(rows, term, options.term_file);
-  return term;
-}
-
-ExitCode set_term(const Options& options) {
-  if (options.term_file.empty()) {
-    const ClassDatabase database(options.file(), ClassDatabase::Access::kRead);
-    if (database.term_text().empty())
-      throw UsageError("No term file is in force; name one: grader class term FILE");
-    print_term(term_in_force(database), database);
-    return ExitCode::kPassed;
-  }
-  const std::string text = read_text(options.term_file);
-  // A file that is refused makes no database.
-  if (!fs::exists(options.file())) term_of_file(options, text, {}, {});
-  ClassDatabase database(options.file(), ClassDatabase::Access::kGrade);
-  const auto rows = database.submissions();
-  const Term term = term_of_file(options, text, database.students(), rows);
-  const bool is_first = database.term_text().empty();
-  const Term before = term_in_force(database);
-  if (!is_first && before.name != term.name) {
+  if (!before.name.empty() && before.name != term.name) {
     throw UsageError("The database holds the term " + before.name + ", and " + options.term_file +
                      " is for " + term.name + "; name another --database for another term.");
   }
-  const auto now = points_under(rows, before);
-  const auto then = points_under(rows, term);
+  auto then = points_under(rows, term);
   std::string falls;
   int moved = 0;
-  for (const auto& [whose, points] : now) {
-    const auto found = then.find(whose);
-    const double next = found == then.end() ? 0.0 : found->second;
+  for (const auto& [whose, points] : points_under(rows, before)) {
+    const double next = then[whose];
     if (next != points) ++moved;
     if (next >= points) continue;
     falls += paragraph(
         "  ", whose + ": " + points_text(next) + " instead of " + points_text(points) + ".");
   }
   // The first term file may take points away: late work had no penalty before.
-  if (!falls.empty() && !is_first && !options.allow_lower) {
+  if (!falls.empty() && !before.name.empty() && !options.allow_lower) {
     std::cerr << falls;
     throw UsageError(
         "With these rules the points above would fall, so nothing was changed; --allow-lower "
         "changes the rules all the same.");
   }
+  return moved;
+}
+
+ExitCode set_term(const Options& options) {
+  const fs::path file = options.file();
+  if (options.term_file.empty()) {
+    const ClassDatabase database(file, ClassDatabase::Access::kRead);
+    if (database.term_text().empty())
+      throw UsageError("No term file is in force; name one: grader class term FILE");
+    print_term(term_in_force(database), database);
+    return ExitCode::kPassed;
+  }
+  const std::string text = read_text(options.term_file);
+  // For a file that is refused nothing is made, locked or written: the database is only read.
+  std::unique_ptr<ClassDatabase> old;
+  if (fs::exists(file) && !fs::is_empty(file)) {
+    old = std::make_unique<ClassDatabase>(file, ClassDatabase::Access::kRead);
+  }
+  const int moved = moved_by(options, text, old.get());
+  old.reset();
+  ClassDatabase database(file, ClassDatabase::Access::kGrade);
   database.set_term_text(text);
-  print_term(term, database);
+  print_term(term_in_force(database), database);
   std::cout << "In force; the points of " << moved << " students and milestones move.\n";
   return ExitCode::kPassed;
 }
