@@ -47,24 +47,18 @@ std::string safe_path(const char* name) {
 /// Names a kind of entry that is neither a file nor a folder.
 const char* kind_of(archive_entry* entry) {
   if (::archive_entry_hardlink(entry) != nullptr) return "a hard link";
-  switch (::archive_entry_filetype(entry)) {
-    case AE_IFLNK:
-      return "a symbolic link";
-    case AE_IFCHR:
-    case AE_IFBLK:
-      return "a device";
-    case AE_IFIFO:
-      return "a pipe";
-    case AE_IFSOCK:
-      return "a socket";
-    default:
-      return nullptr;
-  }
+  static const std::map<unsigned, const char*> kinds = {{AE_IFLNK, "a symbolic link"},
+                                                        {AE_IFCHR, "a device"},
+                                                        {AE_IFBLK, "a device"},
+                                                        {AE_IFIFO, "a pipe"},
+                                                        {AE_IFSOCK, "a socket"}};
+  const auto found = kinds.find(::archive_entry_filetype(entry));
+  return found == kinds.end() ? nullptr : found->second;
 }
 
 class Archive {
  public:
-  explicit Archive(const fs::path& file) : archive_(::archive_read_new()) {
+  explicit Archive(const fs::path& file) : archive_(::archive_read_new(), ::archive_read_free) {
     archive* a = archive_.get();
     if (a == nullptr) throw EnvironmentError("There is not enough memory to read archives.");
     ::archive_read_support_format_tar(a);
@@ -111,10 +105,6 @@ class Archive {
   }
 
  private:
-  struct Free {
-    void operator()(archive* a) const { ::archive_read_free(a); }
-  };
-
   void require(int code) const {
     // A warning concerns times, owners or a name's encoding, which do not matter here.
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
@@ -147,7 +137,7 @@ class Archive {
     }
   }
 
-  std::unique_ptr<archive, Free> archive_;
+  std::unique_ptr<archive, decltype(&::archive_read_free)> archive_;
   Allowance allowance_;
 };
 
@@ -167,10 +157,8 @@ const char* words_for(Ending::Kind kind) {
 }  // namespace
 
 void write_zip(const fs::path& file, const std::map<std::string, std::string>& texts) {
-  struct Free {
-    void operator()(archive* a) const { ::archive_write_free(a); }
-  };
-  const std::unique_ptr<archive, Free> zip(::archive_write_new());
+  const std::unique_ptr<archive, decltype(&::archive_write_free)> zip(::archive_write_new(),
+                                                                      ::archive_write_free);
   const auto require = [&](bool good) {
     if (good) return;
     const char* reason = ::archive_error_string(zip.get());

@@ -36,16 +36,11 @@ std::string stem_of(const std::string& what, const Timed& timed) {
 }
 
 // The best attempt of each student, fastest first.
-std::vector<SpeedRow> best_of_each(const std::vector<SpeedRow>& rows) {
-  std::map<std::string, SpeedRow> best;
-  for (const SpeedRow& row : rows) {
-    const auto [place, is_new] = best.try_emplace(row.student, row);
-    if (!is_new && row.yours_ms < place->second.yours_ms) place->second = row;
-  }
-  std::vector<SpeedRow> result;
-  for (const auto& [student, row] : best) result.push_back(row);
-  std::ranges::sort(result, {}, &SpeedRow::yours_ms);
-  return result;
+std::vector<SpeedRow> best_of_each(std::vector<SpeedRow> rows) {
+  std::ranges::stable_sort(rows, {}, &SpeedRow::yours_ms);
+  std::set<std::string> seen;
+  std::erase_if(rows, [&](const SpeedRow& row) { return !seen.insert(row.student).second; });
+  return rows;
 }
 
 double median(const std::vector<SpeedRow>& rows, double SpeedRow::*field) {
@@ -231,43 +226,30 @@ Figure count_by_day(Figure figure, const Table& table) {
   return finished_days(std::move(figure));
 }
 
-Table overview(const std::vector<SubmissionRow>& rows, const std::vector<SubmissionRow>& counting) {
-  Table table{.heading = {"milestone", "students", "submissions", "passed", "median points",
-                          "most points", "refused", "stopped"}};
-  std::map<std::string, std::vector<SubmissionRow>> milestones;
-  for (const SubmissionRow& row : rows) milestones[row.milestone].push_back(row);
-  for (const auto& [milestone, all] : milestones) {
-    std::vector<double> points;
-    double most = 0.0;
+// Adds what the rules of the term make of it.
+Table overview(Table table, const std::vector<SubmissionRow>& counting) {
+  table.heading.insert(table.heading.end(), {"students", "passed", "median points", "most points"});
+  for (auto& row : table.rows) {
+    std::vector<double> points = {};
     int passed = 0;
-    for (const SubmissionRow& row : counting) {
-      if (row.milestone != milestone) continue;
-      points.push_back(row.earned);
-      most = std::max(most, row.earned);
-      passed += row.passed ? 1 : 0;
+    for (const SubmissionRow& each : counting) {
+      if (each.milestone != row[0]) continue;
+      points.push_back(each.earned);
+      if (each.passed) ++passed;
     }
-    // By name: clang 14 lets no lambda capture a structured binding.
-    const auto count = [&all = all](SubmissionState state) {
-      return std::to_string(std::count_if(
-          all.begin(), all.end(), [&](const SubmissionRow& row) { return row.state == state; }));
-    };
-    table.rows.push_back({milestone, std::to_string(points.size()), std::to_string(all.size()),
-                          std::to_string(passed), points_text(spread_of(points).median),
-                          points_text(most), count(SubmissionState::kRefused),
-                          count(SubmissionState::kStopped)});
+    const double most = points.empty() ? 0.0 : std::ranges::max(points);
+    row.insert(row.end(), {std::to_string(points.size()), std::to_string(passed),
+                           points_text(spread_of(points).median), points_text(most)});
   }
   return table;
 }
 
-Table all_submissions(const std::vector<SubmissionRow>& rows, bool with_names) {
-  Table table{
-      .heading = {"who", "milestone", "attempt", "received", "state", "points", "of", "finding"}};
-  for (const SubmissionRow& row : rows) {
-    table.rows.push_back({with_names ? row.student : row.alias, row.milestone,
-                          std::to_string(row.attempt), row.received, to_string(row.state),
-                          points_text(row.earned), points_text(row.counted),
-                          row.passed ? "passed" : row.finding});
-  }
+// With the first of two columns, names and aliases, or with the second.
+Table all_submissions(Table table, bool with_names) {
+  table.rows.push_back(std::move(table.heading));
+  for (auto& row : table.rows) row.erase(row.begin() + (with_names ? 1 : 0));
+  table.heading = std::move(table.rows.back());
+  table.rows.pop_back();
   return table;
 }
 
@@ -287,7 +269,7 @@ Figure findings_figure(const std::vector<SubmissionRow>& rows, const Table& find
     const auto row = static_cast<double>(figure.rows.size());
     const double students = std::stod(each[2]);
     const double cost = std::stod(each[3]);
-    figure.rows.push_back(each[0] + " " + each[1]);
+    figure.rows.push_back(each[1] + " " + each[0]);
     figure.x.include(1.05 * cost);
     Panel& panel = figure.panels[0];
     series_of(panel, "attempts").marks.push_back({row, cost, cost, cost});
@@ -300,7 +282,7 @@ Figure findings_figure(const std::vector<SubmissionRow>& rows, const Table& find
 }  // namespace
 
 Table leaderboard(const std::vector<SpeedRow>& rows, bool with_names) {
-  Table table{.heading = {"who", "rank", "op time ms", "times the reference", "attempts"}};
+  Table table{.heading = {"who", "rank", "op time, ms", "times the reference", "attempts"}};
   std::map<std::string, int> attempts;
   for (const SpeedRow& row : rows) {
     attempts[row.student] = std::max(attempts[row.student], row.attempt);
@@ -343,7 +325,7 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows,
   const std::string caption = caption_of(rows);
   page.sections.push_back(
       {.title = "Overview",
-       .blocks = {overview(rows, counting),
+       .blocks = {overview(tables.overview, counting),
                   Chart{count_by_day(
                       day_figure("progress", "Progress over the term", caption,
                                  {.title = "students whose submission passed", .log = false}),
@@ -365,7 +347,9 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows,
   }
   if (!tables.predictions.rows.empty()) {
     page.sections.push_back(
-        {.title = "What the class predicted", .blocks = {LiveTable{tables.predictions}}});
+        {.title = "What the class predicted",
+         .blocks = {Paragraph{"Medians. Loads for each multiply-add; op times at 1000 images."},
+                    LiveTable{tables.predictions}}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
     PageSection& section = page.sections.emplace_back(PageSection{
@@ -374,8 +358,8 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows,
     if (auto attempts = by_attempt(timed, group)) section.blocks.push_back(Chart{*attempts});
     section.blocks.push_back(Chart{over_the_days(timed, group)});
   }
-  page.sections.push_back(
-      {.title = "All submissions", .blocks = {LiveTable{all_submissions(rows, with_names)}}});
+  page.sections.push_back({.title = "All submissions",
+                           .blocks = {LiveTable{all_submissions(tables.submissions, with_names)}}});
   return page;
 }
 

@@ -90,6 +90,8 @@ struct Outcome {
 
 /// What the database itself computes of submissions that are not revoked: its views of these names.
 struct ClassTables {
+  Table overview{};  ///< milestone, and how many submissions are in which state
+  Table submissions{.heading = {"name", "alias"}};  ///< and their states, points, findings
   Table passed_by_day{};    ///< milestone, day, students who had passed by then
   Table findings{};         ///< those with most attempts first
   Table findings_by_day{};  ///< milestone, day, attempts, finding; in the order of `findings`

@@ -168,14 +168,10 @@ void require_one_student_each(const std::vector<FoundSubmission>& found) {
   }
 }
 
-bool is_hidden(const fs::path& place) {
-  return place.filename().string().starts_with('.');
-}
-
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!is_hidden(entry.path())) entries.push_back(entry.path());
+    if (!entry.path().filename().string().starts_with('.')) entries.push_back(entry.path());
   }
   std::ranges::sort(entries);
   return entries;

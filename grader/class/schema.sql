@@ -155,8 +155,21 @@ CREATE VIEW standing AS
   SELECT s.*, substr(received, 1, 10) AS day,
     row_number() OVER (PARTITION BY student, milestone ORDER BY received DESC, id DESC) = 1
     AS is_last
-  FROM submission s
+  FROM (SELECT *, row_number() OVER (PARTITION BY student, milestone ORDER BY received, id)
+        AS attempt FROM submission) s
   WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.submission = s.id AND r.restored = '');
+
+CREATE VIEW overview AS
+  SELECT milestone, count(*) AS submissions, sum(state = 'refused') AS refused,
+    sum(state = 'stopped') AS stopped
+  FROM standing GROUP BY milestone ORDER BY milestone;
+
+CREATE VIEW submissions AS
+  SELECT t.name, t.alias, milestone, attempt, received, state,
+    printf('%g', round(earned, 1)) AS points, printf('%g', round(counted, 1)) AS "of",
+    CASE passed WHEN 0 THEN finding ELSE 'passed' END AS finding
+  FROM standing s JOIN student t ON t.id = s.student
+  ORDER BY milestone, t.name, attempt;
 
 CREATE VIEW passed_by_day AS
   WITH first AS (SELECT milestone, student, min(day) AS day FROM standing WHERE passed
@@ -168,7 +181,7 @@ CREATE VIEW passed_by_day AS
   GROUP BY m.milestone, d.day ORDER BY m.milestone, d.day;
 
 CREATE VIEW findings AS
-  SELECT milestone, finding, count(DISTINCT student) AS students, count(*) AS attempts,
+  SELECT finding, milestone, count(DISTINCT student) AS students, count(*) AS attempts,
     1.0 * count(*) / count(DISTINCT student) AS "attempts each", sum(is_last) AS "still have it",
     (SELECT day FROM standing o WHERE o.milestone = s.milestone AND o.finding = s.finding
      GROUP BY day ORDER BY count(*) DESC, day LIMIT 1) AS "most on"
@@ -223,9 +236,9 @@ CREATE VIEW predictions AS
   SELECT p.stage, p.milestone, count(*) AS students, l.words AS "what limits it",
     coalesce(a.value, '-') AS "loads predicted", coalesce(b.value, '-') AS "loads counted",
     coalesce(sum(loads > 0 AND loads BETWEEN counted_loads / 2 AND counted_loads * 2) || ' of ' ||
-             nullif(sum(loads > 0 AND counted_loads > 0), 0), '-') AS "within a factor of 2",
-    coalesce(c.value, '-') AS "op time predicted, ms",
-    coalesce(d.value, '-') AS "op time at 1000 images, ms"
+             nullif(sum(loads > 0 AND counted_loads > 0), 0), '-') AS "within 2×",
+    coalesce(c.value, '-') AS "expected, ms",
+    coalesce(d.value, '-') AS "timed, ms"
   FROM prediction p
     JOIN limits l ON l.milestone = p.milestone AND l.stage = p.stage
     LEFT JOIN median a ON a.milestone = p.milestone AND a.stage = p.stage AND a.what = 'loads'

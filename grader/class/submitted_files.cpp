@@ -193,10 +193,6 @@ std::optional<fs::file_time_type> last_change(const fs::path& place) {
   return last;
 }
 
-std::vector<SubmittedFile> read_submitted_files(const fs::path& place) {
-  return read_submitted_files(place, read_archive_in_sandbox);
-}
-
 std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveReader read) try {
   std::vector<SubmittedFile> files;
   const fs::file_status status = fs::symlink_status(place);
@@ -213,7 +209,7 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
     const std::string name = place.filename().string();
     files = {{name, text_of(place, name, allowance)}};
   } else {
-    files = read(place);
+    files = (read == nullptr ? read_archive_in_sandbox : read)(place);
   }
   if (std::ranges::none_of(files, is_source, &SubmittedFile::path)) {
     throw RefusedSubmission("It holds no source file (.cpp or .cu).");

@@ -42,12 +42,10 @@ inline constexpr const char* kHistoryName = "history.jsonl";
 ///   entries or too many bytes, too long a path, or that is broken or empty; for a folder or file
 ///   without sources
 /// @throws EnvironmentError if the machine is at fault: no permission, no memory
-std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place);
-
-/// The same with another reader of archives, for tests.
+/// @param read  another reader of archives, for tests
 using ArchiveReader = std::vector<SubmittedFile> (*)(const std::filesystem::path& archive);
 std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place,
-                                                ArchiveReader read);
+                                                ArchiveReader read = nullptr);
 
 /// When it was last written: an archive or a file itself; a folder is as late as the newest of its
 /// sources, however old the others are. None if it is gone.

@@ -43,9 +43,10 @@ void ClassDatabase::revoke(std::int64_t submission, const std::string& reason,
 }
 
 bool ClassDatabase::restore(std::int64_t submission) {
-  sqlite_->run("UPDATE revocation SET restored = ? WHERE submission = ? AND restored = ''",
-               utc_now(), submission);
-  return sqlite_->run("SELECT changes()") > 0;
+  return sqlite_->run(
+             "UPDATE revocation SET restored = ? WHERE submission = ? AND restored = '' RETURNING "
+             "1",
+             utc_now(), submission) > 0;
 }
 
 void ClassDatabase::add_comment(const Comment& comment) {
@@ -57,8 +58,7 @@ void ClassDatabase::add_comment(const Comment& comment) {
 }
 
 bool ClassDatabase::remove_comment(std::int64_t id) {
-  sqlite_->run("DELETE FROM comment WHERE id = ?", id);
-  return sqlite_->run("SELECT changes()") > 0;
+  return sqlite_->run("DELETE FROM comment WHERE id = ? RETURNING 1", id) > 0;
 }
 
 std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
@@ -85,23 +85,26 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
 
 void ClassDatabase::keep_notes(std::int64_t student, const std::string& milestone,
                                const StudentNotes& notes) {
-  if (notes.hints.empty() && notes.predictions.empty()) return;
+  const Notebook& notebook = notes.notebook;
+  if (notebook.hints.empty() && notebook.predictions.empty()) return;
   sqlite_->transaction([&] {
     // Archives come in any order: one that was packed before the next check does not know yet
     // whether a hint helped.
-    for (const HintRow& row : notes.hints) {
+    for (const ShownHint& hint : notebook.hints) {
       sqlite_->run(
           "INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
           "helped = max(helped, excluded.helped)",
-          student, milestone, row.list, row.number, row.finding, row.helped);
+          student, milestone, hint.list, hint.number, hint.finding, helped(hint, notes.checks));
     }
-    for (const PredictionRow& row : notes.predictions) {
+    for (const auto& [stage, slip] : notebook.predictions) {
+      const auto counted = notebook.explained.find(stage);
+      const Counted now = counted == notebook.explained.end() ? Counted{} : counted->second;
       sqlite_->run(
           "INSERT INTO prediction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
           "counted_loads = max(counted_loads, excluded.counted_loads), "
           "counted_inputs = max(counted_inputs, excluded.counted_inputs)",
-          student, milestone, row.stage, row.limiter, row.loads, row.inputs, row.op_ms,
-          row.counted_loads, row.counted_inputs);
+          student, milestone, stage, slip.limiter, slip.loads, slip.inputs, slip.op_ms, now.loads,
+          now.inputs);
     }
   });
 }
@@ -112,8 +115,8 @@ ClassTables ClassDatabase::tables(const std::string& milestone) const {
     query.begin(milestone);
     return query.table();
   };
-  return {view("passed_by_day"), view("findings"), view("findings_by_day"), view("hints_read"),
-          view("predictions")};
+  return {view("overview"),        view("submissions"), view("passed_by_day"), view("findings"),
+          view("findings_by_day"), view("hints_read"),  view("predictions")};
 }
 
 }  // namespace convlab::grader

@@ -109,8 +109,8 @@ TEST_CASE("class pictures: gnuplot draws every chart") {
   speeds[2].stage = "end_1\n!touch " + (folder.path() / "run").string() + "\n%s{/=99 x}";
   const ClassTables tables{
       .passed_by_day = {.rows = {{"m2", "2026-10-01", "0"}, {"m2", "2026-10-02", "1"}}},
-      .findings = {.rows = {{"m2", rows[0].finding, "1", "1", "1.00", "0", "2026-10-01"},
-                            {"m2", rows[1].finding, "1", "1", "1.00", "1", "2026-10-02"}}},
+      .findings = {.rows = {{rows[0].finding, "m2", "1", "1", "1.00", "0", "2026-10-01"},
+                            {rows[1].finding, "m2", "1", "1", "1.00", "1", "2026-10-02"}}},
       .findings_by_day = {.rows = {{"m2", "2026-10-01", "1", rows[0].finding},
                                    {"m2", "2026-10-02", "1", rows[1].finding}}}};
   const auto files =
@@ -157,13 +157,13 @@ TEST_CASE("class pictures: findings by the attempts that they cost, and who pass
     return figures_of(class_dashboard(rows, rows, {}, database.tables(), false));
   };
   const Table table = database.tables().findings;
-  CHECK(table.heading == std::vector<std::string>{"milestone", "finding", "students", "attempts",
+  CHECK(table.heading == std::vector<std::string>{"finding", "milestone", "students", "attempts",
                                                   "attempts each", "still have it", "most on"});
   REQUIRE(table.rows.size() == 2);
   CHECK(table.rows[0] ==
-        std::vector<std::string>{"m2", "E-outside", "2", "3", "1.50", "0", "2026-10-02"});
+        std::vector<std::string>{"E-outside", "m2", "2", "3", "1.50", "0", "2026-10-02"});
   CHECK(table.rows[1] ==
-        std::vector<std::string>{"m2", "E-stride", "1", "1", "1.00", "1", "2026-10-04"});
+        std::vector<std::string>{"E-stride", "m2", "1", "1", "1.00", "1", "2026-10-04"});
   const auto values = [&](const std::string& name, std::size_t series) {
     std::vector<double> all;
     const auto charts = figures();
@@ -178,10 +178,24 @@ TEST_CASE("class pictures: findings by the attempts that they cost, and who pass
   CHECK(values("findings", 0) == Values{3, 1});
   CHECK(values("findings", 1) == Values{2, 1});
   CHECK(values("progress", 0) == Values{0, 1, 1});
+  const ClassTables tables = database.tables();
+  CHECK(tables.overview.rows == std::vector<std::vector<std::string>>{{"m2", "5", "0", "0"}});
+  REQUIRE(tables.submissions.rows.size() == 5);
+  CHECK(tables.submissions.heading.at(1) == "alias");
+  auto second = tables.submissions.rows[4];
+  second.erase(second.begin() + 1);
+  CHECK(second == std::vector<std::string>{"bob", "m2", "2", "2026-10-04T00:00:00Z", "graded", "0",
+                                           "100", "E-stride"});
+  const auto page_with = [&](bool names) {
+    return markdown_of(class_dashboard({}, {}, {}, database.tables(), names));
+  };
+  CHECK(page_with(true).find("bob") != std::string::npos);
+  CHECK(page_with(false).find("bob") == std::string::npos);
+  CHECK(page_with(false).find(tables.submissions.rows[4][1]) != std::string::npos);
   // Of bob's attempts the one before the revoked one is his last.
   database.revoke(last, "Copied.", "");
   CHECK(database.tables().findings.rows ==
         std::vector<std::vector<std::string>>{
-            {"m2", "E-outside", "2", "3", "1.50", "1", "2026-10-02"}});
+            {"E-outside", "m2", "2", "3", "1.50", "1", "2026-10-02"}});
   CHECK(values("progress", 0) == Values{0, 1});
 }

@@ -92,16 +92,16 @@ SmallClass small_class() {
                              .bound_ms = 0.5,
                              .speed = 4.0 / time});
     }
-    made.tables.hints_read.rows.push_back(
-        {findings[static_cast<std::size_t>(i) % 6] + ", hint 1", "m2", number, "40", "20", "50 %"});
   }
   made.tables.hints_read.heading = {"hint",   "milestone", "students", "checked after it",
                                     "helped", "share"};
-  made.tables.findings.heading = {"milestone",     "finding",       "students", "attempts",
+  made.tables.findings.heading = {"finding",       "milestone",     "students", "attempts",
                                   "attempts each", "still have it", "most on"};
   for (int i = 0; i < 6; ++i) {
     const std::string& finding = findings[static_cast<std::size_t>(i)];
-    made.tables.findings.rows.push_back({i % 2 == 0 ? "m2" : "m3", finding, "7",
+    made.tables.hints_read.rows.push_back(
+        {finding + ", hint 1", "m2", std::to_string(60 - i), "40", "20", "50 %"});
+    made.tables.findings.rows.push_back({finding, i % 2 == 0 ? "m2" : "m3", "7",
                                          std::to_string(24 - 2 * i), "2.10", "3", "2027-02-08"});
     for (int day = 10; day < 28; ++day) {
       const std::string date = "2027-02-" + std::to_string(day);
@@ -112,13 +112,22 @@ SmallClass small_class() {
           {i % 2 == 0 ? "m2" : "m3", date, std::to_string(day + i)});
     }
   }
-  made.tables.predictions = {.heading = {"stage", "milestone", "students", "what limits it",
-                                         "loads predicted", "loads counted", "within a factor of 2",
-                                         "op time predicted, ms", "op time at 1000 images, ms"},
-                             .rows = {{"baseline", "m2", "30", "latency 20, memory 10", "3.40",
-                                       "2.30", "12 of 30", "4.00", "7.50"},
-                                      {"tiled-shared-constant", "m3", "30", "memory 30", "0.520",
-                                       "0.480", "30 of 30", "2.00", "3.10"}}};
+  made.tables.overview = {.heading = {"milestone", "submissions", "refused", "stopped"},
+                          .rows = {{"m2", "60", "0", "1"}, {"m3", "90", "2", "0"}}};
+  made.tables.submissions.heading = {"name",  "alias",  "milestone", "attempt", "received",
+                                     "state", "points", "of",        "finding"};
+  for (const SubmissionRow& row : made.rows) {
+    made.tables.submissions.rows.push_back({row.student, row.alias, row.milestone,
+                                            std::to_string(row.attempt), row.received, "graded",
+                                            "62.5", "100", row.passed ? "passed" : row.finding});
+  }
+  made.tables.predictions = {
+      .heading = {"stage", "milestone", "students", "what limits it", "loads predicted",
+                  "loads counted", "within 2×", "expected, ms", "timed, ms"},
+      .rows = {{"baseline", "m2", "30", "latency 20, memory 10", "3.40", "2.30", "12 of 30", "4.00",
+                "7.50"},
+               {"tiled-shared-constant", "m3", "30", "memory 30", "0.520", "0.480", "30 of 30",
+                "2.00", "3.10"}}};
   // The hostile name also where a stage is named.
   for (SpeedRow& row : made.speeds) {
     if (row.student == kHostileName) row.stage = kHostileName;

@@ -35,17 +35,17 @@ constexpr const char* kHistory =
 
 TEST_CASE("student notes: a hint helped if the next check no longer found what it was about") {
   const StudentNotes notes = parse_notes(kNotebook, kHistory);
-  REQUIRE(notes.hints.size() == 3);
-  CHECK(notes.hints[0].helped == 0);
-  CHECK(notes.hints[1].helped == 1);
-  CHECK(notes.hints[2].helped == -1);
-  REQUIRE(notes.predictions.size() == 1);
-  CHECK(notes.predictions[0].stage == "baseline");
-  CHECK(notes.predictions[0].counted_loads == 2.5);
+  const auto& hints = notes.notebook.hints;
+  REQUIRE(hints.size() == 3);
+  CHECK(helped(hints[0], notes.checks) == 0);
+  CHECK(helped(hints[1], notes.checks) == 1);
+  CHECK(helped(hints[2], notes.checks) == -1);
+  REQUIRE(notes.notebook.predictions.size() == 1);
+  CHECK(notes.notebook.predictions.count("baseline") == 1);
   // Packed before the checks that followed.
-  CHECK(parse_notes(kNotebook, "").hints.at(1).helped == -1);
+  CHECK(helped(hints[1], parse_notes(kNotebook, "").checks) == -1);
   for (const char* broken : {"", "{", "[]", "{\"hints\": 3}", "{\"predictions\": {\"a\": null}}"}) {
-    CHECK(parse_notes(broken, kHistory).hints.empty());
+    CHECK(parse_notes(broken, kHistory).notebook.hints.empty());
   }
 }
 
@@ -117,8 +117,9 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   // Of two the median lies between them; what most expect comes first.
   database.keep_notes(
       database.add_student({.name = "eve"}), "m2",
-      {.predictions = {{.stage = "baseline", .limiter = "latency", .loads = 9, .op_ms = 5}}});
-  database.keep_notes(alice, "m3", {.predictions = {{.stage = "a", .limiter = "memory"}}});
+      {.notebook = {
+           .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
+  database.keep_notes(alice, "m3", {.notebook = {.predictions = {{"a", {.limiter = "memory"}}}}});
   const Table both = database.tables().predictions;
   REQUIRE(both.rows.size() == 2);
   CHECK(both.rows[0] == std::vector<std::string>{"baseline", "m2", "3", "memory 2, latency 1",
@@ -127,7 +128,8 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
         std::vector<std::string>{"a", "m3", "1", "memory 1", "-", "-", "-", "-", "-"});
   database.keep_notes(
       database.add_student({.name = "mel"}), "m2",
-      {.predictions = {{.stage = "baseline", .limiter = "latency", .loads = 9, .op_ms = 5}}});
+      {.notebook = {
+           .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
   const Table even = database.tables("m2").predictions;
   CHECK(even.rows.at(0).at(4) == "5.50");
   CHECK(even.rows.at(0).at(3) == "latency 2, memory 2");
