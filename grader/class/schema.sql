@@ -233,12 +233,12 @@ CREATE VIEW predictions AS
     FROM (SELECT milestone, stage, limiter, count(*) AS number FROM prediction
           GROUP BY milestone, stage, limiter ORDER BY number DESC, limiter)
     GROUP BY milestone, stage)
-  SELECT p.stage, p.milestone, count(*) AS students, l.words AS "what limits it",
+  SELECT p.stage, p.milestone, count(*) AS students,
     coalesce(a.value, '-') AS "loads predicted", coalesce(b.value, '-') AS "loads counted",
     coalesce(sum(loads > 0 AND loads BETWEEN counted_loads / 2 AND counted_loads * 2) || ' of ' ||
              nullif(sum(loads > 0 AND counted_loads > 0), 0), '-') AS "within 2×",
     coalesce(c.value, '-') AS "expected, ms",
-    coalesce(d.value, '-') AS "timed, ms"
+    coalesce(d.value, '-') AS "timed, ms", l.words AS "what limits it"
   FROM prediction p
     JOIN limits l ON l.milestone = p.milestone AND l.stage = p.stage
     LEFT JOIN median a ON a.milestone = p.milestone AND a.stage = p.stage AND a.what = 'loads'
