@@ -270,7 +270,7 @@ Figure findings_figure(const std::vector<SubmissionRow>& rows, const Table& find
     const double students = std::stod(each[2]);
     const double cost = std::stod(each[3]);
     figure.rows.push_back(each[1] + " " + each[0]);
-    figure.x.include(1.05 * cost);
+    figure.x.include(std::max(10.0, 1.05 * cost));  // a decade, for its tics
     Panel& panel = figure.panels[0];
     series_of(panel, "attempts").marks.push_back({row, cost, cost, cost});
     series_of(panel, "students").marks.push_back({row, students, students, students});

@@ -162,6 +162,11 @@ TEST_CASE("grader class term: a wrong file changes nothing") {
     CHECK(run.exit_code == 2);
     CHECK_FALSE(fs::exists(missing));
   }
+  const auto before = files();
+  CHECK(term.run({"revoke", "nobody", "--milestone", "m1", "--reason", "R"}).exit_code == 2);
+  CHECK(term.run({"comment", "T", "--milestone", "m1", "--student", "nobody"}).exit_code == 2);
+  CHECK(term.run({"revoke", "s100", "--milestone", "m1", "--undo"}).exit_code == 2);
+  CHECK(files() == before);
   CHECK(contains(term.run({"comment", "--milestone", "m1", "--finding", "E-strid", "T"}).output,
                  "Did you mean E-stride?"));
   CHECK(contains(term.run({"export", "--student", "nobody"}).output, "no submission of 'nobody'"));

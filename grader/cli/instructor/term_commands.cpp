@@ -40,8 +40,10 @@ struct Options : ClassOptions {
   bool for_staff = false;
 };
 
-// The attempt that a command names; without a number the last one.
-SubmissionRow attempt_of(const Options& options, const ClassDatabase& database) {
+// The attempt that a command names; without a number the last one. It only reads: for somebody who
+// is unknown nothing is locked or written.
+SubmissionRow attempt_of(const Options& options) {
+  const ClassDatabase database(options.file(), ClassDatabase::Access::kRead);
   const auto rows = database.submissions(options.name, options.milestone);
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
     if (options.attempt == 0 || row->attempt == options.attempt) return *row;
@@ -167,12 +169,12 @@ ExitCode set_term(const Options& options) {
 }
 
 ExitCode revoke(const Options& options) {
-  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
-  const SubmissionRow row = attempt_of(options, database);
+  const SubmissionRow row = attempt_of(options);
   const std::string what =
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
   if (options.undo) {
-    if (!database.restore(row.id)) throw UsageError(what + " is not revoked.");
+    if (row.revoked.empty()) throw UsageError(what + " is not revoked.");
+    ClassDatabase(options.file(), ClassDatabase::Access::kChange).restore(row.id);
     std::cout << what << " counts again; reason and evidence are kept.\n";
     return ExitCode::kPassed;
   }
@@ -188,7 +190,8 @@ ExitCode revoke(const Options& options) {
     write_atomically(kept, read_text(options.evidence));
     evidence = kept.string();
   }
-  database.revoke(row.id, printable_line(options.text), evidence);
+  ClassDatabase(options.file(), ClassDatabase::Access::kChange)
+      .revoke(row.id, printable_line(options.text), evidence);
   std::cout << paragraph("", what +
                                  " no longer counts, and no plot or rank shows it; a page of "
                                  "--leaderboard from the next class grade on. --undo lets it "
@@ -222,13 +225,13 @@ ExitCode comment(const Options& options) {
           (meant.empty() ? "; docs/diagnoses.md lists all." : ". Did you mean " + meant + "?"));
     }
   }
-  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
   Comment comment{.milestone = options.milestone,
                   .finding = options.finding,
                   .place = options.place,
                   .text = printable(options.text),
                   .for_staff = options.for_staff};
-  if (!options.name.empty()) comment.submission = attempt_of(options, database).id;
+  if (!options.name.empty()) comment.submission = attempt_of(options).id;
+  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
   database.add_comment(comment);
   int reached = 0;
   for (const SubmissionRow& row : database.submissions("", options.milestone)) {
